@@ -1,0 +1,50 @@
+# Each target sets up what it needs by itself, in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test bench check format clean
+
+## Run preflight on its own broken job; succeeds exactly when the verdict is NO-GO.
+demo: .venv/installed
+	@$(BIN)/preflight demo; code=$$?; test $$code -eq 1
+
+## Run all tests: first those that can share the machine, then the benchmarks, alone.
+test: .venv/installed-test
+	$(BIN)/python -m pytest -n auto -m "not benchmark"
+	$(BIN)/python -m pytest -m benchmark -p no:randomly
+
+## Show the measured ratios.
+bench: .venv/installed-test
+	$(BIN)/python -m pytest -m benchmark -p no:randomly -s -q
+
+## What a contributor runs before a commit.
+check: .venv/installed-dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(MAKE) test
+
+## Bring the code into the project's form.
+format: .venv/installed-dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; say make PYTHON=python3.12")'
+	@echo "Setting up .venv (torch is large: this takes a minute the first time) ..."
+	@$(PYTHON) -m venv .venv
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/installed-test: .venv/installed
+	@$(PIP) --editable '.[test]'
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	@$(PIP) --editable '.[dev]'
+	@touch $@ .venv/installed-test
