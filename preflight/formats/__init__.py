@@ -1,0 +1,1 @@
+"""Bytes in, plain values or a named damage out; no torch."""

@@ -1,0 +1,197 @@
+"""Zip archives (`.pt` since PyTorch 1.6, `.npz`): records and their checksums, in flat memory.
+
+Where they lie says archive_directory.py; sections are those of PKWARE's APPNOTE.TXT 6.3.10.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from preflight.formats.archive_directory import MAGIC, Archive, Record
+from preflight.formats.blocks import BLOCK, Block, Read, blocks, exactly
+from preflight.formats.crc import crc32
+from preflight.formats.damaged import DamagedError
+from preflight.names import counted, shown, text_of
+
+STORED = 0
+DEFLATED = 8
+
+MOST_INFLATED = 1 << 34
+"""Bytes that are unpacked of one archive, so that a zip bomb costs seconds and not hours."""
+
+MOST_KEPT = 1 << 26
+"""Bytes of all records that are kept together."""
+
+_LOCAL = struct.Struct("<4s4xH16x2H")
+
+# Bits 0, 5, 6 and 13: encrypted or patched. torch (miniz) refuses such records.
+_UNREADABLE_FLAGS = 0x2061
+
+# The MS-DOS bit for a folder. torch leaves the memory of such a record as it was, without a word.
+_FOLDER = 0x10
+
+# Of a name that goes into a message; longer ones are cut.
+_MOST_NAME = 120
+
+
+class Contents(NamedTuple):
+    """What was read of all records."""
+
+    kept: dict[bytes, bytes]
+    """The bytes of the records that were asked for."""
+
+    verified: bool
+    """Whether every record has a checksum, and agrees with it."""
+
+
+def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -> Contents:
+    """Read every record once and compare it with its checksum.
+
+    An archive whose checksums are all zero was written without them, as torch does under
+    `set_crc32_options(False)`, and says nothing about its bytes.
+
+    Args:
+        read: gives bytes of the file.
+        archive: its directory.
+        keep: whether the bytes of this record are wanted; it is left out where they, and those kept
+            before, are more than MOST_KEPT.
+
+    Raises:
+        DamagedError: `structure` or `checksum`.
+    """
+    kept: dict[bytes, bytes] = {}
+    wrong: list[tuple[Record, int]] = []
+    verified = True
+    to_keep = MOST_KEPT
+    to_unpack = MOST_INFLATED
+    end = 0
+    for record in archive.records:
+        begin = _begin(read, archive, record, end)
+        end = begin + record.stored
+        to_unpack -= record.length if record.method == DEFLATED else 0
+        pieces = _pieces(read, archive, record, begin, to_unpack)
+        checksum = None if pieces is None else 0
+        held = bytearray() if pieces and record.length <= to_keep and keep(record) else None
+        for piece in pieces or ():
+            checksum = crc32(piece, checksum or 0)
+            if held is not None:
+                held += piece
+        if held is not None:
+            kept[record.name] = bytes(held)
+            to_keep -= len(held)
+        if checksum != record.checksum:
+            verified = False
+            if checksum is not None and record.checksum:
+                wrong.append((record, begin))
+    if wrong:
+        raise _wrong_bytes(archive, wrong)
+    return Contents(kept, verified)
+
+
+def refuse_twins(archive: Archive) -> None:
+    """Refuse a name that occurs twice in an archive whose readers differ in which they take.
+
+    Of an .npz numpy takes the last, and `zipfile` in mode "a" writes such ones.
+
+    Raises:
+        DamagedError: `structure`.
+    """
+    if len({one.name for one in archive.records}) == len(archive.records):
+        return
+    counts = Counter(one.name for one in archive.records)
+    again = next(one for one in archive.records if counts[one.name] > 1)
+    name = name_in(archive, again)
+    text = f"holds {counts[again.name]:,} records by the name of {name}"
+    raise DamagedError("structure", text, offset=again.offset, member=name)
+
+
+def _pieces(
+    read: Read, archive: Archive, record: Record, begin: int, room: int
+) -> Iterable[Block] | None:
+    """Give a record's bytes, unpacked; None where they are packed in a way not looked into."""
+    if record.method == STORED:
+        if record.stored <= BLOCK:
+            return (exactly(read, begin, record.stored),)
+        return blocks(read, begin, record.stored)
+    if record.method == DEFLATED and room >= 0:
+        return _inflate(read, archive, record, begin)
+    return None
+
+
+def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
+    """Find where a record's bytes begin: its local header has the last word, and must agree."""
+    begin = record.offset + _LOCAL.size + len(record.name)
+    if record.offset < earliest or begin > archive.directory:
+        raise _disagree(archive, record, "overlaps the record before it, or the directory")
+    header = exactly(read, record.offset, begin - record.offset)
+    magic, method, name_size, extra_size = _LOCAL.unpack_from(header)
+    if magic != MAGIC:
+        raise _disagree(archive, record, "is not where the directory says")
+    if name_size != len(record.name) or header[_LOCAL.size :] != record.name:
+        raise _disagree(archive, record, "has another name in its own header")
+    if method != record.method or (method == STORED and record.stored != record.length):
+        raise _disagree(archive, record, "has another size or method in its own header")
+    if record.flags & _UNREADABLE_FLAGS:
+        raise _disagree(archive, record, "is marked as encrypted")
+    if record.attributes & _FOLDER and record.length:
+        raise _disagree(archive, record, "is marked as a folder")
+    begin += int(extra_size)
+    if begin + record.stored > archive.directory:
+        raise _disagree(archive, record, "reaches into the directory")
+    return begin
+
+
+def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterator[Block]:
+    """Unpack a record block by block; never more of it than its directory says, and one byte."""
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+    left = record.length
+    for block in blocks(read, begin, record.stored):
+        data: Block = block
+        while left >= 0 and not unpack.eof:
+            try:
+                piece = unpack.decompress(data, min(left + 1, BLOCK))
+            except zlib.error as error:
+                raise _unpacks_not(archive, record, begin) from error
+            data = unpack.unconsumed_tail
+            left -= len(piece)
+            yield piece
+            if not data and not piece:
+                break
+    if left or not unpack.eof:
+        raise _unpacks_not(archive, record, begin)
+
+
+def _disagree(archive: Archive, record: Record, text: str) -> DamagedError:
+    name = name_in(archive, record)
+    text = f"holds a record, {name}, that {text}"
+    return DamagedError("structure", text, offset=record.offset, member=name)
+
+
+def _unpacks_not(archive: Archive, record: Record, begin: int) -> DamagedError:
+    name = name_in(archive, record)
+    text = f"has wrong bytes in {name} (it does not unpack to {counted(record.length, 'byte')})"
+    return DamagedError("checksum", text, offset=begin, member=name)
+
+
+def _wrong_bytes(archive: Archive, wrong: list[tuple[Record, int]]) -> DamagedError:
+    record, begin = wrong[0]
+    name = name_in(archive, record)
+    text = f"has wrong bytes in {name} (its CRC differs)"
+    if len(wrong) > 1:
+        text = (
+            f"has wrong bytes in {len(wrong):,} of its {len(archive.records):,} records, "
+            f"first in {name} (their CRCs differ)"
+        )
+    return DamagedError("checksum", text, offset=begin, member=name)
+
+
+def name_in(archive: Archive, record: Record) -> str:
+    """Name a record as people do: without the folder that torch puts all of them in."""
+    root = record.name.partition(b"/")[0] + b"/"
+    shared = all(one.name.startswith(root) for one in archive.records)
+    name = record.name[len(root) :] if shared else record.name
+    return shown(text_of(name[:_MOST_NAME]))

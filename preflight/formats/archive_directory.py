@@ -1,0 +1,204 @@
+"""Where a zip archive's records lie: its directory at the end, and the records that end it.
+
+The layout is that of PKWARE's APPNOTE.TXT 6.3.10, sections 4.3 and 4.5.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preflight.formats.blocks import Read, blocks, exactly
+from preflight.formats.damaged import DamagedError, TooMuchError
+from preflight.names import counted
+
+MAGIC = b"PK\x03\x04"
+END_MAGIC = b"PK\x05\x06"
+"""What an archive begins with, and what one without records does: its end record."""
+
+MOST_DIRECTORY = 1 << 26
+"""Bytes of a directory that are looked at: room for about 700,000 tensors."""
+
+_ENTRY_MAGIC = b"PK\x01\x02"
+_END = struct.Struct("<4s4H2LH")
+_LOCATOR = struct.Struct("<4sLQL")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")
+
+# How far back torch (miniz) looks for the end record, in blocks of 4,096 bytes that overlap by 3,
+# until it has seen the longest comment. Bytes behind the record it does not mind.
+_TAIL = 4096 + 16 * 4093
+_FURTHER_BACK = 1 << 24
+
+
+class Record(NamedTuple):
+    """One record, as the directory at the archive's end tells of it."""
+
+    name: bytes
+    offset: int
+    """Where its local header begins."""
+
+    stored: int
+    """Bytes that it takes in the archive."""
+
+    length: int
+    """Bytes that it has when unpacked."""
+
+    method: int
+    checksum: int
+    flags: int
+    attributes: int
+
+
+class Archive(NamedTuple):
+    """An archive's directory."""
+
+    records: tuple[Record, ...]
+    """In the order in which they lie in the file."""
+
+    directory: int
+    """Where the directory begins, and so where the records must have ended."""
+
+
+def read_archive(read: Read, size: int) -> Archive:
+    """Read the directory.
+
+    Raises:
+        DamagedError: `cut`, `trailing` or `structure`.
+        TooMuchError: the directory is larger than what is looked at.
+    """
+    directory, length, count, end = _find_directory(read, size)
+    if directory + length != end:
+        raise DamagedError(
+            "structure",
+            f"has a directory of {length:,} bytes at {directory:,} that should end at {end:,}",
+            offset=directory,
+        )
+    if count * _ENTRY.size > length:
+        raise DamagedError(
+            "structure",
+            f"names {count:,} records in a directory of {length:,} bytes",
+            offset=directory,
+        )
+    if length > MOST_DIRECTORY:
+        raise TooMuchError(f"its directory of {length:,} bytes is more than is looked at")
+    entries = _entries(bytes(exactly(read, directory, length)), count, directory)
+    return Archive(tuple(sorted(entries, key=lambda one: one.offset)), directory)
+
+
+def _find_directory(read: Read, size: int) -> tuple[int, int, int, int]:
+    """Give where the directory begins, its length, its records, and where its end record stands."""
+    least = _END64.size + _LOCATOR.size + _END.size
+    for window in (least, _TAIL + least):
+        base = max(0, size - window)
+        tail = bytes(exactly(read, base, size - base))
+        at = tail.rfind(END_MAGIC, 0, len(tail) - _END.size + len(END_MAGIC))
+        if at >= 0 and base + at >= size - _TAIL:
+            return _read_end(read, base + at)
+    raise _no_end(read, size, tail)
+
+
+def _read_end(read: Read, at: int) -> tuple[int, int, int, int]:
+    _, disk, _, here, count, length, directory, _ = _END.unpack(exactly(read, at, _END.size))
+    locator_at = at - _LOCATOR.size
+    if locator_at >= 0:
+        magic, _, at64, disks = _LOCATOR.unpack(exactly(read, locator_at, _LOCATOR.size))
+        if magic == b"PK\x06\x07":
+            return _read_end64(read, at64, locator_at if disks == 1 else 0)
+    if disk or here != count:
+        raise DamagedError("structure", "has an end record that speaks of other disks", offset=at)
+    return directory, length, count, at
+
+
+def _read_end64(read: Read, at: int, locator_at: int) -> tuple[int, int, int, int]:
+    """Read the end record for large archives, which torch writes into every archive."""
+    if at + _END64.size <= locator_at:
+        fields = _END64.unpack(exactly(read, at, _END64.size))
+        magic, own_size, _, _, disk, first_disk, here, count, length, directory = fields
+        whole = magic == b"PK\x06\x06" and own_size >= _END64.size - 12
+        if whole and not disk and not first_disk and here == count:
+            return directory, length, count, at
+    raise DamagedError(
+        "structure", f"has no zip64 end record at {at:,}, where its locator points", offset=at
+    )
+
+
+def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
+    """Tell a file that was cut from one that goes on behind its end, or lost the end record."""
+    further = max(0, size - _FURTHER_BACK)
+    behind = bytearray()
+    for block in blocks(read, further, size - further):
+        behind += block
+    at = behind.rfind(END_MAGIC, 0, len(behind) - _END.size + len(END_MAGIC))
+    if at >= 0:
+        try:
+            directory, length, _, end = _read_end(read, further + at)
+        except DamagedError:
+            pass
+        else:
+            if directory + length == end:
+                past = size - further - at - _END.size
+                text = f"goes on for {counted(past, 'byte')} behind the end of its archive"
+                return DamagedError("trailing", text, offset=size - past)
+    zeros = len(tail) - len(tail.rstrip(b"\0"))
+    if zeros > _END.size:
+        more = "or more " if zeros == len(tail) else ""
+        text = f"ends in {zeros:,} {more}zero bytes, where its directory should be"
+        return DamagedError("cut", text, offset=size - zeros)
+    at = tail.find(_ENTRY_MAGIC)
+    if at < 0:
+        return DamagedError(
+            "cut", f"ends at {counted(size, 'byte')}, before its directory", offset=size
+        )
+    while tail.startswith(_ENTRY_MAGIC, at) and at + _ENTRY.size <= len(tail):
+        at += _ENTRY.size + sum(_ENTRY.unpack_from(tail, at)[6:9])
+    if len(tail) - at < _END.size or tail.startswith(_ENTRY_MAGIC, at):
+        return DamagedError("cut", f"ends at {size:,} bytes, inside its directory", offset=size)
+    return DamagedError("structure", "has a directory, and no end record behind it", offset=size)
+
+
+def _entries(directory: bytes, count: int, base: int) -> Iterator[Record]:
+    at = 0
+    for _ in range(count):
+        if at + _ENTRY.size > len(directory):
+            raise _bad_entry(base + at)
+        fields = _ENTRY.unpack_from(directory, at)
+        magic, flags, method, checksum, stored, length = fields[:6]
+        name_size, extra_size, comment_size, disk, attributes, offset = fields[6:]
+        name_at = at + _ENTRY.size
+        extra_at = name_at + name_size
+        at = extra_at + extra_size + comment_size
+        if magic != _ENTRY_MAGIC or at > len(directory):
+            raise _bad_entry(base + name_at - _ENTRY.size)
+        if 0xFFFFFFFF in (stored, length, offset):
+            extra = directory[extra_at : extra_at + extra_size]
+            length, stored, offset = _large(extra, length, stored, offset)
+        if disk not in (0, 0xFFFF):
+            raise _bad_entry(base + name_at - _ENTRY.size)
+        name = directory[name_at:extra_at]
+        yield Record(name, offset, stored, length, method, checksum, flags, attributes)
+    if at != len(directory):
+        raise _bad_entry(base + at)
+
+
+def _bad_entry(at: int) -> DamagedError:
+    return DamagedError("structure", f"has a damaged directory, at byte {at:,}", offset=at)
+
+
+def _large(extra: bytes, *values: int) -> Iterator[int]:
+    """Take what does not fit in 32 bits from the zip64 extra field (4.5.3)."""
+    at = 0
+    rest = b""
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<2H", extra, at)
+        if kind == 1:
+            rest = extra[at + 4 : at + 4 + size]
+            break
+        at += 4 + size
+    for value in values:
+        if value == 0xFFFFFFFF and len(rest) >= 8:
+            yield int.from_bytes(rest[:8], "little")
+            rest = rest[8:]
+        else:
+            yield value

@@ -1,0 +1,39 @@
+"""How formats get at bytes: by a function of offset and size; no file has to fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+Block: TypeAlias = bytes | memoryview
+
+Read: TypeAlias = Callable[[int, int], Block]
+"""Gives this many bytes from this offset on; fewer only where the file ends."""
+
+BLOCK = 1 << 20
+"""Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
+
+
+def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:
+    """Give a stretch of the file piece by piece; it ends early where the file does."""
+    end = offset + size
+    while offset < end:
+        block = read(offset, min(BLOCK, end - offset))
+        if not block:
+            return
+        yield block
+        offset += len(block)
+
+
+def exactly(read: Read, offset: int, size: int) -> Block:
+    """Give a stretch that must be there.
+
+    Raises:
+        OSError: the file has become shorter since its size was taken.
+    """
+    block = read(offset, size)
+    if len(block) != size:
+        raise OSError(
+            f"it became shorter while it was read: it ends at {offset + len(block):,} bytes"
+        )
+    return block

@@ -1,0 +1,131 @@
+"""Names what a file's first bytes say that it is, whatever the file is called."""
+
+from __future__ import annotations
+
+HEAD = 512
+"""Bytes from the beginning of a file that are enough to name it."""
+
+# (offset, bytes, name); the first that fits wins, so the longer ones stand before their beginnings.
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"\xff\xd8\xff", "JPEG image"),
+    (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (0, b"GIF87a", "GIF image"),
+    (0, b"GIF89a", "GIF image"),
+    (0, b"\x00\x00\x00\x0cJXL \r\n\x87\n", "JPEG XL image"),
+    (0, b"\x00\x00\x00\x0cjP  \r\n\x87\n", "JPEG 2000 image"),
+    (0, b"\xff\x4f\xff\x51", "JPEG 2000 image"),
+    (0, b"II*\x00", "TIFF image"),
+    (0, b"MM\x00*", "TIFF image"),
+    (0, b"II+\x00", "TIFF image"),
+    (0, b"MM\x00+", "TIFF image"),
+    (0, b"8BPS", "Photoshop document"),
+    (0, b"qoif", "QOI image"),
+    (0, b"v/1\x01", "OpenEXR image"),
+    (0, b"PK\x03\x04", "zip archive"),
+    (0, b"PK\x05\x06", "zip archive"),
+    (0, b"PK\x07\x08", "zip archive"),
+    (0, b"Rar!\x1a\x07", "RAR archive"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7z archive"),
+    (0, b"\x1f\x8b", "gzip stream"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd stream"),
+    (0, b"\xfd7zXZ\x00", "xz stream"),
+    (0, b"\x04\x22\x4d\x18", "lz4 stream"),
+    (0, b"\x93NUMPY", "numpy array"),
+    (0, b"\x89HDF\r\n\x1a\n", "HDF5 file"),
+    (0, b"SQLite format 3\x00", "SQLite database"),
+    (0, b"PAR1", "Parquet file"),
+    (0, b"ARROW1", "Arrow file"),
+    (0, b"GGUF", "GGUF model"),
+    (0, b"%PDF-", "PDF document"),
+    (0, b"\x7fELF", "ELF program"),
+    (0, b"OggS", "Ogg stream"),
+    (0, b"fLaC", "FLAC audio"),
+    (0, b"ID3", "MP3 audio"),
+    (0, b"\x1a\x45\xdf\xa3", "Matroska video"),
+    (257, b"ustar", "tar archive"),
+)
+
+# What stands at byte 8 of the two families that name their content there.
+_RIFF = {b"WEBP": "WebP image", b"WAVE": "WAV audio", b"AVI ": "AVI video"}
+_BRANDS = {
+    b"avif": "AVIF image",
+    b"avis": "AVIF image",
+    b"heic": "HEIF image",
+    b"heix": "HEIF image",
+    b"hevc": "HEIF image",
+    b"mif1": "HEIF image",
+    b"msf1": "HEIF image",
+}
+
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_BOM = b"\xef\xbb\xbf"
+_HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
+
+_SAID_WITH_AN = (
+    *("Arrow", "AVI", "ELF", "HDF5", "HEIF", "HTML", "MP", "Ogg", "Open", "SVG", "XML"),
+    *("empty", "lz4", "xz"),
+)
+
+# What text may hold below the space: tab, line feed, form feed, carriage return, escape (colours).
+_NOT_TEXT = bytes(code for code in range(0x20) if code not in (9, 10, 12, 13, 27)) + b"\x7f"
+
+
+def is_lfs_pointer(head: bytes) -> bool:
+    """Whether this is the note that Git LFS leaves in place of a file nobody has fetched."""
+    return head.startswith(_LFS_POINTER)
+
+
+def what_is(head: bytes) -> str | None:
+    """Name a file by its first bytes, such as `RAR archive`; None where they say nothing.
+
+    Args:
+        head: from the file's beginning, 512 bytes or more where it has them; all of a shorter file.
+    """
+    if not head:
+        return "empty file"
+    for offset, magic, name in _MAGIC:
+        if head.startswith(magic, offset):
+            return name
+    if head.startswith(b"BZh") and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return "bzip2 stream"
+    if head.startswith(b"BM") and head[6:10] == bytes(4):  # the two reserved words of the header
+        return "BMP image"
+    if head.startswith(b"RIFF"):
+        return _RIFF.get(head[8:12], "RIFF file")
+    if head[4:8] == b"ftyp":
+        return _BRANDS.get(head[8:12], "MP4 video")
+    if not head.strip(b"\0"):
+        return "run of zero bytes"
+    return _what_text_is(head)
+
+
+def _what_text_is(head: bytes) -> str | None:
+    """Name the kinds of text that are found in place of a file, or None where it is no text."""
+    if is_lfs_pointer(head):
+        return "Git LFS pointer"
+    start = head.removeprefix(_BOM).lstrip()[:64].lower()
+    if start.startswith(_HTML):
+        return "HTML page"
+    if not _is_text(head):
+        return None
+    if start.startswith(b"<svg"):
+        return "SVG image"
+    if start.startswith(b"<?xml"):
+        return "XML document"
+    return "text file"
+
+
+def _is_text(head: bytes) -> bool:
+    if head.translate(None, _NOT_TEXT) != head:
+        return False
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A character of several bytes may be cut where the head ends.
+        return error.end == len(head) and error.reason == "unexpected end of data"
+    return True
+
+
+def with_article(name: str) -> str:
+    """Put `a` or `an` before a name that `what_is` gave, by its sound: `an HTML page`."""
+    return f"an {name}" if name.startswith(_SAID_WITH_AN) else f"a {name}"

@@ -1,0 +1,161 @@
+"""Pickles, read opcode by opcode and never run: where they end, and which storages they name.
+
+What each opcode does is written in pickle_opcodes.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from preflight.formats.blocks import BLOCK, Read, blocks
+from preflight.formats.damaged import DamagedError
+from preflight.formats.pickle_machine import LONGEST_TEXT, Machine, Storage
+from preflight.formats.pickle_opcodes import OPCODES, STOP
+
+MOST_OPERATIONS = 5_000_000
+"""Opcodes that are followed: some seconds. A longer pickle is not judged."""
+
+_MOST_HELD = 1 << 20
+_LONGEST_LINE = 1 << 16
+
+
+class Walked(NamedTuple):
+    """A pickle, walked to its end."""
+
+    end: int | None
+    """Where the file goes on behind it; None: it is too long to be followed."""
+
+    storages: tuple[Storage, ...] = ()
+    texts: tuple[str, ...] = ()
+    """The short texts in it, in order; longer ones are left out."""
+
+    globals: tuple[str, ...] = ()
+    """The first of the globals that torch.load refuses with weights_only; `?` for what a name is
+    that was put together, or too long to be held."""
+
+
+class _Tape:
+    """The bytes of a pickle, of which a window is held."""
+
+    __slots__ = ("at", "base", "end", "read", "window")
+
+    def __init__(self, read: Read, start: int, end: int) -> None:
+        self.read = read
+        self.base = start
+        self.end = end
+        self.at = 0
+        self.window = b""
+
+    def refill(self, least: int) -> None:
+        """Hold at least this many bytes from here on, where there are so many."""
+        if len(self.window) - self.at < least and self.base + len(self.window) < self.end:
+            self.base += self.at
+            self.at = 0
+            size = min(max(least, BLOCK), self.end - self.base)
+            self.window = bytes(self.read(self.base, size))
+
+    def take(self, count: int) -> bytes:
+        """Give the next bytes; raises EOFError where they are missing."""
+        self.refill(count)
+        taken = self.window[self.at : self.at + count]
+        if len(taken) != count:
+            raise EOFError
+        self.at += count
+        return taken
+
+    def line(self) -> bytes:
+        """Give the bytes up to the next line feed, and that; nothing of a line too long to hold."""
+        self.refill(_LONGEST_LINE)
+        start = self.at
+        stop = self.window.find(b"\n", start)
+        if stop >= 0:
+            self.at = stop + 1
+            return self.window[start : self.at]
+        while stop < 0:
+            self.at = len(self.window)
+            self.refill(1)
+            if self.at == len(self.window):
+                raise EOFError
+            stop = self.window.find(b"\n", self.at)
+        self.at = stop + 1
+        return b""
+
+    def skip(self, count: int) -> None:
+        """Go on behind so many bytes; what is not held yet is read, and let go."""
+        if self.base + self.at + count > self.end:
+            raise EOFError
+        held = len(self.window) - self.at
+        if count > held:
+            for _ in blocks(self.read, self.base + len(self.window), count - held):
+                pass
+            self.base += self.at + count
+            self.at = 0
+            self.window = b""
+        else:
+            self.at += count
+
+
+def walk(read: Read, start: int, end: int) -> Walked:
+    """Follow the pickle that begins here to its end, running nothing.
+
+    Raises:
+        DamagedError: `cut` where it has no end; `structure` where it is no pickle.
+    """
+    tape = _Tape(read, start, end)
+    machine = Machine()
+    try:
+        for count in range(MOST_OPERATIONS):
+            if _step(tape, machine):
+                where = tape.base + tape.at
+                return Walked(
+                    where, tuple(machine.storages), tuple(machine.texts), tuple(machine.globals)
+                )
+            if not count % 1024 and machine.held() > _MOST_HELD:
+                break
+    except EOFError:
+        raise DamagedError("cut", f"ends at {end:,} bytes, inside its pickle", offset=end) from None
+    except (IndexError, KeyError, ValueError):
+        at = tape.base + tape.at
+        text = f"holds a pickle that makes no sense at byte {at:,}"
+        raise DamagedError("structure", text, offset=at) from None
+    return Walked(None, globals=tuple(machine.globals))
+
+
+def _step(tape: _Tape, machine: Machine) -> bool:
+    """Follow one opcode; True at the last."""
+    code = tape.take(1)[0]
+    opcode = OPCODES[code]
+    if opcode is None:
+        raise ValueError(code)
+    kind, width, effect = opcode
+    if kind == 0:
+        effect(machine, tape.take(width) if width else b"")
+    elif kind == 1:
+        length = int.from_bytes(tape.take(width), "little")
+        if length > LONGEST_TEXT:
+            tape.skip(length)
+            machine.stack.append(None)
+        else:
+            effect(machine, tape.take(length))
+    else:
+        effect(machine, b"".join(tape.line() for _ in range(width)))
+    return code == STOP
+
+
+def walk_bytes(pickle: bytes) -> Walked:
+    """Walk a pickle that is held in memory.
+
+    Raises:
+        DamagedError: as `walk`.
+    """
+    return _remembered(pickle) if len(pickle) <= _SHORT else _walk_bytes(pickle)
+
+
+def _walk_bytes(pickle: bytes) -> Walked:
+    return walk(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
+
+
+# The files of one cache mostly differ in their tensors' bytes only, and hold the very same pickle.
+_SHORT = 1 << 14
+_remembered = functools.lru_cache(maxsize=256)(_walk_bytes)

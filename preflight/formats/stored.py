@@ -1,0 +1,301 @@
+"""What a cached file holds, by its bytes and not by its name, and whether all of it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from preflight.formats import archive, npy, safetensors, torchfile
+from preflight.formats.archive_directory import END_MAGIC, MAGIC, Archive, read_archive
+from preflight.formats.blocks import BLOCK, Block, Read, blocks
+from preflight.formats.damaged import DamagedError
+from preflight.formats.flaw import Flaw
+from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.packed import Packed
+from preflight.formats.pickles import walk
+
+TORCH = frozenset({".pt", ".pth", ".bin", ".ckpt"})
+NUMPY = frozenset({".npy", ".npz"})
+SAFETENSORS = ".safetensors"
+
+# What each kind of name may hold. numpy.load goes by content, and takes pickles too; a trainer may
+# compress its cache and keep the name.
+_MAY_HOLD = {
+    **dict.fromkeys(TORCH, frozenset({"torch zip", "torch legacy", "pickle", "gzip"})),
+    **dict.fromkeys(NUMPY, frozenset({"npz", "npy", "zip", "pickle", "gzip"})),
+    SAFETENSORS: frozenset({"safetensors"}),
+}
+_IS_CALLED = {
+    "torch zip": "a zip archive of torch.save",
+    "torch legacy": "a file of torch.save",
+    "zip": "a zip archive",
+    "npz": "a numpy archive (npz)",
+    "npy": "a numpy array (npy)",
+    "safetensors": "a safetensors file",
+    "pickle": "a pickle",
+    "gzip": "a gzip stream",
+}
+
+_BEGINNINGS = (
+    (MAGIC, "zip"),
+    (END_MAGIC, "zip"),
+    (npy.MAGIC, "npy"),
+    (b"\x1f\x8b\x08", "gzip"),
+)
+
+# What nobody caches under any name; the rest of what can be named may be a user's own format.
+_NEVER_MEANT = frozenset({"HTML page", "XML document", "Git LFS pointer"})
+
+# Of a name for torch these are left alone: corpora in Portuguese end in .pt, Python's own path
+# files in .pth; a trainer may compress what it caches; torch wrote tar archives before 2017.
+_LEFT_ALONE = frozenset(
+    {"text file", "tar archive", "bzip2 stream", "lz4 stream", "xz stream", "zstd stream"}
+)
+
+_PAGE = 4096
+_MOST_UNPACKED = archive.MOST_INFLATED
+_MOST_LOOKED_INTO = 1 << 25
+
+
+class Held(NamedTuple):
+    """What a file holds."""
+
+    format: str
+    """`torch zip`, `torch legacy`, `npz`, `npy`, `safetensors`, `gzip`, `pickle`, `zip` or
+    `unknown`."""
+
+    flaw: Flaw | None = None
+    verified: bool = False
+    """Whether checksums were there and all of them agreed."""
+
+    globals: tuple[str, ...] = ()
+    """What a pickle in it names that torch.load refuses with weights_only, as `Walked` has it."""
+
+
+def look(read: Read, size: int, suffix: str) -> Held:
+    """Read a file once, and say what it holds and what is wrong with it.
+
+    Args:
+        read: gives bytes of the file.
+        size: the file's, in bytes.
+        suffix: of its name, such as `.pt`; what may be in it depends on that.
+
+    Raises:
+        OSError: it cannot be read, or there is more of it than is looked at.
+    """
+    if not size:
+        text = "is empty: most likely killed between open and write"
+        return Held("unknown", Flaw(kind="empty", text=text, offset=0))
+    head = bytes(read(0, HEAD))
+    kind = _format_of(head, size, suffix)
+    allowed = _MAY_HOLD.get(suffix)
+    if kind in _CHECKS and (allowed is None or kind in allowed):
+        return _checked(kind, read, size)
+    if kind == "zip":
+        return _look_at_zip(read, size, head, suffix)
+    if kind == "unknown":
+        return _look_at_unknown(read, size, head, suffix)
+    return _foreign(kind, suffix)
+
+
+def _format_of(head: bytes, size: int, suffix: str) -> str:
+    """Tell a format by its beginning; a file may be cut inside of that."""
+    if safetensors.is_safetensors(head, size) or (suffix == SAFETENSORS and head[8:9] == b"{"):
+        return "safetensors"
+    if torchfile.legacy_start(head) is not None:
+        return "torch legacy"
+    for magic, kind in _BEGINNINGS:
+        if head[: len(magic)] == magic[: len(head)]:
+            return kind
+    if head[:1] == b"\x80" and head[1:2] in (b"", b"\2", b"\3", b"\4", b"\5"):
+        return "pickle"
+    return "unknown"
+
+
+def _checked(kind: str, read: Read, size: int) -> Held:
+    try:
+        return _CHECKS[kind](read, size)
+    except DamagedError as error:
+        return Held(kind, _with_guess(error.flaw, size))
+
+
+def _with_guess(flaw: Flaw, size: int) -> Flaw:
+    """Say of a file that ends with a page how that may have come about."""
+    if flaw.kind != "cut" or size % _PAGE:
+        return flaw
+    text = f"{flaw.text}: most likely killed in mid-write"
+    return Flaw(kind=flaw.kind, text=text, offset=flaw.offset, member=flaw.member)
+
+
+def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
+    of_torch = suffix in TORCH or torchfile.looks_like_torch(head)
+    kind = "torch zip" if of_torch else "npz" if suffix in NUMPY else "zip"
+    try:
+        parts = read_archive(read, size)
+        kind = _kind_of_zip(parts)
+        if suffix in _MAY_HOLD and kind not in _MAY_HOLD[suffix]:
+            return _foreign(kind, suffix)
+        names: tuple[str, ...] = ()
+        if kind == "torch zip":
+            verified, names = torchfile.check_zip(read, parts)
+        else:
+            verified = archive.read_records(read, parts, lambda _: False).verified
+    except DamagedError as error:
+        flaw = error.flaw
+        least = torchfile.least_size(read, size) if flaw.kind == "cut" else None
+        if least is not None:
+            text = f"ends at {size:,} of at least {least:,} bytes"
+            flaw = Flaw(kind="cut", text=text, offset=flaw.offset)
+        return Held(kind, _with_guess(flaw, size))
+    return Held(kind, verified=verified, globals=names)
+
+
+def _kind_of_zip(parts: Archive) -> str:
+    if torchfile.is_torch(parts):
+        return "torch zip"
+    names = [one.name for one in parts.records]
+    return "npz" if names and all(name.endswith(b".npy") for name in names) else "zip"
+
+
+def _foreign(kind: str, suffix: str) -> Held:
+    flaw = Flaw(kind="foreign", text=f"is {_IS_CALLED[kind]}, not {_wanted(suffix)}", offset=0)
+    return Held(kind, flaw)
+
+
+def _wanted(suffix: str) -> str:
+    """Say what a file of this name should be."""
+    if suffix in TORCH:
+        return "what torch.save writes"
+    return {".npy": "a numpy array", ".npz": "a numpy archive"}.get(suffix, "safetensors")
+
+
+def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> Held:
+    """Judge a beginning that is none of the formats', as far as its name allows."""
+    name = what_is(head)
+    if name == "run of zero bytes" and suffix in _MAY_HOLD:
+        return _look_at_zeros(read, size, suffix)
+    if name == "Git LFS pointer":
+        text = f"is a Git LFS pointer of {size:,} bytes: its content was not fetched"
+        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+    if name is not None and (name in _NEVER_MEANT or _is_foreign(name, suffix)):
+        text = f"is {with_article(name)}, not {_wanted(suffix)}"
+        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+    if suffix == SAFETENSORS:
+        return _checked("safetensors", read, size)
+    if suffix in NUMPY and b"'descr'" in head[:128]:
+        text = f"has a numpy header that does not begin as one, but with {head[:6].hex(' ')}"
+        return Held("npy", Flaw(kind="structure", text=text, offset=0))
+    if suffix in TORCH and name in (None, "text file"):
+        return _look_at_old_pickle(read, size, None if name else _strange(head, suffix))
+    if suffix == ".npz" and name is None:
+        return Held("unknown", _strange(head, suffix))
+    return Held("unknown")
+
+
+def _is_foreign(name: str, suffix: str) -> bool:
+    # Raw arrays (numpy.memmap) are often called .npy, and may begin with anything.
+    if suffix == ".npy" or suffix not in _MAY_HOLD:
+        return False
+    return suffix == SAFETENSORS or name not in _LEFT_ALONE
+
+
+def _look_at_old_pickle(read: Read, size: int, otherwise: Flaw | None) -> Held:
+    """Take a pickle of protocol 0 or 1, which has no beginning of its own, for what it is.
+
+    One of protocol 0 is a text, and may have more behind its end; no other text passes for one that
+    names something.
+    """
+    try:
+        walked = walk(read, 0, size)
+        if walked.end in (size, None) or (otherwise is None and walked.globals):
+            return Held("pickle", globals=walked.globals)
+    except DamagedError:
+        pass
+    return Held("unknown", otherwise)
+
+
+def _strange(head: bytes, suffix: str) -> Flaw:
+    text = f"begins with the bytes {head[:4].hex(' ')}, and so is not {_wanted(suffix)}"
+    return Flaw(kind="foreign", text=text, offset=0)
+
+
+def _look_at_zeros(read: Read, size: int, suffix: str) -> Held:
+    """Count the zero bytes at the beginning, as a crash of the machine leaves them."""
+    zeros = 0
+    for block in blocks(read, 0, size):
+        rest = bytes(block).lstrip(b"\0")
+        zeros += len(block) - len(rest)
+        if rest:
+            break
+    if zeros == size:
+        text = f"is {size:,} zero bytes: its content most likely never reached the disk"
+    elif suffix == ".npy":
+        return Held("unknown")  # a raw array may begin so
+    else:
+        text = f"begins with {zeros:,} zero bytes, and so is not {_wanted(suffix)}"
+    return Held("unknown", Flaw(kind="zeros", text=text, offset=0))
+
+
+def _check_npy(read: Read, size: int) -> Held:
+    return Held("npy", globals=npy.check(read, size))
+
+
+def _check_safetensors(read: Read, size: int) -> Held:
+    safetensors.check(read, size)
+    return Held("safetensors")
+
+
+def _check_legacy(read: Read, size: int) -> Held:
+    return Held("torch legacy", globals=torchfile.check_legacy(read, size))
+
+
+def _check_pickle(read: Read, size: int) -> Held:
+    return Held("pickle", globals=walk(read, 0, size).globals)
+
+
+def _check_gzip(read: Read, size: int) -> Held:
+    """Unpack it to its end, and look into what is not too large to be held."""
+    stream = Packed(read, "gzip stream", every=True)
+    held: list[bytes] | None = []
+    unpacked = 0
+    while piece := stream.read(unpacked, BLOCK):
+        unpacked += len(piece)
+        if held is not None:
+            held.append(piece)
+        if unpacked > _MOST_LOOKED_INTO:
+            held = None
+        if unpacked > _MOST_UNPACKED:
+            return Held("gzip")
+    if stream.error is not None:
+        text = f"is a gzip stream with wrong bytes: {stream.error}"
+        raise DamagedError("checksum", text, offset=stream.position)
+    if not stream.ended:
+        raise DamagedError("cut", f"ends at {size:,} bytes, inside its gzip stream", offset=size)
+    names = () if held is None else _look_inside(b"".join(held))
+    return Held("gzip", verified=True, globals=names)
+
+
+def _look_inside(content: bytes) -> tuple[str, ...]:
+    """Judge what was compressed, where it is one of torch's or numpy's formats."""
+    if not content:
+        raise DamagedError("empty", "is a gzip stream of nothing", offset=0)
+
+    def read(offset: int, size: int) -> Block:
+        return content[offset : offset + size]
+
+    if content.startswith(b"\x1f\x8b"):
+        return ()  # compressed twice: not looked into, so that this cannot go on without end
+    inside = look(read, len(content), "")
+    if inside.flaw is not None:
+        text = f"is a gzip stream; what is in it {inside.flaw.text}"
+        raise DamagedError(inside.flaw.kind, text)
+    return inside.globals
+
+
+_CHECKS: dict[str, Callable[[Read, int], Held]] = {
+    "gzip": _check_gzip,
+    "npy": _check_npy,
+    "pickle": _check_pickle,
+    "safetensors": _check_safetensors,
+    "torch legacy": _check_legacy,
+}

@@ -1,0 +1,192 @@
+"""Files of torch.save: a zip archive since PyTorch 1.6, a row of pickles and storages before.
+
+Layout as in torch/serialization.py (`_save` and `_legacy_save`) of PyTorch 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from preflight.formats import archive
+from preflight.formats.archive_directory import Archive
+from preflight.formats.blocks import Read, blocks, exactly
+from preflight.formats.damaged import DamagedError
+from preflight.formats.pickle_machine import MOST_GLOBALS, Storage
+from preflight.formats.pickles import Walked, walk, walk_bytes
+from preflight.names import counted, shown
+
+# What a file of torch.save begins with before PyTorch 1.6, or without the zip format: a pickle of
+# the number 0x1950A86A20F9469CFC6C, of which protocol and frame stand before this.
+_LEGACY_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+
+# Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
+_ELEMENT = {
+    "BFloat16Storage": 2,
+    "BoolStorage": 1,
+    "ByteStorage": 1,
+    "CharStorage": 1,
+    "ComplexDoubleStorage": 16,
+    "ComplexFloatStorage": 8,
+    "DoubleStorage": 8,
+    "FloatStorage": 4,
+    "HalfStorage": 2,
+    "IntStorage": 4,
+    "LongStorage": 8,
+    "QInt32Storage": 4,
+    "QInt8Storage": 1,
+    "QUInt2x4Storage": 1,
+    "QUInt4x2Storage": 1,
+    "QUInt8Storage": 1,
+    "ShortStorage": 2,
+    "UntypedStorage": 1,
+}
+
+# Records that only torch's writers make: torch.save, TorchScript, torch.package, torch.export.
+_TORCH_NAMES = (b"/data.pkl", b"/constants.pkl", b"/version", b"/byteorder", b"/archive_format")
+_DATA_PICKLE = b"/data.pkl"
+
+
+def legacy_start(head: bytes) -> int | None:
+    """Where a file from before the zip format goes on behind its magic number; None: it is none."""
+    at = head[:32].find(_LEGACY_MAGIC)
+    return at + len(_LEGACY_MAGIC) if at > 0 and head[:1] == b"\x80" else None
+
+
+def is_torch(parts: Archive) -> bool:
+    """Whether an archive is one of torch's."""
+    return any(one.name.endswith(_TORCH_NAMES) or b"/.data/" in one.name for one in parts.records)
+
+
+def looks_like_torch(head: bytes) -> bool:
+    """Whether the first record of a zip archive, as far as it is here, has a name of torch's."""
+    name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+    return name.endswith(_TORCH_NAMES) or b"/data/" in name or b"/.data/" in name
+
+
+def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...]]:
+    """Read every record, and hold the storages that the pickle names against them.
+
+    Returns:
+        Whether there were checksums, all of which agreed; and the pickle's globals, as `Walked` has
+        them.
+
+    Raises:
+        DamagedError: `structure`, `checksum` or `storage`.
+    """
+    root = parts.records[0].name.partition(b"/")[0]
+    archive.refuse_twins(parts)
+    contents = archive.read_records(read, parts, lambda one: one.name == root + _DATA_PICKLE)
+    if any(b"/code/" in one.name for one in parts.records):
+        return contents.verified, ()  # TorchScript, whose reader is another
+    for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
+        walked = _walk_record(pickle)
+        _check_storages(parts, root, walked)
+        return contents.verified, walked.globals
+    return contents.verified, ()
+
+
+def _walk_record(pickle: bytes) -> Walked:
+    try:
+        return walk_bytes(pickle)
+    except DamagedError as error:
+        text = f"holds {counted(len(pickle), 'byte')} in data.pkl that are no whole pickle"
+        raise DamagedError("structure", text, member="data.pkl") from error
+
+
+def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
+    lengths = {one.name: one.length for one in parts.records}
+    for storage in walked.storages:
+        key = storage.key
+        length = lengths.get(b"%s/data/%s" % (root, key.encode("utf-8", "surrogatepass")))
+        wanted = _bytes_of(storage)
+        name = f"data/{shown(key)}"
+        if length is None:
+            text = f"lacks the record {name}, which its pickle names"
+            raise DamagedError("storage", text, member=name)
+        if wanted is not None and length != wanted:
+            text = f"holds {counted(length, 'byte')} in {name}; its pickle speaks of {wanted:,}"
+            raise DamagedError("storage", text, member=name)
+
+
+def _bytes_of(storage: Storage) -> int | None:
+    element = _ELEMENT.get(storage.kind)
+    return None if element is None else element * storage.elements
+
+
+def least_size(read: Read, size: int) -> int | None:
+    """Work out how large a zip archive that was cut must have been at the least, in bytes.
+
+    torch writes the pickle first, so what is left of the file still says how much was to come.
+    """
+    header = bytes(read(0, 30))
+    begin = 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    if len(header) < 30 or not looks_like_torch(bytes(read(0, begin))):
+        return None
+    try:
+        walked = walk(read, begin, size)
+    except DamagedError:
+        return None
+    least = _end_of_storages(walked.end, walked.storages, 0)
+    return least if least is not None and least > size else None
+
+
+def _end_of_storages(start: int | None, storages: Iterable[Storage], each: int) -> int | None:
+    """Add up where the storages end that follow, each with so many bytes in front of it."""
+    if start is None:
+        return None
+    for size in {one.key: _bytes_of(one) for one in storages}.values():
+        if size is None or size < 0:
+            return None
+        start += each + size
+    return start
+
+
+def check_legacy(read: Read, size: int) -> tuple[str, ...]:
+    """Follow the pickles and storages of a file from before the zip format, which has no checksums.
+
+    torch.load does not mind what stands behind the last storage, so neither does this.
+
+    Returns:
+        The globals of its pickles, as `Walked` has them.
+
+    Raises:
+        DamagedError: `cut`, `structure` or `storage`.
+    """
+    at = legacy_start(bytes(read(0, 32)))
+    texts: tuple[str, ...] = ()
+    storages: dict[str, Storage] = {}
+    names: dict[str, None] = {}
+    for _ in ("protocol version", "system", "object", "keys"):
+        if at is None:
+            break
+        walked = walk(read, at, size)
+        storages.update((one.key, one) for one in walked.storages)
+        names.update(dict.fromkeys(walked.globals))
+        at, texts = walked.end, walked.texts
+    whole = _end_of_storages(at, storages.values(), 8)
+    if whole is not None and whole > size:
+        text = f"ends at {size:,} of {whole:,} bytes"
+        raise DamagedError("cut", text, offset=size)
+    for key in texts:
+        if at is None:
+            break
+        at = _check_legacy_storage(read, at, storages.get(key), key)
+    return tuple(names)[:MOST_GLOBALS]
+
+
+def _check_legacy_storage(read: Read, at: int, storage: Storage | None, key: str) -> int | None:
+    """Read one storage: its elements as 8 bytes, then its bytes. Gives where the next begins."""
+    name = f"storage {shown(key)}"
+    if storage is None:
+        text = f"holds a {name} that its pickle does not name"
+        raise DamagedError("storage", text, offset=at, member=name)
+    wanted = _bytes_of(storage)
+    if wanted is None:
+        return None
+    count = int.from_bytes(exactly(read, at, 8), "little")
+    if count != storage.elements:
+        text = f"holds {count:,} elements in {name}; its pickle speaks of {storage.elements:,}"
+        raise DamagedError("storage", text, offset=at, member=name)
+    for _ in blocks(read, at + 8, wanted):
+        pass
+    return at + 8 + wanted

@@ -1,0 +1,69 @@
+"""Builds shards and pictures for tests, with the writers that people use."""
+
+from __future__ import annotations
+
+import functools
+import io
+import tarfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+
+@functools.cache
+def photo(
+    image_format: str = "JPEG",
+    width: int = 192,
+    height: int = 160,
+    mode: str = "RGB",
+    **options: Any,
+) -> bytes:
+    """Draw something like a photograph, gradients and noise, and save it as Pillow does."""
+    noise = np.random.default_rng(7).normal(0, 14, (height, width, 3))
+    y, x = np.mgrid[0:height, 0:width]
+    waves = [128 + 90 * np.sin(x / (20 + 9 * c)) + 20 * np.cos(y / 17) for c in range(3)]
+    pixels = (np.stack(waves, -1) + noise).clip(0, 255).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels).convert(mode).save(stream, image_format, **options)
+    return stream.getvalue()
+
+
+def tarred(
+    files: Mapping[str, bytes] | Iterable[tuple[str, bytes]],
+    tar_format: int = tarfile.USTAR_FORMAT,
+) -> bytes:
+    """Pack files with Python's tarfile."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tar_format) as archive:
+        for name, content in files.items() if isinstance(files, Mapping) else files:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def samples(count: int, *, image: bytes = b"x" * 700, start: int = 0) -> dict[str, bytes]:
+    """Give that many samples of an image and a caption; each takes 2,560 bytes of a tar."""
+    files = {}
+    for number in range(start, start + count):
+        files[f"dog-{number:04}.jpg"] = image
+        files[f"dog-{number:04}.txt"] = b"a dog on a beach"
+    return files
+
+
+SAMPLE = 2560
+"""Bytes that one of these samples takes: two headers, 1,024 bytes of image, 512 of caption."""
+
+
+def flipped(content: bytes, offset: int) -> bytes:
+    """Change one bit."""
+    damaged = bytearray(content)
+    damaged[offset] ^= 1
+    return bytes(damaged)
+
+
+def zeroed(content: bytes, begin: int, end: int) -> bytes:
+    """Lose the bytes of a stretch, as a disk or a sparse copy does."""
+    return content[:begin] + bytes(end - begin) + content[end:]

@@ -1,0 +1,72 @@
+"""What every test stands on: a clean environment, and commands run as a user runs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Whatever a developer's shell, a scheduler or a launcher has set must not decide a test.
+_SCRUBBED = ("PREFLIGHT_", "SLURM_", "OMPI_", "PMI_", "ACCELERATE_", "TORCHELASTIC_", "MASTER_")
+_SCRUBBED_NAMES = {
+    "RANK",
+    "WORLD_SIZE",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "CUDA_VISIBLE_DEVICES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+}
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(_SCRUBBED) or name in _SCRUBBED_NAMES:
+            monkeypatch.delenv(name)
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def preflight(tmp_path: Path) -> Iterator[Run]:
+    """Run the command in a folder as a user does, in a process of its own."""
+
+    def run(
+        *words: str,
+        folder: Path | None = None,
+        env: dict[str, str] | None = None,
+        **options: object,
+    ) -> subprocess.CompletedProcess[str]:
+        place = folder or tmp_path
+        return subprocess.run(
+            [sys.executable, "-c", _START, *words],
+            cwd=place,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=120,
+            check=False,
+            **options,  # type: ignore[call-overload]
+        )
+
+    yield run
+
+
+# As the installed script starts it: the current folder is not on the path.
+_START = (
+    "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.argv[0] = 'preflight'; "
+    "from preflight.__main__ import start; start()"
+)

@@ -1,0 +1,142 @@
+"""What a file is called does not matter; its first bytes say what it is."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sqlite3
+import tarfile
+import zipfile
+
+import numpy as np
+import PIL.features
+import pytest
+from PIL import Image
+
+from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+
+
+def saved(image_format: str, mode: str = "RGB") -> bytes:
+    """Write a small picture as Pillow does."""
+    stream = io.BytesIO()
+    Image.new(mode, (8, 8)).save(stream, image_format)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("image_format", "name"),
+    [
+        ("JPEG", "JPEG image"),
+        ("PNG", "PNG image"),
+        ("WEBP", "WebP image"),
+        ("GIF", "GIF image"),
+        ("BMP", "BMP image"),
+        ("TIFF", "TIFF image"),
+    ],
+)
+def test_pictures_are_named_by_what_pillow_writes(image_format: str, name: str) -> None:
+    assert what_is(saved(image_format)[:HEAD]) == name
+
+
+@pytest.mark.skipif(
+    "avif" not in PIL.features.get_supported(), reason="this Pillow cannot write AVIF"
+)
+def test_avif_is_told_from_a_video_by_its_brand() -> None:
+    assert what_is(saved("AVIF")) == "AVIF image"
+
+
+def zipped() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a", "b")
+    return stream.getvalue()
+
+
+def tarred(tar_format: int) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tar_format) as archive:
+        archive.addfile(tarfile.TarInfo("a"))
+    return stream.getvalue()
+
+
+def array() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.zeros(3))
+    return stream.getvalue()
+
+
+def database() -> bytes:
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("create table t (a)")
+        content = (
+            connection.serialize() if hasattr(connection, "serialize") else b"SQLite format 3\0"
+        )
+    connection.close()
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (zipped(), "zip archive"),
+        (tarred(tarfile.USTAR_FORMAT), "tar archive"),
+        (tarred(tarfile.GNU_FORMAT), "tar archive"),
+        (gzip.compress(b"x"), "gzip stream"),
+        (bz2.compress(b"x"), "bzip2 stream"),
+        (bz2.compress(b""), "bzip2 stream"),
+        (lzma.compress(b"x"), "xz stream"),
+        (b"\x28\xb5\x2f\xfd\x24\x01", "zstd stream"),
+        (b"Rar!\x1a\x07\x01\x00" + bytes(8), "RAR archive"),
+        (b"Rar!\x1a\x07\x00" + bytes(8), "RAR archive"),
+        (b"7z\xbc\xaf\x27\x1c\x00\x04", "7z archive"),
+        (array(), "numpy array"),
+        (database(), "SQLite database"),
+        (b"%PDF-1.7\n", "PDF document"),
+        (POINTER, "Git LFS pointer"),
+        (b"<!DOCTYPE html>\n<html><body>404", "HTML page"),
+        (b"\xef\xbb\xbf \n<HTML lang=en>", "HTML page"),
+        (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code>', "XML document"),
+        (b"a dog on a beach", "text file"),
+        ("ein Hündchen, 一只狗".encode(), "text file"),
+        (b"", "empty file"),
+        (bytes(512), "run of zero bytes"),
+        (b"\x00", "run of zero bytes"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_files_are_named_as_their_writers_begin_them(content: bytes, name: str) -> None:
+    assert what_is(content[:HEAD]) == name
+
+
+@pytest.mark.parametrize(
+    "content",
+    [bytes(range(1, 256)), b"\xff\xfea\x00b\x00", b"BMW is a car \xff", b"\x80\x02}q\x00."],
+    ids=["noise", "UTF-16", "text that begins as a bitmap", "pickle"],
+)
+def test_what_says_nothing_of_itself_is_not_guessed_at(content: bytes) -> None:
+    assert what_is(content) is None
+
+
+def test_text_stays_text_where_the_head_cuts_a_character() -> None:
+    assert what_is("é".encode()[:1].rjust(HEAD, b"a")) == "text file"
+
+
+def test_a_git_lfs_pointer_is_known_by_its_first_line() -> None:
+    assert is_lfs_pointer(POINTER)
+    assert not is_lfs_pointer(b"version 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("HTML page", "an HTML page"),
+        ("zip archive", "a zip archive"),
+        ("Git LFS pointer", "a Git LFS pointer"),
+    ],
+)
+def test_a_name_is_said_with_the_article_of_its_sound(name: str, said: str) -> None:
+    assert with_article(name) == said

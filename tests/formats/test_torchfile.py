@@ -1,0 +1,250 @@
+"""Files of the real torch.save are left alone; what would be loaded differently is found."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import random
+import zipfile
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from preflight.formats import torchfile
+from preflight.formats.blocks import Block
+from preflight.formats.stored import Held, look
+
+TENSORS = {"a": torch.arange(40.0), "b": torch.arange(7), "n": 3}
+
+
+def held(content: bytes, suffix: str = ".pt") -> Held:
+    """Look at bytes as at a file of such a name."""
+
+    def read(offset: int, size: int) -> Block:
+        return memoryview(content)[offset : offset + size]
+
+    return look(read, len(content), suffix)
+
+
+def kind_of(content: bytes) -> str:
+    """Give the kind of damage that is found; `none` where there is none."""
+    flaw = held(content).flaw
+    return "none" if flaw is None else flaw.kind
+
+
+def saved(thing: object = TENSORS, **options: object) -> bytes:
+    """Write something as torch does."""
+    out = io.BytesIO()
+    torch.save(thing, out, **options)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+WHOLE = saved()
+LEGACY = saved(_use_new_zipfile_serialization=False)
+
+
+def loads(content: bytes) -> str:
+    """Tell what torch.load makes of it: `same`, `changed`, or `refused`."""
+    try:
+        loaded = torch.load(io.BytesIO(content), weights_only=True)
+    except Exception:  # noqa: BLE001  whatever it raises, it says so
+        return "refused"
+    same = list(loaded) == list(TENSORS) and all(
+        _equal(loaded[key], TENSORS[key]) for key in TENSORS
+    )
+    return "same" if same else "changed"
+
+
+def _equal(one: object, other: object) -> bool:
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.dtype == other.dtype and one.shape == other.shape and torch.equal(one, other)
+    return type(one) is type(other) and bool(one == other)
+
+
+def with_record(content: bytes, name: str, change: Callable[[bytes], bytes | None]) -> bytes:
+    """Write the archive again, one record of it changed or left out; all checksums agree."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for entry in old.infolist():
+            data: bytes | None = old.read(entry)
+            data = change(data or b"") if entry.filename.endswith(name) else data
+            if data is not None:
+                new.writestr(entry.filename, data)
+    return out.getvalue()
+
+
+def test_every_flipped_bit_that_torch_would_notice_or_not_is_found() -> None:
+    """Every 97th byte of a small file, and all of its directory: nothing changes in silence."""
+    changed = 0
+    directory = WHOLE.index(b"PK\1\2")
+    for at in [*range(0, directory, 97), *range(directory, len(WHOLE))]:
+        for bit in (1 << number for number in range(8)):
+            damaged = WHOLE[:at] + bytes([WHOLE[at] ^ bit]) + WHOLE[at + 1 :]
+            result = loads(damaged)
+            changed += result == "changed"
+            assert result == "same" or kind_of(damaged) != "none", (at, bit, result)
+
+    assert changed, "the test must meet bytes that torch reads without a word"
+
+
+def corrupted(content: bytes, chance: random.Random) -> bytes:
+    """Damage it in one of seven ways."""
+    damaged = bytearray(content)
+    at, other = chance.randrange(len(content)), chance.randrange(len(content))
+    length = chance.randrange(1, 700)
+    ways: list[Callable[[], object]] = [
+        lambda: damaged.__setitem__(at, damaged[at] ^ 1 << chance.randrange(8)),
+        lambda: damaged.__delitem__(slice(at, None)),
+        lambda: damaged.__setitem__(slice(at, at + 512), bytes(len(damaged[at : at + 512]))),
+        lambda: damaged.__delitem__(slice(at, at + length)),
+        lambda: damaged.__setitem__(slice(at, at), chance.randbytes(length)),
+        lambda: damaged.__setitem__(
+            slice(at, at + 64), chance.randbytes(len(damaged[at : at + 64]))
+        ),
+        lambda: damaged.__setitem__(
+            slice(at, at + length), content[other : other + len(damaged[at : at + length])]
+        ),
+    ]
+    chance.choice(ways)()
+    return bytes(damaged)
+
+
+def test_five_hundred_random_damages_are_found_where_they_change_anything() -> None:
+    """Bits, pages, pieces lost, put in and copied: seeds 0 to 499."""
+    results = set()
+    for seed in range(500):
+        damaged = corrupted(WHOLE, random.Random(seed))
+        result = loads(damaged)
+        results.add(result)
+        assert result == "same" or kind_of(damaged) != "none", (seed, result)
+
+    assert results == {"same", "changed", "refused"}
+
+
+def test_a_pickle_and_storages_that_disagree_are_found() -> None:
+    """Two writers, each with its checksums in order; torch.load(mmap=True) compares nothing."""
+    shorter = with_record(WHOLE, "data/0", lambda data: data[:-4])
+    assert held(shorter).flaw is not None
+    assert kind_of(shorter) == "storage"
+    assert "156 bytes in data/0; its pickle speaks of 160" in str(held(shorter).flaw)
+    lacking = with_record(WHOLE, "data/1", lambda _: None)
+    assert kind_of(lacking) == "storage"
+    assert "lacks the record data/1" in str(held(lacking).flaw)
+
+
+def test_a_pickle_that_was_cut_before_it_was_put_away_is_found() -> None:
+    """Its own checksum agrees."""
+    assert kind_of(with_record(WHOLE, "data.pkl", lambda data: data[:50])) == "structure"
+
+
+def test_an_archive_packed_again_is_left_alone() -> None:
+    """As `zip` does it; torch.load reads it all the same."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(WHOLE)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for entry in old.infolist():
+            new.writestr(entry.filename, old.read(entry))
+
+    assert loads(out.getvalue()) == "same"
+    assert held(out.getvalue()) == Held("torch zip", verified=True)
+
+
+@pytest.mark.parametrize("size", [400, 600, 1000, 1500], ids=str)
+def test_a_cut_archive_says_how_large_it_must_have_been(size: int) -> None:
+    """Its pickle comes first, and names the storages that were to follow."""
+    flaw = held(WHOLE[:size]).flaw
+
+    assert flaw is not None
+    assert flaw.kind == "cut"
+    at_least = torchfile.least_size(lambda at, count: WHOLE[:size][at : at + count], size)
+    if at_least is None:
+        assert flaw.text.startswith(f"ends at {size:,} bytes, ")
+    else:
+        assert size < at_least < len(WHOLE)
+        assert flaw.text == f"ends at {size:,} of at least {at_least:,} bytes"
+
+
+def test_a_cut_at_the_end_of_a_page_is_guessed_to_be_a_killed_writer() -> None:
+    """Writers hand over whole pages; the text says that it is a guess."""
+    content = saved({"a": torch.zeros(5000)})
+
+    assert str(held(content[:8192]).flaw).count("most likely killed in mid-write") == 1
+    assert "likely" not in str(held(content[:8191]).flaw)
+
+
+# --- before the zip format ------------------------------------------------------------------------
+
+
+def test_a_legacy_file_is_known_and_can_not_be_verified() -> None:
+    """It carries no checksums."""
+    assert held(LEGACY) == Held("torch legacy", verified=False)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_legacy_file_of_any_protocol_is_known(protocol: int) -> None:
+    """Its magic number is a pickle, and looks different in each."""
+    content = saved(_use_new_zipfile_serialization=False, pickle_protocol=protocol)
+
+    assert held(content) == Held("torch legacy")
+    assert kind_of(content[:-1]) == "cut"
+
+
+def test_a_legacy_file_cut_anywhere_is_found() -> None:
+    """At every length; behind its pickles with the size that it should have."""
+    kinds = {kind_of(LEGACY[:size]) for size in range(1, len(LEGACY))}
+
+    assert kinds == {"cut"}
+    size = len(LEGACY)
+    assert f"ends at {size - 9:,} of {size:,} bytes" in str(held(LEGACY[:-9]).flaw)
+
+
+def test_what_stands_behind_a_legacy_file_is_left_alone() -> None:
+    """Several can be saved to one open file, and torch.load reads the first."""
+    assert kind_of(LEGACY + LEGACY) == "none"
+    assert loads(LEGACY + b"x" * 10) == "same"
+    assert kind_of(LEGACY + b"x" * 10) == "none"
+
+
+def test_a_legacy_file_whose_storages_moved_is_found() -> None:
+    """Bytes were lost between two storages, so the second one's length stands elsewhere."""
+    # Which of the two storages comes first is decided by their addresses.
+    at = min(LEGACY.index(count.to_bytes(8, "little")) for count in (40, 7)) + 20
+    damaged = LEGACY[:at] + LEGACY[at + 8 :] + bytes(8)
+
+    assert kind_of(damaged) == "storage"
+
+
+def test_a_count_that_cannot_be_makes_nothing_of_it() -> None:
+    """A storage of minus one elements, or of 2**62."""
+    content = LEGACY.replace((40).to_bytes(8, "little"), b"\xff" * 8)
+
+    assert kind_of(content) == "storage"
+
+
+# --- other things that are called .pt -------------------------------------------------------------
+
+
+def test_a_pickle_that_is_text_is_left_alone() -> None:
+    """Protocol 0 looks like any other text."""
+    assert kind_of(pickle.dumps({"mean": [1.0, 2.0]}, 0)) == "none"
+
+
+@pytest.mark.parametrize("protocol", range(1, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_raw_pickle_is_left_alone(protocol: int) -> None:
+    """Trainers write them under this name; a cut one is damaged, whatever its protocol."""
+    content = pickle.dumps({"mean": [1.0, 2.0], "name": "x" * 500}, protocol)
+
+    assert held(content) == Held("pickle")
+    assert kind_of(content[:-5]) in ("cut", "foreign")
+
+
+def test_a_storage_of_a_later_torch_is_not_judged_by_its_size() -> None:
+    """Only whether it is there."""
+    content = with_record(
+        WHOLE, "data.pkl", lambda data: data.replace(b"FloatStorage", b"NovelStorage")
+    )
+
+    assert held(content) == Held("torch zip", verified=True)
