@@ -1,0 +1,58 @@
+"""How the place of an object inside another one is written: `dataset.pipeline[7].args[0]`."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = (str, bytes, int, float, bool, type(None))
+
+# A module keeps its parts in three dicts; everybody writes `blocks[0].attn` for what lies in them.
+_NUMBERED = re.compile(r"\._(?:modules|parameters|buffers)\['(\d+)'\]")
+_NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\\]+)'\]")
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
+LONGEST = 240
+"""Characters of a path that are shown; of a longer one, its middle is left out."""
+
+
+def item(key: object) -> str:
+    """Write the step to an item: `[3]`, `['key']`; a key of the user's own type by its type."""
+    kind = type(key)
+    if kind in _PLAIN or (kind is tuple and all(type(part) in _PLAIN for part in key)):  # type: ignore[attr-defined]
+        return f"[{_cut(repr(key), 60)}]"
+    return f"[<{kind.__name__}>]"
+
+
+def attribute(name: object) -> str:
+    """Write the step to an attribute: `.name`."""
+    if type(name) is str and name.isidentifier():
+        return f".{name}"
+    return f".<{_cut(repr(name), 60) if type(name) in _PLAIN else type(name).__name__}>"
+
+
+def written(root: str, steps: str) -> str:
+    """Write a whole path, with the parts of modules as their users write them."""
+    path = _NAMED.sub(r".\1", _NUMBERED.sub(r"[\1]", root + steps))
+    return _cut(path if root else path.removeprefix("."), LONGEST)
+
+
+def _cut(text: str, most: int) -> str:
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
+def type_name(kind: type) -> str:
+    """Name a type with its module, as `_thread.lock`, without asking its metaclass."""
+    module = type.__dict__["__module__"].__get__(kind)
+    name = type.__dict__["__qualname__"].__get__(kind)
+    return f"{module}.{name}" if type(module) is str else str(name)
+
+
+def said(error: BaseException) -> str:
+    """Say an exception as Python does, with its type, and without addresses in memory."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  the user's own exception may have a broken __str__
+        text = ""
+    return _ADDRESS.sub("", f"{type(error).__name__}: {text}")[:500]

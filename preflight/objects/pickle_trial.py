@@ -1,0 +1,139 @@
+"""Pickles what a spawned worker would be sent, by Python's own pickler, and keeps nothing of it."""
+
+from __future__ import annotations
+
+import contextlib
+import copyreg
+import pickle
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import context, reduction
+from typing import Any, TypeAlias, cast
+
+Roots: TypeAlias = Sequence[tuple[str, object]]
+"""What is sent together, each under the name that its paths begin with."""
+
+PROTOCOL = pickle.DEFAULT_PROTOCOL
+"""What multiprocessing pickles by: it names none. An object may be refused by one and not by the
+other."""
+
+_STREAM = 4 << 30  # bytes of one pickle, without the data of arrays
+
+# How an object is pickled whose data does not matter: a call that gives something small.
+_NOTHING = (int, ())
+
+
+class _Process:
+    """Stands where multiprocessing keeps the process that is being spawned.
+
+    Its locks, queues and values may be pickled only then, and hand their handles over to it.
+    """
+
+    @staticmethod
+    def duplicate_for_child(handle: int) -> int:
+        return handle
+
+    DupFd = duplicate_for_child  # the name that multiprocessing.reduction.DupFd looks for
+
+
+@contextlib.contextmanager
+def spawning() -> Iterator[None]:
+    """Let the locks, queues and values of multiprocessing be pickled, as while a worker starts."""
+    module: Any = context
+    before = module.get_spawning_popen()
+    module.set_spawning_popen(_Process())
+    try:
+        yield
+    finally:
+        module.set_spawning_popen(before)
+
+
+def reducers() -> dict[type, Any]:
+    """Give what a starting process pickles in its own way, such as partials and sockets."""
+    extra: Mapping[type, Any] = getattr(reduction.ForkingPickler, "_extra_reducers", {})
+    return {**copyreg.dispatch_table, **extra}
+
+
+def bulk(thing: object) -> Any:
+    """Leave the data of tensors, arrays and tables where it is.
+
+    Tensors are refused here in the words of torch, whose own reducers would move every storage to
+    shared memory.
+    """
+    torch = cast("Any", sys.modules.get("torch"))
+    kind = type(thing)
+    if torch is not None and hasattr(torch, "UntypedStorage"):
+        if issubclass(kind, torch.Tensor):
+            with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
+                computed = thing.requires_grad and not thing.is_leaf  # type: ignore[attr-defined]
+            if computed:
+                raise RuntimeError(
+                    "Cowardly refusing to serialize non-leaf tensor which requires_grad"
+                )
+            if kind in (torch.Tensor, torch.nn.Parameter):
+                return _NOTHING
+        elif issubclass(kind, (torch.UntypedStorage, torch.storage.TypedStorage)):
+            return _NOTHING
+    numpy = cast("Any", sys.modules.get("numpy"))
+    if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
+        usual = kind.__reduce_ex__ is numpy.ndarray.__reduce_ex__
+        if usual and kind.__reduce__ is numpy.ndarray.__reduce__ and not thing.dtype.hasobject:  # type: ignore[attr-defined]
+            return (id, (kind,)) if kind is not numpy.ndarray else _NOTHING
+    arrow = cast("Any", sys.modules.get("pyarrow"))
+    if arrow is not None and issubclass(kind, getattr(arrow, "Buffer", ())):
+        return _NOTHING
+    return NotImplemented
+
+
+class Enough(Exception):  # noqa: N818  it is no error: the look ends here
+    """The stream is longer than anything that is sent to a worker in earnest."""
+
+
+class Sink:
+    """Takes what a pickler writes and keeps nothing of it."""
+
+    def __init__(self) -> None:
+        self.written = 0
+
+    def write(self, part: Any) -> int:
+        """Count a part of the stream.
+
+        Raises:
+            Enough: there is too much of it.
+        """
+        size = len(part)
+        self.written += size
+        if self.written > _STREAM:
+            raise Enough
+        return size
+
+
+class _Trial(pickle.Pickler):
+    """Python's own pickler, with the reducers of a process that is being started."""
+
+    def __init__(self, without: Mapping[int, object]) -> None:
+        super().__init__(Sink(), PROTOCOL)
+        self.dispatch_table = reducers()
+        self.without = without
+
+    def reducer_override(self, thing: object) -> Any:
+        return _NOTHING if id(thing) in self.without else bulk(thing)
+
+
+def refusal(roots: Roots, without: Mapping[int, object]) -> tuple[str, BaseException] | None:
+    """Pickle for real, but for some objects; give the root that is refused, and what was said.
+
+    None where all is taken, and where nothing is refused in the first 4 GiB of an endless stream.
+    """
+    trial = _Trial(without)
+    for name, thing in roots:
+        try:
+            if id(thing) not in without:
+                trial.dump(thing)
+        except KeyboardInterrupt:
+            raise
+        except Enough:
+            return None
+        except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
+            return name, error
+    return None

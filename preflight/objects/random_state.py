@@ -1,0 +1,31 @@
+"""Keeps the random numbers of a process as they were, whatever a look at its objects draws."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+@contextlib.contextmanager
+def kept_random_state() -> Iterator[None]:
+    """Put the generators that a whole process shares back to where they stood."""
+    torch: Any = sys.modules.get("torch")
+    numpy: Any = sys.modules.get("numpy.random")
+    python = random.getstate()
+    of_torch = torch.get_rng_state() if torch is not None else None
+    cuda = torch.cuda if torch is not None and torch.cuda.is_initialized() else None
+    of_cuda = cuda.get_rng_state_all() if cuda is not None else None
+    of_numpy = numpy.get_state() if numpy is not None else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        if torch is not None:
+            torch.set_rng_state(of_torch)
+        if cuda is not None:
+            cuda.set_rng_state_all(of_cuda)
+        if numpy is not None:
+            numpy.set_state(of_numpy)

@@ -1,0 +1,227 @@
+"""Where something in the user's process was defined, without asking the user's own attributes.
+
+Source lines come from `linecache`, which also holds those of notebook cells.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.metadata
+import linecache
+import os
+import re
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from preflight.names import name_of
+
+_SITE = frozenset({"site-packages", "dist-packages"})
+_DEF = re.compile(r"\s*(async\s+def|def|class)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A place in a source file; all None for what is written in C."""
+
+    file: str | None = None
+    """Relative to the job's folder; in an installed package `package version: path`."""
+
+    line: int | None = None
+    line_text: str | None = None
+    qualname: str | None = None
+    own: bool = False
+    """Whether it is the user's code, not an installed package's and not Python's."""
+
+
+def defined(thing: object, root: str) -> Place:
+    """Say where a function or class was defined; of anything else, where its class was.
+
+    A partial and a bound method stand where their function does. `functools.wraps` does not
+    mislead: a function is where its code is.
+    """
+    for _ in range(100):  # a partial of a partial; a chain can be made endless
+        if type(thing) is types.MethodType:
+            thing = thing.__func__
+        elif issubclass(type(thing), functools.partial):
+            thing = functools.partial.func.__get__(thing)
+        else:
+            break
+    if type(thing) is types.FunctionType:
+        return _place_of_code(thing.__code__, _text(thing.__qualname__), root)
+    return _place_of_class(thing if issubclass(type(thing), type) else type(thing), root)  # type: ignore[arg-type]
+
+
+def kept(holder: object, attribute: str, root: str) -> Place:
+    """Say where an instance's class sets `self.<attribute>`; else where the class was defined."""
+    first: Place | None = None
+    for cls in type.__dict__["__mro__"].__get__(type(holder)):
+        place = _place_of_class(cls, root)
+        if place.line is None or not place.own:
+            continue
+        first = first or place
+        node = _class_node(_source(_file_of_class(cls) or ""), _qualname(cls))
+        line = None if node is None else _assigned(node, attribute)
+        if line is not None:
+            return _place(_file_of_class(cls) or "", line, f"{_qualname(cls)}.{attribute}", root)
+    return first or defined(holder, root)
+
+
+def _place_of_code(code: types.CodeType, qualname: str | None, root: str) -> Place:
+    line = code.co_firstlineno
+    if code.co_name != "<lambda>":
+        line = _past_decorators(code.co_filename, line)
+    return _place(code.co_filename, line, qualname, root)
+
+
+def _place_of_class(cls: type, root: str) -> Place:
+    qualname = _qualname(cls)
+    file = _file_of_class(cls)
+    if file is None:
+        return Place(qualname=qualname)
+    node = _class_node(_source(file), qualname)
+    if node is not None:
+        return _place(file, node.lineno, qualname, root)
+    # Not where its module says: made by `exec`, or shown under another module's name.
+    code = min(_methods(cls), key=lambda code: code.co_firstlineno, default=None)
+    if code is not None:
+        return _place(code.co_filename, code.co_firstlineno, qualname, root)
+    return _place(file, None, qualname, root)
+
+
+def _place(file: str, line: int | None, qualname: str | None, root: str) -> Place:
+    name, own = _named(file, root)
+    text = linecache.getline(file, line).strip() if line else ""
+    return Place(file=name, line=line, line_text=text or None, qualname=qualname, own=own)
+
+
+def _named(file: str, root: str) -> tuple[str, bool]:
+    """Name a source file, and say whether it is the user's own."""
+    if file.startswith("<"):  # `<stdin>`, `<string>`, a cell of IPython's console
+        frozen = file.startswith("<frozen ")
+        return (f"{_python()}: {file}" if frozen else file), not frozen
+    full = os.path.abspath(file)
+    parts = full.replace("\\", "/").split("/")
+    site = next((n for n in range(len(parts) - 1, -1, -1) if parts[n] in _SITE), None)
+    if site is not None and site + 1 < len(parts):
+        inside = parts[site + 1 :]
+        return f"{_distribution(inside[0].removesuffix('.py'))}: {'/'.join(inside)}", False
+    library = os.path.abspath(sysconfig.get_paths()["stdlib"])
+    if full.startswith(library + os.sep):
+        return f"{_python()}: {name_of(full, library)}", False
+    return name_of(full, root), True
+
+
+def _python() -> str:
+    return "python {}.{}".format(*sys.version_info)
+
+
+@functools.lru_cache(maxsize=256)
+def _distribution(package: str) -> str:
+    """Name what a package was installed by, with its version: `pillow 13.0.0`."""
+    try:
+        return f"{package} {importlib.metadata.version(package)}"
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        names = importlib.metadata.packages_distributions().get(package)
+    return f"{names[0]} {importlib.metadata.version(names[0])}" if names else package
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+def _qualname(cls: type) -> str:
+    return _text(type.__dict__["__qualname__"].__get__(cls)) or "?"
+
+
+def _vars(cls: type) -> types.MappingProxyType[str, object]:
+    variables: types.MappingProxyType[str, object] = type.__dict__["__dict__"].__get__(cls)
+    return variables
+
+
+def _file_of_class(cls: type) -> str | None:
+    """Find the source file of a class: of its module, else of one of its methods."""
+    module = sys.modules.get(_text(_vars(cls).get("__module__")) or "")
+    file = None
+    if module is not None and issubclass(type(module), types.ModuleType):
+        file = _text(types.ModuleType.__getattribute__(module, "__dict__").get("__file__"))
+    if file is None or not file.endswith((".py", ".pyw")):
+        file = next((code.co_filename for code in _methods(cls)), None)
+    return file
+
+
+def _methods(cls: type) -> Iterator[types.CodeType]:
+    """Give the code of the methods written in the class itself."""
+    start = _qualname(cls) + "."
+    for value in list(_vars(cls).values()):
+        if type(value) is types.FunctionType and value.__qualname__.startswith(start):
+            yield value.__code__
+
+
+def _class_node(source: str, qualname: str) -> ast.ClassDef | None:
+    """Find a class in a source by its qualified name; the last one wins, as at run time."""
+    tree = _parsed(source) if source else None
+    if tree is None:
+        return None
+    wanted = tuple(qualname.split("."))
+    found = None
+    todo: list[tuple[ast.AST, tuple[str, ...]]] = [(tree, ())]
+    while todo:
+        node, names = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            inside = names
+            if isinstance(child, ast.ClassDef):
+                inside = (*names, child.name)
+                if inside == wanted and (found is None or child.lineno > found.lineno):
+                    found = child
+            elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                inside = (*names, child.name, "<locals>")
+            if isinstance(child, (ast.stmt, ast.ExceptHandler)):
+                todo.append((child, inside))
+    return found
+
+
+def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
+    """Find the first line in a class that sets `self.<attribute>`."""
+    lines = [
+        target.lineno
+        for target in ast.walk(node)
+        if isinstance(target, ast.Attribute)
+        and isinstance(target.ctx, ast.Store)
+        and target.attr == attribute
+        and isinstance(target.value, ast.Name)
+        and target.value.id == "self"
+    ]
+    return min(lines, default=None)
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+def _source(file: str) -> str:
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # all that ast documents
+        return None
+
+
+def _past_decorators(file: str, line: int) -> int:
+    """Go from a function's first decorator, where its code begins, to its `def`."""
+    linecache.checkcache(file)
+    lines = linecache.getlines(file)
+    for number in range(line, min(line + 50, len(lines)) + 1):
+        if _DEF.match(lines[number - 1]):
+            return number
+    return line
+
+
+def _text(value: object) -> str | None:
+    return value if type(value) is str else None
