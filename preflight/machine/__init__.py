@@ -1,0 +1,1 @@
+"""What this machine is: its GPUs, limits, storage and environment."""
