@@ -1,0 +1,43 @@
+"""Looks at everything a training run is made of, and says GO or NO-GO before it starts.
+
+import preflight
+
+report = preflight.run("data/{000..009}.tar", "train:make_loader")
+report.raise_if_no_go()
+
+preflight.inspect(loader=loader, model=model).raise_if_no_go()
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from preflight.version import __version__
+
+if TYPE_CHECKING:
+    from preflight.report import NoGo, Report
+    from preflight.session import inspect, run
+
+__all__ = ["NoGo", "Report", "__version__", "inspect", "run"]
+
+# The checks are kept in checks/, beside this folder, and are installed as preflight.checks; in a
+# source tree nobody installed, the import system has to be told.
+_here = os.path.dirname(os.path.abspath(__file__))
+_above = os.path.dirname(_here)
+if not os.path.isdir(os.path.join(_here, "checks")) and os.path.isfile(
+    os.path.join(_above, "checks", "__init__.py")
+):
+    __path__.append(_above)
+
+_HOME = {"NoGo": "report", "Report": "report", "inspect": "session", "run": "session"}
+
+
+def __getattr__(name: str) -> object:
+    """Import the public names when they are asked for: `import preflight` itself is instant."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    importlib.import_module("preflight.render")  # a Report is shown as the terminal page
+    return getattr(importlib.import_module(f"preflight.{_HOME[name]}"), name)

@@ -1,0 +1,97 @@
+"""What readers give and checks judge: frozen plain values, which go to JSON and back.
+
+Files are named as reports name them: relative to the job's folder, with forward slashes. Each kind
+of facts is imported when it is first asked for, since a process that reads one small file is
+mostly its own start.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from preflight.facts.cache import CacheFacts
+    from preflight.facts.code import Copied, Definition, Sent, Uncopyable, Unsendable
+    from preflight.facts.files import (
+        Damage,
+        FolderFacts,
+        ImageDamage,
+        Pairing,
+        ShardFacts,
+        Unpaired,
+    )
+    from preflight.facts.host import Gpu, GpuProcess, Gpus, HostFacts
+    from preflight.facts.missing import Absent, Frame, Unbuilt
+    from preflight.facts.source import EnvironmentRead, SourceFacts
+
+__all__ = [
+    "Absent",
+    "CacheFacts",
+    "Copied",
+    "Damage",
+    "Definition",
+    "EnvironmentRead",
+    "Facts",
+    "FolderFacts",
+    "Frame",
+    "Gpu",
+    "GpuProcess",
+    "Gpus",
+    "HostFacts",
+    "ImageDamage",
+    "Pairing",
+    "Sent",
+    "ShardFacts",
+    "SourceFacts",
+    "Unbuilt",
+    "Uncopyable",
+    "Unpaired",
+    "Unsendable",
+]
+
+_HOME = {
+    "Absent": "missing",
+    "CacheFacts": "cache",
+    "Copied": "code",
+    "Damage": "files",
+    "Definition": "code",
+    "EnvironmentRead": "source",
+    "FolderFacts": "files",
+    "Frame": "missing",
+    "Gpu": "host",
+    "GpuProcess": "host",
+    "Gpus": "host",
+    "HostFacts": "host",
+    "ImageDamage": "files",
+    "Pairing": "files",
+    "Sent": "code",
+    "ShardFacts": "files",
+    "SourceFacts": "source",
+    "Unbuilt": "missing",
+    "Uncopyable": "code",
+    "Unpaired": "files",
+    "Unsendable": "code",
+}
+
+if TYPE_CHECKING:
+    Facts: TypeAlias = (
+        HostFacts
+        | SourceFacts
+        | ShardFacts
+        | FolderFacts
+        | CacheFacts
+        | Sent
+        | Copied
+        | Absent
+        | Unbuilt
+    )
+
+
+def __getattr__(name: str) -> object:
+    """Import a kind of facts when it is asked for."""
+    if name == "Facts":
+        return object  # for annotations only, which nobody evaluates
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"preflight.facts.{_HOME[name]}"), name)

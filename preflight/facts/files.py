@@ -1,0 +1,142 @@
+"""What shards, folders and images hold, and what is wrong in their bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One thing that is wrong in the bytes of a file."""
+
+    kind: str
+    """A word for machines, such as `cut`, `checksum`, `foreign`, `empty`."""
+
+    text: str
+    """For people, as a predicate with its numbers: `ends inside dog.jpg, at 8,192 bytes`."""
+
+    offset: int | None = None
+    """Bytes from the beginning of the file, where it can be said."""
+
+    member: str | None = None
+    """The member of an archive, where it is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageDamage:
+    """An image that does not decode, or only in part."""
+
+    name: str
+    """The file, or the member of a shard."""
+
+    kind: str
+    """`empty`, `cut`, `foreign`, `zeros`, `undecodable`, `leftover`, `huge`."""
+
+    text: str
+    """As a predicate with its numbers: `stops before its end marker`."""
+
+    bytes: int
+    format: str = ""
+    """What its first bytes say that it is, such as `PNG image`."""
+
+    raises: str = ""
+    """What Pillow raises when it loads it; empty where it gives a picture."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpaired:
+    """An image without its caption, or a caption without its image."""
+
+    name: str
+    """The file that is there."""
+
+    lacks: str
+    """`caption` or `image`."""
+
+    expected: str
+    """What was looked for, such as `dog.txt`."""
+
+    instead: str | None = None
+    """What is there in its place and will not be read as one, such as `dog.jpeg`."""
+
+    because: str = ""
+    """Why that is not read: `extension`, `case`, `link`, `apart` (it stands elsewhere in the
+    archive, and so belongs to another sample)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """How the images and captions of one shard or folder go together."""
+
+    rule: str
+    """The rule that was applied: `textfile`, `json`, … or `none` where there is nothing to pair."""
+
+    samples: int
+    """Samples in all, whole or not."""
+
+    images: int
+    """Image files, also where several are in one sample."""
+
+    captions: int
+    """Caption files."""
+
+    unpaired: tuple[Unpaired, ...] = ()
+    whole: int = 0
+    """Samples that have an image and a caption."""
+
+    held: int = 0
+    """Samples that lack something which may stand behind the damage of their archive."""
+
+    takes: tuple[str, ...] = ()
+    """Extensions of the images that the pipeline takes; empty: every one."""
+
+    looks_for: tuple[str, ...] = ()
+    """Extensions of captions, the likeliest first; empty where nothing is paired."""
+
+    beside: tuple[str, ...] = ()
+    """Extensions of other files that most images without a caption have, the commonest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardFacts:
+    """One tar archive of samples, read to its end."""
+
+    file: str
+    size: int
+    damage: tuple[Damage, ...]
+    """Of the archive itself; of its images, below."""
+
+    members: int
+    """Files in it that can be read whole."""
+
+    samples: int
+    """Samples (files of one key, by webdataset's rule) that can be read whole."""
+
+    lost: int | None = None
+    """Samples that stand behind the damage; None where it cannot be known."""
+
+    quiet: bool = False
+    """Whether tarfile, and so webdataset, stops at the damage without raising."""
+
+    pairing: Pairing | None = None
+    """None where nothing of the archive can be read."""
+
+    images: int = 0
+    """Images that were decoded."""
+
+    damaged_images: tuple[ImageDamage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderFacts:
+    """A folder of images and captions, with all below it."""
+
+    file: str
+    files: int
+    pairing: Pairing
+    images: int
+    """Images that were decoded."""
+
+    damaged_images: tuple[ImageDamage, ...] = ()
+    unreadable: tuple[tuple[str, ...], ...] = ()
+    """Files and folders that could not be opened: (name, reason)."""

@@ -1,0 +1,56 @@
+"""How names are shown: paths as the user would type them, and nothing that a console would obey."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+
+# Categories that change what a reader sees instead of being seen (Unicode 15, table 2-3), and the
+# separators that would start a new line.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+# Joins the parts of one emoji; harmless, and part of ordinary names.
+_JOINERS = frozenset({"\u200d", "\ufe0f"})
+
+
+def shown(text: str) -> str:
+    r"""Escape whatever a console would interpret: control characters, direction marks, lost bytes.
+
+    Bytes of a name that are no UTF-8 (which Python holds as lone surrogates) become `\xe9`.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown_character(character) for character in text)
+
+
+def _shown_character(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte kept by the surrogateescape error handler (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"
+    if unicodedata.category(character) not in _INVISIBLE or character in _JOINERS:
+        return character
+    if code < 0x100:
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def name_of(path: str, root: str) -> str:
+    """Name a file for a report: relative where it lies under the job's folder, always with `/`."""
+    full = os.path.abspath(os.path.join(root, path))
+    base = os.path.abspath(root)
+    try:
+        inside = os.path.commonpath([full, base]) == base
+    except ValueError:  # another drive
+        inside = False
+    name = os.path.relpath(full, base) if inside else full
+    return name.replace(os.sep, "/")
+
+
+def text_of(name: bytes) -> str:
+    """Decode a name found inside a file; what is no UTF-8 is kept, and shown escaped."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Say a number with its noun: `1 shard`, `4 shards`, `12,000 shards`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,141 @@
+"""Frozen dataclasses to JSON values and back, for what travels between our processes.
+
+The child may run in an interpreter that has no pydantic, so this is done with the standard library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar, Union
+
+T = TypeVar("T")
+
+# What JSON readers keep exactly (RFC 8259, section 6).
+_EXACT = 2**53
+
+
+def to_plain(value: object) -> Any:
+    """Turn a frozen value into what `json.dumps` takes: dicts, lists, strings, numbers, None.
+
+    NaN, infinities and integers above 2**53 become strings, since JSON numbers cannot hold them.
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if type(value).__module__ == "datetime":  # which TOML has, and few need
+        return value.isoformat()  # type: ignore[attr-defined]
+    if isinstance(value, enum.Enum):
+        return value.name.lower() if isinstance(value, int) else value.value
+    if isinstance(value, int):
+        return value if abs(value) <= _EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if dataclasses.is_dataclass(value):
+        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list, frozenset)):
+        return [to_plain(item) for item in value]
+    raise TypeError(f"{type(value).__name__} is no plain value")
+
+
+def from_plain(kind: type[T], plain: Any) -> T:
+    """Build a value of this type from what `to_plain` gave.
+
+    Raises:
+        TypeError: the plain value does not fit the type.
+        KeyError: a mapping lacks a field that has no default.
+    """
+    builder: Any = _builder
+    built: T = builder(kind)(plain)
+    return built
+
+
+@functools.cache
+def _builder(kind: Any) -> Any:
+    """Work out once, for each type, how its values are built."""
+    origin = typing.get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _build_union(typing.get_args(kind))
+    if origin is tuple:
+        item = _builder(typing.get_args(kind)[0])
+        return lambda plain: tuple(item(one) for one in plain)
+    if origin is not None and issubclass(origin, Mapping):
+        item = _builder(typing.get_args(kind)[1])
+        return lambda plain: {key: item(one) for key, one in plain.items()}
+    if dataclasses.is_dataclass(kind):
+        return _build_dataclass(kind)
+    if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
+        return lambda plain: kind[plain.upper()]
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return kind
+    if kind in (int, float):
+        return kind
+    if kind in (str, bool):
+        return lambda plain: _exactly(kind, plain)
+    return lambda plain: plain
+
+
+def _exactly(kind: type, plain: Any) -> Any:
+    if not isinstance(plain, kind):
+        raise TypeError(f"{type(plain).__name__} is no {kind.__name__}")
+    return plain
+
+
+def to_exact(value: Any) -> Any:
+    """Turn what a TOML file can hold into JSON that loses nothing: infinities, dates, big numbers.
+
+    Raises:
+        TypeError: a value of another kind.
+    """
+    if isinstance(value, Mapping):
+        return {"table": {str(key): to_exact(item) for key, item in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return {"array": [to_exact(item) for item in value]}
+    if type(value).__module__ == "datetime":
+        return {type(value).__name__: value.isoformat()}
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be handed to a factory")
+
+
+def from_exact(plain: Any) -> Any:
+    """Give back what `to_exact` was given; tuples come back as lists."""
+    if not isinstance(plain, dict):
+        return plain
+    ((kind, value),) = plain.items()
+    if kind == "table":
+        return {key: from_exact(item) for key, item in value.items()}
+    if kind == "array":
+        return [from_exact(item) for item in value]
+    import datetime
+
+    return getattr(datetime, kind).fromisoformat(value)
+
+
+def _build_dataclass(kind: Any) -> Any:
+    hints = typing.get_type_hints(kind)
+    builders: dict[str, Any] | None = None
+
+    def build(plain: Any) -> Any:
+        nonlocal builders
+        if builders is None:  # late, so that a type may hold itself
+            builders = {
+                field.name: _builder(hints[field.name]) for field in dataclasses.fields(kind)
+            }
+        return kind(**{name: builders[name](value) for name, value in plain.items()})
+
+    return build
+
+
+def _build_union(kinds: tuple[Any, ...]) -> Any:
+    others = [kind for kind in kinds if kind is not type(None)]
+    if len(others) == 1:
+        only = _builder(others[0])
+        return lambda plain: None if plain is None else only(plain)
+    return lambda plain: plain  # scalars of several types, which JSON keeps apart by itself
