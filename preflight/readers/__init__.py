@@ -1,0 +1,1 @@
+"""A reader looks at a target once and gives facts."""

@@ -1,0 +1,301 @@
+"""Looks at what a DataLoader would send to its workers, without starting any."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import socket
+import sys
+import threading
+import types
+from collections.abc import Mapping
+from typing import Any, cast
+
+from preflight.facts import Definition, Sent, Unsendable
+from preflight.names import shown
+from preflight.objects import pickling, where
+from preflight.objects.paths import type_name
+
+SENT = ("dataset", "collate_fn", "worker_init_fn")
+"""What torch hands to each worker. The sampler and the generator stay where they are."""
+
+FROM_LAUNCH = "launch.start_method"
+"""What `Sent.start_method_from` says where the job's settings name the method."""
+
+FROM_LOADER = "the loader's multiprocessing_context"
+FROM_IMPORT = "a call of multiprocessing.set_start_method"
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
+_HANDLES = frozenset({"h5py", "lmdb", "sqlite3", "_sqlite3", "mmap", "pyarrow", "tables", "zarr"})
+_GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+
+def is_loader(thing: object) -> bool:
+    """Whether it is a DataLoader, or holds its dataset and its workers as one does."""
+    return _unwrapped(thing) is not None
+
+
+def is_dataset(thing: object) -> bool:
+    """Whether it is a data set that no loader has been made of yet."""
+    if is_loader(thing):
+        return False
+    data = sys.modules.get("torch.utils.data")
+    kind = type(thing)
+    if data is not None and issubclass(kind, cast("Any", data).Dataset):
+        return True
+    return any(
+        type_name(base).startswith("datasets.") and "Dataset" in base.__name__
+        for base in kind.__mro__
+    )
+
+
+def walk_loader(
+    loader: object,
+    *,
+    name: str,
+    root: str,
+    factory: object | None,
+    num_workers: int | None,
+    start_method: str | None,
+) -> Sent:
+    """Name everything that this loader would send and that cannot travel.
+
+    Nothing is walked where there are no workers: then nothing is sent.
+
+    Args:
+        loader: a DataLoader, a WebLoader, or what holds the same attributes.
+        name: what the user called it.
+        root: the job's folder, absolute.
+        factory: what made it, where that is known.
+        num_workers: how many workers the job's settings say, which counts before the loader's own.
+        start_method: how the job's settings start them, where the loader itself does not say.
+    """
+    parts = _unwrapped(loader) or {"dataset": loader}
+    workers = parts.get("num_workers", 0) if num_workers is None else num_workers
+    method, method_from = _start_method(parts, start_method)
+    walk = pickling.Walk()
+    if workers:
+        walk = pickling.walk([(part, parts[part]) for part in SENT if parts.get(part) is not None])
+    made = definition(where.defined(factory, root)) if factory is not None else Definition()
+    return Sent(
+        name=name,
+        defined=made,
+        num_workers=int(workers),
+        start_method=method,
+        start_method_from=method_from,
+        objects=tuple(
+            _unsendable(one, root, made)
+            for one in walk.refused
+            if not _travels_there(one.thing, method, method_from)
+        ),
+        cut=walk.cut,
+    )
+
+
+def _unwrapped(thing: object) -> Mapping[str, Any] | None:
+    """Give a loader's attributes; of webdataset's WebLoader, those of the DataLoader in it."""
+    attributes = _attributes(thing)
+    stages = attributes.get("pipeline")
+    if type(stages) is list and stages:
+        attributes = _attributes(stages[0])
+    return attributes if {"dataset", "num_workers", "collate_fn"} <= attributes.keys() else None
+
+
+def _attributes(thing: object) -> Mapping[str, Any]:
+    """Give an instance's own attributes, without asking the instance."""
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return {}
+    return attributes if type(attributes) is dict else {}
+
+
+# --- how workers are started ----------------------------------------------------------------------
+
+
+def _start_method(parts: Mapping[str, Any], launch: str | None) -> tuple[str, str]:
+    """Say how this loader's workers are started, and what makes it so."""
+    own = parts.get("_DataLoader__multiprocessing_context", parts.get("multiprocessing_context"))
+    method = own if isinstance(own, str) else _method_of(own)
+    if method is not None:
+        return method, FROM_LOADER
+    if launch is not None:
+        return launch, FROM_LAUNCH
+    # With allow_none, since asking without it would settle the matter for the user's own code.
+    method = multiprocessing.get_start_method(allow_none=True)
+    if method is not None:
+        return method, FROM_IMPORT
+    return _platform_default()
+
+
+def _method_of(context: Any) -> str | None:
+    if not isinstance(context, multiprocessing.context.BaseContext):
+        return None
+    return context.get_start_method(allow_none=True)
+
+
+def _platform_default() -> tuple[str, str]:
+    if sys.platform in ("win32", "darwin"):
+        return "spawn", "the default of Windows" if sys.platform == "win32" else "that of macOS"
+    python = "{}.{}".format(*sys.version_info)
+    method = "forkserver" if sys.version_info >= (3, 14) else "fork"
+    return method, f"the default of Python {python} on {sys.platform.capitalize()}"
+
+
+def _travels_there(thing: object, method: str, method_from: str) -> bool:
+    """Whether only this process makes it unsendable.
+
+    A lock of multiprocessing that is made where processes are forked cannot be sent to a spawned
+    one. Where spawning is the default, `multiprocessing.Lock()` makes one that can; one that was
+    made by `get_context("fork")` looks just the same. So where the settings name another method
+    than this process's default, all such locks get the benefit of the doubt.
+    """
+    if not _is_of_forking(thing):
+        return False
+    default = multiprocessing.get_start_method(allow_none=True) or _platform_default()[0]
+    return method == "fork" or (method_from == FROM_LAUNCH and default == "fork")
+
+
+def _is_of_forking(thing: object) -> bool:
+    """Whether it is a lock of multiprocessing that only forked processes can share."""
+    if not type_name(type(thing)).startswith("multiprocessing.synchronize."):
+        return False
+    return bool(_attributes(thing).get("_is_fork_ctx"))
+
+
+# --- what was refused -----------------------------------------------------------------------------
+
+
+def definition(place: where.Place) -> Definition:
+    """Turn a place in the sources into a fact."""
+    return Definition(
+        file=place.file, line=place.line, line_text=place.line_text, qualname=place.qualname
+    )
+
+
+def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsendable:
+    thing = refused.thing
+    captures = thing.__code__.co_freevars if type(thing) is types.FunctionType else ()
+    kind = kind_of(thing)
+    return Unsendable(
+        kind=kind,
+        type=type_name(type(thing)),
+        text=_said(thing, kind),
+        error=refused.error,
+        paths=refused.paths,
+        defined=_place(refused, root) or made,
+        captures=tuple(captures),
+        inside=refused.inside,
+    )
+
+
+def _place(refused: pickling.Refused, root: str) -> Definition | None:
+    """Say where to look first: its own definition, else the line that keeps it, in own code."""
+    own = where.defined(refused.thing, root)
+    if own.own:
+        return definition(own)
+    for holder, attribute in refused.holders:
+        place = where.kept(holder, attribute, root)
+        if place.own:
+            return definition(place)
+    return definition(own) if own.line is not None else None
+
+
+def kind_of(thing: object) -> str:
+    """Sort a refused object by what it is; texts of errors differ from Python to Python."""
+    kind = type(thing)
+    if kind is types.FunctionType:
+        return _kind_of_function(cast("types.FunctionType", thing))
+    if issubclass(kind, type):
+        return "local-class" if "<locals>" in _qualname(thing) else _kind_by_name(thing)
+    if issubclass(kind, types.ModuleType):
+        return "module"
+    if issubclass(kind, _GENERATORS):
+        return "generator"
+    if _is_of_forking(thing):
+        return "forked-lock"
+    if issubclass(kind, _LOCKS) or type_name(kind).startswith("multiprocessing.synchronize."):
+        return "lock"
+    if issubclass(kind, io.IOBase):
+        return "file"
+    if issubclass(kind, socket.socket) or type_name(kind).partition(".")[0] in _HANDLES:
+        return "handle"
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, cast("Any", torch).Tensor):
+        return "tensor"
+    return "other"
+
+
+def _kind_of_function(function: types.FunctionType) -> str:
+    if function.__code__.co_name == "<lambda>":
+        return "lambda"
+    return "local-function" if "<locals>" in function.__qualname__ else _kind_by_name(function)
+
+
+def _kind_by_name(thing: object) -> str:
+    """Say what there is under the name by which pickle would send a function or class."""
+    module = sys.modules.get(_module(thing))
+    found: object = module
+    for part in _qualname(thing).split("."):
+        variables = _attributes(found)
+        if issubclass(type(found), type):
+            bases = type.__dict__["__mro__"].__get__(found)
+            variables = {k: v for one in reversed(bases) for k, v in vars(one).items()}
+        if part not in variables:
+            return "unnamed"
+        found = variables[part]
+    return "other" if found is thing else "rebound"
+
+
+def _said(thing: object, kind: str) -> str:
+    """Say what it is, as a noun phrase."""
+    qualname = shown(_qualname(thing))
+    outside, _, name = qualname.rpartition(".<locals>.")
+    if kind == "lambda":
+        return f"lambda in {outside}" if outside else "lambda"
+    if kind == "local-function":
+        return f"function {name}, defined inside {outside}"
+    if kind == "local-class":
+        return f"class {name}, defined inside {outside}"
+    if kind in ("rebound", "unnamed"):
+        noun = "class" if issubclass(type(thing), type) else "function"
+        if kind == "rebound":
+            return f"{noun} {qualname}, whose name means something else"
+        module = shown(_module(thing))
+        return (
+            f"{noun} {qualname}, which {module + ' does not hold' if module else 'no module holds'}"
+        )
+    if kind == "module":
+        return f"module {shown(cast('types.ModuleType', thing).__name__)}"
+    if kind == "generator":
+        return f"running generator {qualname}"
+    if kind == "tensor":
+        return "tensor that is the result of a computation and requires its gradient"
+    if kind == "file":
+        return f"open file{_named(thing)}"
+    noun = {"lock": "lock", "forked-lock": "lock", "handle": "open handle"}.get(kind, "object")
+    return f"{noun} of type {shown(type_name(type(thing)))}"
+
+
+def _named(file: object) -> str:
+    """Give an open file's name, of Python's own file types only."""
+    if type(file) in (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO):
+        name = cast("Any", file).name
+        return f" {shown(name)}" if type(name) is str else ""
+    return ""
+
+
+def _module(thing: object) -> str:
+    """Give the name of the module that a function or class says it is in; empty where none."""
+    if issubclass(type(thing), type):
+        name = type.__dict__["__module__"].__get__(thing)
+    else:
+        name = cast("types.FunctionType", thing).__module__
+    return name if type(name) is str else ""
+
+
+def _qualname(thing: object) -> str:
+    if issubclass(type(thing), type):
+        return str(type.__dict__["__qualname__"].__get__(thing))
+    known = (types.FunctionType, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+    return cast("Any", thing).__qualname__ if type(thing) in known else ""

@@ -1,0 +1,80 @@
+"""Parses Python code in any encoding that it may have, and says plainly where it cannot."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LONGEST_CODE = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """One file of Python code."""
+
+    tree: ast.Module
+    lines: tuple[str, ...]
+
+
+class UnparsableError(Exception):
+    """A file is no Python code that this interpreter reads."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def parse(content: bytes) -> Parsed:
+    """Parse Python code in whatever encoding it says that it has (PEP 263).
+
+    Raises:
+        UnparsableError: no Python of this interpreter's version, or nested too deeply.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        text = content.decode(encoding)
+    except SyntaxError as error:
+        raise UnparsableError(f"SyntaxError: {error.msg}", error.lineno) from error
+    except (UnicodeError, LookupError) as error:
+        raise UnparsableError(f"its encoding cannot be read: {error}") from error
+    return parse_text(text)
+
+
+def parse_text(text: str) -> Parsed:
+    """Parse Python code.
+
+    Raises:
+        UnparsableError: no Python of this interpreter's version, or nested too deeply.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the user's escape sequences
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        raise UnparsableError(f"SyntaxError: {error.msg}", error.lineno) from error
+    except (RecursionError, MemoryError) as error:
+        raise UnparsableError("is nested too deeply") from error
+    except ValueError as error:  # null bytes, before Python 3.12
+        raise UnparsableError(str(error)) from error
+    return Parsed(tree=tree, lines=_lines(text))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Split as Python counts lines: a form feed, unlike for str.splitlines, ends none."""
+    return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+
+
+def code_of(node: ast.expr | ast.stmt, lines: Sequence[str]) -> str:
+    """Give the text of an expression on one line; columns are counted in bytes of UTF-8."""
+    last = node.end_lineno or node.lineno
+    raw = [line.encode("utf-8", "replace") for line in lines[node.lineno - 1 : last]]
+    if not raw:
+        return ""
+    raw[-1] = raw[-1][: node.end_col_offset]
+    raw[0] = raw[0][node.col_offset :]
+    text = " ".join(b" ".join(raw).decode("utf-8", "replace").split())
+    return text if len(text) <= _LONGEST_CODE else text[:_LONGEST_CODE] + "…"

@@ -1,0 +1,253 @@
+"""Reads one shard to its end: its structure, its samples, and every image in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from io import FileIO
+
+from preflight.facts import Damage, ImageDamage, Pairing, ShardFacts
+from preflight.formats.flaw import Flaw
+from preflight.formats.images import is_image
+from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.packed import Packed, can_unpack
+from preflight.formats.tar import Member, Read, behind, walk
+from preflight.formats.tar_header import BLOCK
+from preflight.names import name_of, shown
+from preflight.readers.images import look_at_image
+from preflight.readers.pairing import pair
+from preflight.readers.samples import Samples, hold_back, key_of, roles
+from preflight.sizes import format_size
+from preflight.targets import Shard
+
+Tell = Callable[[str], None]
+
+MOST_IMAGE = 1 << 30
+"""Bytes of an image that are held in memory to be decoded."""
+
+# Bytes that tarfile reads of a packed file at once: it raises on further streams of bzip2 and xz
+# only where it reads again.
+_ONE_READ = 10_240 + 512
+
+# Damage with readable headers behind it, so that what is lost can be counted.
+_COUNTABLE = frozenset({"checksum", "zero-block", "trailing", "streams"})
+
+
+def read_shard(shard: Shard, root: str, tell: Tell) -> ShardFacts:
+    """Read a shard once, from its first byte to its last, one image in memory at a time.
+
+    Args:
+        shard: where it is, and where its captions are.
+        root: the job's folder.
+        tell: called before each image is decoded, with the member's name as reports say it.
+
+    Raises:
+        OSError: it cannot be opened or read, or is no file.
+    """
+    path = os.path.join(root, shard.path)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{shard.path} is no regular file")
+    with open(path, "rb", buffering=0) as stream:
+        return _read(stream, shard, name_of(shard.path, root), tell)
+
+
+def _read(stream: FileIO, shard: Shard, name: str, tell: Tell) -> ShardFacts:
+    size = os.fstat(stream.fileno()).st_size
+    raw = _reading(stream)
+    what = what_is(raw(0, HEAD))
+    packed = Packed(raw, what) if what is not None and can_unpack(what) else None
+    looked = _Looked(packed.read if packed else raw, tell, aligned=packed is None)
+    ended_at = looked.at_all(walk(looked.read, None if packed else size))
+    flaw = ended_at if packed is None else _through_packing(packed, ended_at)
+
+    samples = looked.samples
+    rest = _keys_behind(raw, size, what if packed else None, flaw) if flaw is not None else []
+    broken = ended_at is not None and _is_broken(samples, ended_at, rest)
+    lost = _lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
+    pairing, flaw, broken = _pair(samples, shard, flaw, lost, broken=broken)
+    damage = _damage(flaw, samples)
+    return ShardFacts(
+        file=name,
+        size=size,
+        damage=damage,
+        members=looked.members,
+        samples=len(samples.groups) - broken,
+        lost=lost,
+        quiet=flaw is not None and flaw.quiet,
+        pairing=pairing if looked.members or not damage else None,
+        images=looked.images,
+        damaged_images=tuple(looked.damaged),
+    )
+
+
+class _Looked:
+    """What was met on the way through an archive."""
+
+    def __init__(self, read: Read, tell: Tell, *, aligned: bool) -> None:
+        self.read = read
+        self.samples = Samples()
+        self.members = 0
+        self.images = 0
+        self.damaged: list[ImageDamage] = []
+        self._tell = tell
+        self._aligned = aligned
+
+    def at_all(self, walked: Iterable[Member | Flaw]) -> Flaw | None:
+        """Look at each member; give the flaw at which the walk ended."""
+        flaw: Flaw | None = None
+        for one in walked:
+            if isinstance(one, Flaw):
+                flaw = one
+                continue
+            self.members += one.kind in ("file", "sparse")
+            if self.samples.add(one) and one.kind == "file" and is_image(one.name):
+                self._look_at_image(one)
+        self.samples.close()
+        return flaw
+
+    def _look_at_image(self, member: Member) -> None:
+        if member.size > MOST_IMAGE:
+            text = (
+                f"is {format_size(member.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
+            )
+            found = ImageDamage(name=member.name, kind="huge", text=text, bytes=member.size)
+            self.damaged.append(found)
+            return
+        self._tell(f"member {shown(member.name)}")
+        data = self.read(member.offset, member.size)
+        damage = look_at_image(data, member.name, member.offset if self._aligned else 0)
+        self.images += 1
+        if damage is not None:
+            self.damaged.append(damage)
+
+
+def _reading(stream: FileIO) -> Read:
+    def read(offset: int, size: int) -> bytes:
+        stream.seek(offset)
+        found = stream.read(size)
+        while len(found) < size and (more := stream.read(size - len(found))):
+            found += more  # an unbuffered read may give less than there is
+        return found
+
+    return read
+
+
+def _through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
+    """Say what a flaw of the unpacked archive is in terms of the packed file."""
+    # A walk without a flaw has read all padding, and with it the packed file to its end.
+    kind, name = None if flaw is None else flaw.kind, packed.name
+    at = f"before {packed.position:,} bytes"
+    if packed.error is not None and flaw is None:
+        text = f"unpacks to other bytes than were packed: {name} says {packed.error!r}"
+        return Flaw(kind="checksum", text=text, quiet=True)
+    if packed.error is not None:
+        text = f"has damaged {name} data {at}: {name} says {packed.error!r}"
+        return Flaw(kind="checksum", text=text)
+    if packed.more and (flaw is None or kind in ("cut", "no-end-marker", "empty")):
+        text = f"is several {name} streams, one behind the other, of which readers take the first"
+        offset = packed.unpacked // BLOCK * BLOCK - BLOCK
+        read_at_once = name == "gzip" or packed.position <= _ONE_READ
+        quiet = flaw is None or (flaw.quiet and read_at_once)
+        return Flaw(kind="streams", text=text, offset=offset, quiet=quiet)
+    if flaw is None:
+        return None
+    if kind in ("foreign", "empty"):
+        held = "nothing" if kind == "empty" else "what is no tar archive"
+        return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")
+    if not packed.ended and kind in ("cut", "no-end-marker"):
+        return replace(flaw, kind="cut", text=f"is a {name} stream that {flaw.text}", quiet=False)
+    return replace(flaw, text=f"{flaw.text}, counted in what {name} unpacks")
+
+
+def _keys_behind(raw: Read, size: int, packing: str | None, flaw: Flaw) -> list[str]:
+    """Give the keys of the samples that stand behind a damage, in their order."""
+    if flaw.kind not in _COUNTABLE or flaw.offset is None:
+        return []
+    if packing is None:
+        members = behind(raw, size, flaw.offset)
+    else:
+        members = behind(Packed(raw, packing, every=True).read, None, flaw.offset)
+    samples = Samples()
+    for member in members:
+        samples.add(member)
+    samples.close()
+    return [one.key for one in samples.groups]
+
+
+def _is_broken(samples: Samples, flaw: Flaw, rest: list[str]) -> bool:
+    """Whether the damage stands inside the last sample that was read."""
+    if not samples.groups or flaw.kind == "trailing":
+        return False
+    last = samples.groups[-1]
+    if rest and rest[0] == last.key:
+        return True
+    cut = key_of(flaw.member) if flaw.member is not None and flaw.kind == "cut" else None
+    if cut is not None and cut == (last.key, cut[1]) and cut[1] not in last.suffixes:
+        return True
+    usual = samples.usual()
+    return bool(usual) and not any(one <= roles(last.suffixes) for one in usual)
+
+
+def _lost(
+    samples: Samples, flaw: Flaw, ended_at: Flaw | None, rest: list[str], *, broken: bool
+) -> int | None:
+    """Count the samples that readers never come to; None where it cannot be known."""
+    if flaw.kind not in _COUNTABLE or flaw.offset is None:
+        return None
+    lost = len(rest)
+    if broken:
+        return lost + (rest[:1] != [samples.groups[-1].key])
+    if flaw.kind == "streams" and ended_at is not None and ended_at.member is not None:
+        split = key_of(ended_at.member)
+        return lost + (split is not None and rest[:1] != [split[0]])
+    usual = samples.usual()
+    if flaw.kind not in ("trailing", "streams") and usual and len(usual[0]) == 1:
+        lost += 1  # the damaged header's own: a sample is one file here
+    return lost
+
+
+def _pair(
+    samples: Samples, shard: Shard, flaw: Flaw | None, lost: int | None, *, broken: bool
+) -> tuple[Pairing, Flaw | None, bool]:
+    """Pair the samples as far as that can be told of an archive that ends too early.
+
+    Gives also the flaw, which says more where a sample turns out to be cut off by it, and whether
+    the last sample is broken.
+    """
+    rule, links = shard.captions, samples.links
+    pairing = pair(samples.groups[: len(samples.groups) - broken], rule, shard=True, links=links)
+    if flaw is None or _is_all_there(flaw, lost):
+        return pairing, flaw, broken
+    only_last = flaw.kind == "no-end-marker"
+    pairing, held = hold_back(pairing, samples, only_last=only_last)
+    pairing = replace(pairing, held=len(held) + broken)
+    if not only_last or not (held or broken):
+        return pairing, flaw, broken
+
+    what = f"in the middle of the sample {shown(samples.groups[-1].key)}"
+    if held and samples.scattered:
+        what = f"and {shown(held[0].name)} has no {held[0].lacks} up to there"
+    elif held:
+        broken = True
+        pairing = replace(pair(samples.groups[:-1], rule, shard=True, links=links), held=1)
+    return pairing, replace(flaw, kind="cut", text=f"{flaw.text}, {what}"), broken
+
+
+def _is_all_there(flaw: Flaw, lost: int | None) -> bool:
+    """Whether all samples have been seen, and something else is wrong."""
+    if flaw.kind in ("trailing", "streams"):
+        return lost == 0
+    return flaw.kind == "checksum" and flaw.offset is None and flaw.quiet
+
+
+def _damage(flaw: Flaw | None, samples: Samples) -> tuple[Damage, ...]:
+    found = []
+    if flaw is not None:
+        found.append(Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member))
+    twice = samples.duplicate
+    if twice is not None:
+        text = f"holds {shown(twice.name)} twice in one sample"
+        found.append(Damage(kind="duplicate", text=text, offset=twice.offset, member=twice.name))
+    return tuple(found)

@@ -1,0 +1,257 @@
+"""Every picture that Pillow decodes whole is left alone; damage is named by what it is."""
+
+from __future__ import annotations
+
+import io
+import random
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageFile, features
+
+from preflight.facts import ImageDamage
+from preflight.formats.images import is_image
+from preflight.readers.images import look_at_image
+from preflight.targets import CannotLookError
+from tests.archives import flipped, photo, zeroed
+
+
+def looked(data: bytes, begins: int = 0) -> tuple[str, str] | None:
+    damage = look_at_image(data, "dog.jpg", begins)
+    return None if damage is None else (damage.kind, damage.text)
+
+
+def saved(image: Image.Image, image_format: str, **options: object) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, image_format, **options)
+    return stream.getvalue()
+
+
+def with_thumbnail() -> bytes:
+    """Put a small JPEG, markers and all, into the EXIF segment of another."""
+    small = b"Exif\0\0" + photo(width=32, height=32)
+    return photo()[:2] + b"\xff\xe1" + struct.pack(">H", len(small) + 2) + small + photo()[2:]
+
+
+def with_a_wrong_comment() -> bytes:
+    """Make a PNG whose text, behind the picture, has another checksum than it states."""
+    return photo("PNG")[:-12] + b"\0\0\0\3tEXta\0b\0\0\0\0" + photo("PNG")[-12:]
+
+
+def animated(image_format: str) -> bytes:
+    frames = [Image.new("RGB", (40, 30), (9 * number, 0, 99)) for number in range(4)]
+    stream = io.BytesIO()
+    frames[0].save(stream, image_format, save_all=True, append_images=frames[1:])
+    return stream.getvalue()
+
+
+HEALTHY = {
+    "baseline": photo(),
+    "progressive": photo(progressive=True),
+    "restart markers": photo(restart_marker_blocks=4),
+    "gray": photo(mode="L"),
+    "CMYK": photo(mode="CMYK"),
+    "4:1:1": photo(subsampling="4:1:1"),
+    "4:4:4": photo(subsampling=0),
+    "one pixel": photo(width=1, height=1),
+    "EXIF thumbnail": with_thumbnail(),
+    "fill bytes before a marker": photo()[:2] + b"\xff\xff\xff" + photo()[2:],
+    "bytes behind the end": photo() + b"\0" * 5000,
+    "another picture behind the end": photo() + photo(width=64),
+    "a few bytes before the end marker": photo()[:-2] + b"\x01" * 12 + photo()[-2:],
+    "MPO": animated("MPO"),
+    "flat black, optimised": saved(Image.new("RGB", (2400, 2400)), "JPEG", optimize=True),
+    "flat black, progressive": saved(Image.new("RGB", (2400, 2400)), "JPEG", progressive=True),
+    "PNG": photo("PNG"),
+    "PNG of 16 bits": saved(Image.new("I;16", (30, 20), 40000), "PNG"),
+    "PNG with a palette": saved(Image.new("P", (30, 20)), "PNG", transparency=0),
+    "PNG with alpha": photo("PNG", mode="RGBA"),
+    "PNG of one bit": photo("PNG", mode="1"),
+    "PNG with bytes behind": photo("PNG") + b"behind",
+    "PNG with a wrong comment": with_a_wrong_comment(),
+    "APNG": animated("PNG"),
+    "WebP": photo("WEBP"),
+    "WebP, lossless": photo("WEBP", lossless=True),
+    "WebP, animated": animated("WEBP"),
+    "WebP, transparent": saved(Image.new("RGBA", (600, 600)), "WEBP", alpha_quality=100),
+    "WebP with EXIF": photo("WEBP", exif=b"Exif\0\0" + bytes(3000)),
+    "GIF, animated": animated("GIF"),
+    "BMP": photo("BMP"),
+    "BMP, black": saved(Image.new("RGB", (90, 90)), "BMP"),
+    "TIFF": photo("TIFF"),
+    "TIFF, LZW": photo("TIFF", compression="tiff_lzw"),
+    "PPM": photo("PPM"),
+}
+
+
+@pytest.mark.parametrize("data", HEALTHY.values(), ids=HEALTHY)
+def test_sound_pictures_are_left_alone(data: bytes) -> None:
+    assert looked(data) is None
+
+
+@pytest.mark.skipif("avif" not in features.get_supported(), reason="this Pillow has no AVIF")
+def test_avif_is_decoded_where_pillow_can() -> None:
+    assert looked(photo("AVIF")) is None
+    damaged = looked(photo("AVIF")[:-900])
+    assert damaged is not None
+    assert damaged[0] in ("cut", "undecodable")
+
+
+def test_a_format_that_pillow_cannot_decode_is_not_judged() -> None:
+    """JPEG XL may well be what the job's own reader is for."""
+    assert looked(b"\x00\x00\x00\x0cJXL \r\n\x87\n" + bytes(100)) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "text"),
+    [
+        (b"", "empty", "is empty (0 bytes)"),
+        (b"<!DOCTYPE html><html>404</html>", "foreign", "is an HTML page, and no image"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+            "foreign",
+            "is a Git LFS pointer, and no image",
+        ),
+        (b"PK\x03\x04" + bytes(50), "foreign", "is a zip archive, and no image"),
+        (b"\x01\x02\x03\x04", "foreign", "is no image: it begins with 01 02 03 04"),
+        (bytes(9000), "zeros", "holds nothing but 9,000 zero bytes"),
+        (photo()[:700], "cut", "stops before its end marker"),
+        (photo()[:-2], "cut", "stops before its end marker"),
+        (photo(progressive=True)[:-500], "cut", "stops before its end marker"),
+        (photo("PNG")[:-12], "cut", "stops before its end chunk"),
+        (photo("PNG")[:-6], "cut", "stops before its end chunk"),
+        (photo("PNG")[:5033], "cut", "stops inside its IDAT chunk, after 5,000 of 65,548 bytes"),
+    ],
+)
+def test_damage_is_named(data: bytes, kind: str, text: str) -> None:
+    assert looked(data) == (kind, text)
+
+
+def test_the_facts_name_the_image_and_its_size() -> None:
+    assert look_at_image(b"", "a/dog.jpg") == ImageDamage(
+        name="a/dog.jpg",
+        kind="empty",
+        text="is empty (0 bytes)",
+        bytes=0,
+        raises="UnidentifiedImageError",
+    )
+
+
+@pytest.mark.parametrize("image_format", ["JPEG", "PNG", "WEBP"])
+def test_a_lost_page_is_found_and_placed(image_format: str) -> None:
+    """Pillow opens such a JPEG without complaint."""
+    data = photo(image_format, width=320, height=320)
+    assert len(data) > 9000
+
+    found = looked(zeroed(data, 4096, 8192))
+
+    assert found == ("zeros", "has 4,096 zero bytes in it, from 4,096 on")
+
+
+@pytest.mark.parametrize("begins", [0, 512 * 3], ids=["a file", "a member of a shard"])
+def test_a_lost_page_that_no_decoder_notices_is_found_by_its_place(begins: int) -> None:
+    """In progressive scans zeros often decode; whole pages of the disk are no flat area."""
+    data = photo(width=640, height=480, progressive=True)
+    first = -begins % 4096
+    for page in range(first + 4096, len(data) - 8192, 4096):
+        assert looked(zeroed(data, page, page + 4096), begins) is not None, page
+
+
+def test_a_wrong_byte_in_a_png_is_found_by_its_checksum() -> None:
+    found = looked(flipped(photo("PNG"), 5000))
+
+    assert found == ("undecodable", "has wrong bytes in a chunk at 33: its checksum differs")
+
+
+def test_many_bytes_left_over_before_the_end_marker_are_told_apart() -> None:
+    """They are harmless as often as not."""
+    found = looked(photo()[:-2] + b"\x01" * 106 + photo()[-2:])
+
+    assert found is not None
+    assert found[0] == "leftover"
+
+
+def test_an_image_too_large_for_pillow_is_found_without_decoding() -> None:
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        checksum = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
+
+    header = struct.pack(">IIBBBBB", 20_000, 10_000, 1, 0, 0, 0, 0)
+    rows = zlib.compress(bytes(10_000 * 2501))
+    data = (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    )
+
+    assert looked(data) == ("huge", "has 20,000 x 10,000 = 200,000,000 pixels")
+
+
+def test_a_job_that_allows_truncated_images_does_not_blind_the_look() -> None:
+    lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, True
+    try:
+        assert looked(photo("BMP")[:-2000]) is not None
+        assert ImageFile.LOAD_TRUNCATED_IMAGES is True
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+
+
+def test_nothing_is_written_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    """Also not by the libraries under Pillow."""
+    data = photo("TIFF", compression="jpeg")
+    for end in range(100, len(data), len(data) // 9):
+        looked(data[:end])
+        looked(zeroed(data, 600, 1600))
+    looked(zeroed(data, 8, 600))
+    looked(zeroed(data, len(data) - 1500, len(data) - 200))
+
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "image_format", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000"]
+)
+def test_no_mutation_makes_it_raise(image_format: str) -> None:
+    whole = photo(image_format, width=48, height=40)
+    chance = random.Random(image_format)
+    for _ in range(120):
+        data = bytearray(whole[: chance.choice([len(whole), chance.randrange(len(whole))])])
+        for _ in range(chance.choice([1, 3, 200])):
+            if data:
+                data[chance.randrange(min(len(data), chance.choice([64, 700, 99_999])))] ^= (
+                    chance.randrange(256)
+                )
+        looked(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("dog.jpg", True),
+        ("a/DOG.JPEG", True),
+        ("dog.seg.png", True),
+        ("._dog.jpg", False),
+        (".jpg", False),
+        ("dog.txt", False),
+        ("dog", False),
+    ],
+)
+def test_images_are_known_by_their_names(name: str, *, is_one: bool) -> None:
+    assert is_image(name) is is_one
+
+
+def test_a_decoder_that_cannot_be_imported_is_told_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It may have been built for another numpy: that raises ValueError."""
+    (tmp_path / "simplejpeg.py").write_text("raise ValueError('numpy.dtype size changed')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "simplejpeg", raising=False)
+    file = io.BytesIO()
+    Image.new("RGB", (32, 32), "tan").save(file, "JPEG")
+
+    with pytest.raises(CannotLookError, match=r"numpy\.dtype size changed") as caught:
+        look_at_image(file.getvalue(), "a.jpg")
+
+    assert "pip install" in (caught.value.fix or "")
