@@ -1,0 +1,111 @@
+"""A cached file that is not what was written.
+
+What it finds
+    A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
+    empty, cut short, something else than its name says, or put together from two; and every record
+    whose bytes no longer agree with their checksum. Files that carry no checksums are judged by
+    their structure alone.
+
+Why it matters
+    A job that is killed while it writes, or several ranks that write one file, leave it under its
+    final name, and the next start trusts it. torch.load then stops hours later, with a message that
+    speaks of a zip archive and not of the cache. A wrong byte inside a tensor is worse: torch.load
+    compares no checksums, so the job trains on it and never says so.
+
+What to do
+    Move the file aside and have it made again. Write each file under another name first, one that
+    no other rank uses, and rename it at the end: then a file under its final name is always whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import CacheFacts, Damage
+from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.job import Job
+
+AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
+FETCH = "Fetch it with `git lfs pull`."
+REPLACE = "Move it aside, and make or download it again."
+
+_NO_DIRECTORY = "PytorchStreamReader failed reading zip archive: failed finding central directory."
+
+# What the reader of a format says to a kind of damage; the format is the file's, or its name's.
+_SAID = {
+    ("torch", "empty"): "torch.load stops at it with an EOFError that says nothing.",
+    ("torch", "zeros"): "torch.load stops at it, and speaks of a legacy .tar format.",
+    ("torch", "foreign"): "torch.load stops at it, and blames weights_only or a zip archive.",
+    ("torch zip", "checksum"): "torch.load compares no checksums: it reads it without a word.",
+    ("torch zip", "cut"): f"torch.load stops at it: {_NO_DIRECTORY}",
+    ("torch zip", "trailing"): f"torch.load stops at it: {_NO_DIRECTORY}",
+    ("torch zip", "structure"): "torch.load stops at it, or loads what nobody wrote.",
+    ("torch zip", "storage"): "torch.load stops at it; with mmap=True it loads what nobody wrote.",
+    ("torch legacy", "cut"): "torch.load stops at it: unexpected EOF, or an empty EOFError.",
+    ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
+    ("numpy", "empty"): "numpy.load stops at it: No data left in file.",
+    ("npz", "checksum"): "numpy.load stops at it: Bad CRC-32.",
+    ("npz", "cut"): "numpy.load stops at it: File is not a zip file.",
+    ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
+    ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
+    ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
+}
+# Kinds of damage that a reader may also pass over.
+_MAY_PASS = frozenset({"checksum", "storage", "structure"})
+_OPENED_BY = {"torch": "torch.load", "numpy": "numpy.load", "safetensors": "safetensors"}
+_FAMILY = {
+    **dict.fromkeys(("pt", "pth", "bin", "ckpt"), "torch"),
+    **dict.fromkeys(("npy", "npz"), "numpy"),
+    "safetensors": "safetensors",
+}
+
+
+@check(
+    over=CacheFacts,
+    title="cached file that is not what was written",
+    many="cached files are not what was written",
+    severity=Severity.ERROR,
+)
+def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
+    """Say what is wrong with one cached file, once."""
+    damage = facts.damage
+    if damage is None:
+        return
+    yield cache_damaged.found(
+        damage.text,
+        at=Location(file=facts.file),
+        why=_why(facts, damage),
+        fix=_fix(damage),
+        evidence=_evidence(facts, damage),
+    )
+
+
+def _why(facts: CacheFacts, damage: Damage) -> str:
+    if facts.format == "torch zip" and damage.kind == "cut" and 4096 < facts.size < 69_585:
+        # torch looks for the directory in steps of 4,093 bytes, and steps in front of the file.
+        return "torch.load stops at it: [Errno 22] Invalid argument, without the file or the cause."
+    family = _FAMILY.get(facts.file.rpartition(".")[2].lower(), "")
+    said = _SAID.get((facts.format, damage.kind)) or _SAID.get((family, damage.kind))
+    opener = _OPENED_BY.get(family, "The job")
+    unclear = ", or reads what nobody wrote" if damage.kind in _MAY_PASS else ""
+    return said or f"{opener} stops at it{unclear}."
+
+
+def _fix(damage: Damage) -> str:
+    if "Git LFS" in damage.text:
+        return FETCH
+    return REPLACE if damage.kind in ("foreign", "checksum") else AGAIN
+
+
+def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:
+    evidence: dict[str, Scalar] = {
+        "kind": damage.kind,
+        "format": facts.format,
+        "bytes": facts.size,
+    }
+    if damage.offset is not None:
+        evidence["offset"] = damage.offset
+    if damage.member is not None:
+        evidence["record"] = damage.member
+    return evidence

@@ -1,0 +1,78 @@
+"""An image that does not decode, or only in part.
+
+What it finds
+    Images, in shards and folders, that are empty, are something else (a web page, a Git LFS
+    pointer), stop early, hold runs of zero bytes where a page was lost, or do not decode. Every
+    image is decoded; JPEGs with libjpeg's warnings on, which Pillow keeps to itself. A warning, not
+    an error: images too large for Pillow, and JPEGs that decode with bytes left over.
+
+Why it matters
+    Some of these raise in a worker after hours, and take the run with them. The others are worse:
+    Pillow opens a JPEG with a lost page without complaint, part of it gray or shifted, and the job
+    trains on it in every epoch.
+
+What to do
+    Take the image again from where it came from, or leave it out, with its caption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import FolderFacts, ImageDamage, ShardFacts
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+
+_WHY = {
+    "cut": "Pillow opens it without complaint; what was behind its last byte is not in it.",
+    "zeros": "Pillow opens it without complaint, and part of the picture is wrong.",
+    "undecodable": "Pillow opens it without complaint, and part of the picture may be wrong.",
+    "leftover": "It is often sound; but a damaged spot further up leaves the same trace.",
+    "huge": "Pillow raises DecompressionBombError on more than 178,956,970 pixels.",
+}
+
+_GIVES_WHAT_IS_THERE = frozenset({"JPEG image", "PNG image"})
+"""Formats of which Pillow decodes a part where LOAD_TRUNCATED_IMAGES is set."""
+
+_AGAIN = "Take it again from where it came from, or leave it out."
+_FIX = {
+    "huge": "Scale it down before the run, or leave it out.",
+    "leftover": "Look at it; take it again from where it came from if it is not as it should be.",
+}
+
+
+@check(
+    over=(ShardFacts, FolderFacts),
+    title="image that does not decode, or only in part",
+    many="images do not decode, or only in part",
+    severity=Severity.ERROR,
+)
+def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
+    """Tell each damaged image."""
+    for one in facts.damaged_images:
+        yield image_damaged.found(
+            one.text,
+            at=Location(file=facts.file, name=f"member {one.name}")
+            if isinstance(facts, ShardFacts)
+            else Location(file=one.name),
+            severity=Severity.WARNING if one.kind in ("huge", "leftover") else Severity.ERROR,
+            why=_why(one),
+            fix=_fix(one),
+            evidence={"kind": one.kind, "bytes": one.bytes},
+        )
+
+
+def _why(one: ImageDamage) -> str | None:
+    if not one.raises or one.kind == "huge":
+        return _WHY.get(one.kind)
+    why = f"Pillow raises {one.raises} on it, in a worker"
+    if one.kind == "cut" and one.format in _GIVES_WHAT_IS_THERE:
+        return f"{why}; with LOAD_TRUNCATED_IMAGES the job trains on part of it."
+    return f"{why}."
+
+
+def _fix(one: ImageDamage) -> str:
+    if "Git LFS pointer" in one.text:
+        return "Fetch the file itself: git lfs pull."
+    return _FIX.get(one.kind, _AGAIN)

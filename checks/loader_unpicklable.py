@@ -1,0 +1,159 @@
+"""An object that a DataLoader would send to its workers, and that cannot be sent.
+
+What it finds
+    Everything in a loader's dataset, collate function and worker function that pickle refuses:
+    lambdas, functions and classes that are defined inside a function, open files, locks,
+    generators, modules. Each is named by its path in the loader and by the line that makes it, all
+    of them in one look. A lock of multiprocessing that was made here, where processes are forked,
+    is left alone where the settings say that the job's are spawned: there the same line makes one
+    that can be sent.
+
+Why it matters
+    A worker that is spawned is sent its part of the loader by pickle. That is how workers start on
+    Windows and macOS, and on Linux from Python 3.14 on, where they are no longer forked. The first
+    loop over the loader then stops, often minutes into a job, after its models were loaded. Python
+    names the first object only, and not where it is; each fix uncovers the next one.
+
+What to do
+    Define functions and classes at the top level of a module, and give them what they need by
+    `functools.partial` or as attributes of a class with `__call__`. Open files and make locks in
+    the worker, when they are first used. With `num_workers=0` nothing is sent, and the training
+    process loads every batch itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from preflight.check import check
+from preflight.facts import Sent, Unsendable
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.names import counted, shown
+
+_SPAWNING = frozenset({"spawn", "forkserver"})
+
+_REASONS = {
+    "lambda": "pickle sends functions by name, and a lambda has none",
+    "local-function": "pickle sends functions by name, from the top level of a module only",
+    "local-class": "pickle sends classes by name, from the top level of a module only",
+    "rebound": "pickle sends it by its name, and would send the other thing",
+    "unnamed": "pickle sends it by its name, and there is nothing of that name",
+    "module": "a module is not sent",
+    "generator": "what is running here cannot go on in another process",
+    "lock": "a lock holds in its own process only",
+    "forked-lock": "it was made for processes that are forked, and a worker is spawned",
+    "file": "an open file belongs to its own process",
+    "handle": "what it has opened belongs to its own process",
+    "tensor": "the graph behind it belongs to its own process",
+}
+
+_FIXES = {
+    "local-function": "Define it at the top level of its module.",
+    "local-class": "Define it at the top level of its module.",
+    "rebound": "Let the name mean this object again: use functools.wraps in the decorator, or give "
+    "the original another name.",
+    "unnamed": "Define it at the top level of its module, and keep it there under its own name.",
+    "module": "Import it in the method that uses it, and do not keep it as an attribute.",
+    "generator": "Keep the function that makes it, and call that in the worker.",
+    "lock": "Make it when it is first used, and leave it out in __getstate__.",
+    "forked-lock": "Make it by the context that starts the workers: "
+    'multiprocessing.get_context("spawn").',
+    "file": "Keep the path; open the file in the worker when it is first read, and leave it out in "
+    "__getstate__.",
+    "handle": "Keep the path; open it in the worker when it is first used, and leave it out in "
+    "__getstate__.",
+    "tensor": "Keep tensor.detach() instead.",
+}
+
+
+@check(
+    over=Sent,
+    title="object that cannot be sent to a worker",
+    many="objects cannot be sent to a worker",
+    severity=Severity.ERROR,
+)
+def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
+    """Tell each object once, with all its paths."""
+    if not sent.num_workers:
+        return  # Nothing is sent, whatever it is.
+    spawned = sent.start_method in _SPAWNING
+    why = _why(sent, job) if spawned else _why_elsewhere(sent)
+    for number, one in enumerate(sent.objects, 1):
+        cut = sent.cut if number == len(sent.objects) else ()
+        first, *others = (shown(path) for path in one.paths)
+        file, line = one.defined.file, one.defined.line
+        yield loader_unpicklable.found(
+            _message(one) + _cut_short(cut),
+            severity=Severity.ERROR if spawned else Severity.WARNING,
+            at=Location(file=file, line=line, name=first),
+            also=tuple(Location(file=file, line=line, name=path) for path in others),
+            why=why,
+            fix=_fix(one),
+            workaround="num_workers=0 runs today; the training process then loads every batch "
+            "itself, and the GPU waits for it.",
+            evidence={
+                "kind": one.kind,
+                "type": one.type,
+                "error": one.error,
+                "paths": len(one.paths),
+                "loader": sent.name,
+                **({"cut": "; ".join(map(shown, cut[:10]))} if cut else {}),
+            },
+            about=sent.name,
+            line_text=one.defined.line_text,
+        )
+
+
+def _message(one: Unsendable) -> str:
+    """Say what it is, what it holds, and why it cannot travel."""
+    held = ", ".join(f"`{shown(name)}`" for name in one.captures)
+    holding = f", which holds {held}" if held else ""
+    reason = _REASONS.get(one.kind, f"pickle says {shown(one.error)}")
+    return f"cannot be sent to a worker: {one.text}{holding}; {reason}"
+
+
+def _cut_short(cut: Sequence[str]) -> str:
+    """Say, behind the last finding, why it may not be the last."""
+    return f"; the look stopped short ({shown(cut[0])}), so there may be more" if cut else ""
+
+
+def _why(sent: Sent, job: Job) -> str:
+    origin = sent.start_method_from
+    if origin == "launch.start_method":
+        origin = job.origins.get(origin) or "the job's settings"
+    way = "spawned" if sent.start_method == "spawn" else "started by a forkserver"
+    many = len(sent.objects)
+    text = f"The workers of this job are {way} ({origin}): the first loop over {shown(sent.name)} "
+    text += f"stops here, before its {counted(sent.num_workers, 'worker')} can start."
+    if many > 1:
+        text += f" Python names only the first of the {many} objects; each fix uncovers the next."
+    return text
+
+
+def _why_elsewhere(sent: Sent) -> str:
+    return (
+        f"Here workers are forked ({sent.start_method_from}), which sends nothing. Where they are "
+        "spawned (Windows, macOS, Linux from Python 3.14 on), the first loop over "
+        f"{shown(sent.name)} stops."
+    )
+
+
+def _fix(one: Unsendable) -> str:
+    """Say the one thing to do, and what it would uncover."""
+    if one.kind in ("lambda", "local-function") and one.captures:
+        names = ", ".join(shown(name) for name in one.captures)
+        fix = (
+            f"Make it a function at the top level of its module that takes {names} as "
+            f"{'an argument' if len(one.captures) == 1 else 'arguments'}, and give it "
+            f"{'that' if len(one.captures) == 1 else 'those'} with functools.partial."
+        )
+    elif one.kind == "lambda":
+        fix = "Make it a function with a name (def) at the top level of its module."
+    else:
+        fix = _FIXES.get(
+            one.kind, "Leave it out of what is sent: drop it in __getstate__, and make it anew."
+        )
+    if one.inside:
+        fix += f" What it holds cannot be sent either: {', '.join(map(shown, one.inside[:3]))}."
+    return fix

@@ -1,0 +1,127 @@
+"""A shard that cannot be read to its end, or is no tar archive at all.
+
+What it finds
+    A shard that is empty, is something else than a tar (a RAR archive, a web page, a Git LFS
+    pointer), ends too early, holds a header whose checksum is wrong, has zeros where a header
+    should be, goes on behind its end marker, or holds one name twice in one sample.
+
+Why it matters
+    Only some of this is loud. At a damaged header, or at zeros, Python's tarfile takes the archive
+    for finished: webdataset hands out the samples before it, goes to the next shard, and every
+    epoch is shorter than it should be. The rest raises ReadError in the middle of an epoch; and in
+    an endless pipeline whose handler goes on after errors, training may stand at step 0 and say
+    nothing.
+
+What to do
+    Copy the shard again from where it came from, and compare sizes or checksums; or pack it again.
+    Write shards under another name and rename them at the end, so that a shard under its final name
+    is always whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Damage, ShardFacts
+from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.job import Job
+from preflight.names import counted
+
+_RAISES = "tarfile raises here"
+_GOES_ON = "with a handler that goes on, webdataset passes over the rest of the shard"
+_COPY = "Copy it again from where it came from, or pack it again."
+
+
+@check(
+    over=ShardFacts,
+    title="shard that cannot be read to its end",
+    many="shards cannot be read to their end",
+    severity=Severity.ERROR,
+)
+def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
+    """Tell each damage of the archive, with what readers make of it."""
+    for damage in facts.damage:
+        yield shard_damaged.found(
+            damage.text + _samples(facts, damage),
+            at=Location(file=facts.file),
+            severity=_severity(facts, damage),
+            why=_why(facts, damage),
+            fix=_fix(damage),
+            evidence=_evidence(facts, damage),
+            about=damage.kind,
+        )
+
+
+def _samples(facts: ShardFacts, damage: Damage) -> str:
+    """Say how many samples are whole, and how many are lost, where that tells something."""
+    if damage.kind in ("foreign", "empty", "duplicate", "no-end-marker"):
+        return ""
+    if _is_not_compared(facts, damage):
+        return ""
+    # Where members stand apart, what webdataset makes of them is read, and not whole.
+    apart = facts.pairing is not None and any(
+        one.because == "apart" for one in facts.pairing.unpaired
+    )
+    read = "read" if apart else "whole"
+    whole = f"; {counted(facts.samples, 'sample')} before it {_is(facts.samples)} {read}"
+    return f"{whole}, {facts.lost:,} more {_is(facts.lost)} lost" if facts.lost else whole
+
+
+def _is_not_compared(facts: ShardFacts, damage: Damage) -> bool:
+    """Whether all of the archive was read, and only a checksum around it differs."""
+    return damage.kind == "checksum" and damage.offset is None and facts.quiet
+
+
+def _severity(facts: ShardFacts, damage: Damage) -> Severity:
+    if damage.kind == "no-end-marker":
+        return Severity.NOTE
+    if damage.kind == "trailing" and facts.lost == 0:
+        return Severity.WARNING
+    return Severity.ERROR
+
+
+def _why(facts: ShardFacts, damage: Damage) -> str:
+    if damage.kind == "no-end-marker":
+        return "Readers accept that, and some writers do so; a copy that was cut looks the same."
+    if damage.kind == "duplicate":
+        return "webdataset raises ValueError (duplicate file name in tar file) at this sample."
+    if damage.kind == "trailing" and facts.lost == 0:
+        return "Nobody reads them; often they are the end of a longer file that was written over."
+    if _is_not_compared(facts, damage):
+        return "tarfile does not compare this checksum: the job trains on whatever bytes are there."
+    if facts.quiet:
+        short = "what follows is missing in every epoch"
+        if facts.lost:
+            short = f"every epoch is {counted(facts.lost, 'sample')} short"
+        return f"tarfile and webdataset take this for the end, without a word: {short}."
+    return f"{_RAISES}; {_GOES_ON}."
+
+
+def _fix(damage: Damage) -> str:
+    if damage.kind == "no-end-marker":
+        return "Compare its size with that of the original, where there is one."
+    if damage.kind == "duplicate":
+        return "Pack it again with each name once."
+    if damage.kind == "streams":
+        return "Unpack it, and pack it again as one stream, or not at all."
+    if damage.kind == "trailing":
+        return "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive."
+    if damage.kind == "foreign" and "Git LFS pointer" in damage.text:
+        return "Fetch the file itself: git lfs pull."
+    if damage.kind == "foreign" and ("RAR" in damage.text or "zip" in damage.text):
+        return "Unpack it, and pack it again as a tar."
+    return _COPY
+
+
+def _evidence(facts: ShardFacts, damage: Damage) -> dict[str, Scalar]:
+    evidence: dict[str, Scalar] = {"kind": damage.kind, "bytes": facts.size, "whole": facts.samples}
+    if facts.lost is not None:
+        evidence["lost"] = facts.lost
+    if damage.offset is not None:
+        evidence["offset"] = damage.offset
+    return evidence
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"

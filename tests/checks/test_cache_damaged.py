@@ -1,0 +1,215 @@
+"""cache-damaged says of each cached file what is wrong with it, once; of a whole one, nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from preflight.facts import CacheFacts, Damage
+from preflight.finding import Finding, Severity
+from preflight.readers.cache import list_cache, read_cache
+from preflight.testing import ask
+
+ROOT = Path(__file__).parents[2]
+AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
+
+
+def case() -> ModuleType:
+    """Load the case that comes with the check."""
+    path = ROOT / "fixtures" / "cache_damaged" / "make.py"
+    spec = importlib.util.spec_from_file_location("cache_damaged_case", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def findings(folder: Path) -> list[Finding]:
+    """Ask the check about every file of a cache."""
+    return [
+        finding
+        for path in list_cache(str(folder)).files
+        for finding in ask("cache-damaged", read_cache(path, str(folder), lambda _: None))
+    ]
+
+
+def finding_of(name: str, content: bytes, folder: Path) -> Finding:
+    """Ask about one file of such bytes; it must be found, and once."""
+    (folder / name).write_bytes(content)
+    found = findings(folder)
+    assert len(found) == 1
+    return found[0]
+
+
+def saved(**options: Any) -> bytes:
+    """Write a tensor of 80,000 bytes as torch does."""
+    out = io.BytesIO()
+    torch.save({"a": torch.arange(20_000.0)}, out, **options)
+    return out.getvalue()
+
+
+def test_a_whole_file_is_left_alone() -> None:
+    """Verified or not."""
+    for verified in (True, False):
+        facts = CacheFacts(file="a.pt", size=9, format="torch zip", verified=verified)
+        assert ask("cache-damaged", facts) == []
+
+
+def test_the_whole_case_is_left_alone(tmp_path: Path) -> None:
+    """It is what torch and numpy would have written: they read it."""
+    folder = tmp_path / case().make(tmp_path, mended=True)[0]
+
+    assert findings(folder) == []
+    for path in folder.glob("*.pt"):
+        assert torch.load(path, weights_only=True)["prompt_embeds"].shape == (4, 1024)
+    with np.load(folder / "latents.npz") as arrays:
+        assert arrays["mean"].shape == (1024,)
+    assert np.load(folder / "mean.npy").shape == (1024,)
+
+
+def test_each_file_of_the_damaged_case_is_found_once(tmp_path: Path) -> None:
+    """And the one that is whole is not."""
+    folder = tmp_path / case().make(tmp_path, mended=False)[0]
+
+    assert {str(one.at): one.message for one in findings(folder)} == {
+        "cut.pt": "ends at 8,192 of at least 16,607 bytes: most likely killed in mid-write",
+        "empty.pt": "is empty: most likely killed between open and write",
+        "fetched.pt": "is an HTML page, not what torch.save writes",
+        "flipped.pt": "has wrong bytes in data/0 (its CRC differs)",
+        "latents.npz": "has wrong bytes in mean.npy (its CRC differs)",
+        "mean.npy": "ends at 4,223 of 4,224 bytes",
+        "weights.safetensors": "ends at 4,096 of 16,472 bytes: most likely killed in mid-write",
+    }
+
+
+def test_mending_changes_contents_and_nothing_else(tmp_path: Path) -> None:
+    """The same names are there before and after."""
+    names = []
+    for mended in (False, True):
+        folder = tmp_path / str(mended)
+        folder.mkdir()
+        names.append(sorted(os.listdir(folder / case().make(folder, mended=mended)[0])))
+
+    assert names[0] == names[1]
+
+
+def test_a_finding_says_it_all(tmp_path: Path) -> None:
+    """What, where, why and what to do; the numbers for machines too."""
+    found = finding_of("a.pt", WHOLE[:5000], tmp_path)
+
+    # The pickle's length, which the sum has in it, is torch's own affair.
+    assert re.fullmatch(r"ends at 5,000 of at least 80,[0-9]{3} bytes", found.message)
+    assert found == Finding(
+        check="cache-damaged",
+        severity=Severity.ERROR,
+        message=found.message,
+        at=found.at,
+        why="torch.load stops at it: [Errno 22] Invalid argument, without the file or the cause.",
+        fix=AGAIN,
+        evidence={"kind": "cut", "format": "torch zip", "bytes": 5000, "offset": 5000},
+        fingerprint=found.fingerprint,
+    )
+    assert str(found.at) == "a.pt"
+
+
+def said_by(load: Callable[[], object]) -> str:
+    """Give what the real reader says."""
+    try:
+        load()
+    except Exception as error:  # noqa: BLE001  whatever it raises is what is quoted
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def damaged_npz() -> bytes:
+    """Write two arrays and turn a bit of the first."""
+    out = io.BytesIO()
+    np.savez(out, a=np.arange(1000), b=np.arange(10))
+    content = bytearray(out.getvalue())
+    content[4000] ^= 1
+    return bytes(content)
+
+
+WHOLE = saved()
+WRONG = WHOLE[:50_000] + bytes([WHOLE[50_000] ^ 1]) + WHOLE[50_001:]
+QUOTES = {
+    "an empty file": ("a.pt", b"", "EOFError: ", "EOFError that says nothing"),
+    "a small cut": ("a.pt", WHOLE[:3000], "failed finding central directory", None),
+    "a cut": ("a.pt", WHOLE[:30_000], "[Errno 22] Invalid argument", None),
+    "a large cut": ("a.pt", WHOLE[:75_000], "failed finding central directory", None),
+    "a long tail": ("a.pt", WHOLE + bytes(90_000), "failed finding central directory", None),
+    "a wrong byte": ("a.pt", WRONG, "nothing", "compares no checksums"),
+    "zeros": ("a.pt", bytes(9000), "legacy .tar format", None),
+    "a page": ("a.pt", b"<html></html>", "Weights only load failed", "blames weights_only"),
+    "a legacy cut": (
+        "a.pt",
+        saved(_use_new_zipfile_serialization=False)[:9000],
+        "unexpected EOF",
+        None,
+    ),
+    "an empty archive": ("a.npz", b"", "No data left in file", None),
+    "a wrong byte in npz": ("a.npz", damaged_npz(), "Bad CRC-32", None),
+    "a cut npz": ("a.npz", damaged_npz()[:4096], "File is not a zip file", None),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "really", "quoted"), QUOTES.values(), ids=list(QUOTES))
+def test_what_is_quoted_is_what_the_reader_says(
+    tmp_path: Path, name: str, content: bytes, really: str, quoted: str | None
+) -> None:
+    """So that somebody who searches for the message finds the cause."""
+    found = finding_of(name, content, tmp_path)
+
+    def load() -> object:
+        if name.endswith(".pt"):
+            return torch.load(tmp_path / name, weights_only=True)
+        with open(tmp_path / name, "rb") as file, np.load(file) as arrays:
+            return dict(arrays)
+
+    assert really in said_by(load)
+    assert (quoted or really) in (found.why or "")
+
+
+def test_a_file_that_was_never_fetched_is_to_be_fetched(tmp_path: Path) -> None:
+    """Nobody has to make it again."""
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
+    found = finding_of("model.safetensors", pointer, tmp_path)
+
+    assert (
+        found.message
+        == f"is a Git LFS pointer of {len(pointer)} bytes: its content was not fetched"
+    )
+    assert found.fix == "Fetch it with `git lfs pull`."
+
+
+@pytest.mark.parametrize("kind", ["cut", "structure"])
+@pytest.mark.parametrize("name", ["a.safetensors", "a.npy", "a.dat"])
+def test_every_kind_of_damage_has_its_consequence(name: str, kind: str) -> None:
+    """Also where nothing is quoted."""
+    damage = Damage(kind=kind, text="is odd")
+    facts = CacheFacts(file=name, size=5, format="unknown", damage=damage)
+
+    (found,) = ask("cache-damaged", facts)
+
+    assert "stops at it" in (found.why or "")
+    assert (found.why or "").endswith("reads what nobody wrote.") == (kind == "structure")
+
+
+def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: Path) -> None:
+    """A baseline holds for the file, not for where it was cut this time."""
+    first = finding_of("a.pt", WHOLE[:5000], tmp_path)
+
+    assert finding_of("a.pt", WHOLE[:6000], tmp_path).fingerprint == first.fingerprint
+    (tmp_path / "a.pt").unlink()
+    assert finding_of("b.pt", WHOLE[:5000], tmp_path).fingerprint != first.fingerprint

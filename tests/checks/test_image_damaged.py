@@ -1,0 +1,137 @@
+"""image-damaged names each image that does not decode as it was made."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageFile
+
+from preflight.facts import FolderFacts, ImageDamage, Pairing
+from preflight.finding import Finding, Location, Severity
+from preflight.readers.images import look_at_image
+from preflight.readers.shard import read_shard
+from preflight.targets import Shard
+from preflight.testing import ask
+from tests.archives import flipped, photo, tarred, zeroed
+
+NO_PAIRING = Pairing(rule="none", samples=1, images=1, captions=0)
+
+
+def in_folder(kind: str, text: str, name: str = "data/dog.jpg") -> Finding:
+    raises = "UnidentifiedImageError" if kind in ("empty", "foreign") else ""
+    damage = ImageDamage(name=name, kind=kind, text=text, bytes=9, raises=raises)
+    facts = FolderFacts(
+        file="data", files=1, pairing=NO_PAIRING, images=1, damaged_images=(damage,)
+    )
+    (finding,) = ask("image-damaged", facts)
+    return finding
+
+
+def test_sound_images_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(tarred({"a.jpg": photo(), "b.png": photo("PNG")}))
+
+    assert ask("image-damaged", read_shard(Shard(path="x.tar"), str(tmp_path), print)) == []
+
+
+def test_an_image_cut_short_in_a_shard_is_found(tmp_path: Path) -> None:
+    data = photo()[:-99]
+    (tmp_path / "x.tar").write_bytes(tarred({"a/dog.jpg": data}))
+
+    (finding,) = ask("image-damaged", read_shard(Shard(path="x.tar"), str(tmp_path), print))
+
+    assert finding == Finding(
+        check="image-damaged",
+        severity=Severity.ERROR,
+        message="stops before its end marker",
+        at=Location(file="x.tar", name="member a/dog.jpg"),
+        why="Pillow raises OSError on it, in a worker; "
+        "with LOAD_TRUNCATED_IMAGES the job trains on part of it.",
+        fix="Take it again from where it came from, or leave it out.",
+        evidence={"kind": "cut", "bytes": len(data)},
+        fingerprint=finding.fingerprint,
+    )
+
+
+def test_in_a_folder_the_image_is_the_place() -> None:
+    assert in_folder("empty", "is empty (0 bytes)").at == Location(file="data/dog.jpg")
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity"),
+    [
+        ("empty", Severity.ERROR),
+        ("cut", Severity.ERROR),
+        ("foreign", Severity.ERROR),
+        ("zeros", Severity.ERROR),
+        ("undecodable", Severity.ERROR),
+        ("leftover", Severity.WARNING),
+        ("huge", Severity.WARNING),
+    ],
+)
+def test_each_kind_has_its_consequence_and_its_weight(kind: str, severity: Severity) -> None:
+    finding = in_folder(kind, "is not right")
+
+    assert finding.severity is severity
+    assert finding.why
+
+
+def halves_a_lost_page_and_a_changed_byte() -> Iterator[tuple[str, bytes]]:
+    for image_format in ("JPEG", "PNG", "WEBP"):
+        whole = photo(image_format, width=320, height=320)
+        half = len(whole) // 2
+        yield f"half of a {image_format}", whole[:half]
+        yield f"all but the end of a {image_format}", whole[:-3]
+        yield f"a {image_format} with a lost page", zeroed(whole, 4096, 8192)
+        yield f"a {image_format} with a lost end", zeroed(whole, len(whole) - 5000, len(whole) - 1)
+    yield "a changed bit in a PNG", flipped(photo("PNG"), 5000)
+    yield "zeros", bytes(9000)
+    yield "nothing", b""
+    yield "a page", b"<!DOCTYPE html><html>404</html>"
+
+
+DAMAGED = dict(halves_a_lost_page_and_a_changed_byte())
+
+
+@pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
+def test_pillow_does_what_is_said_of_it(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    damage = look_at_image(data, "dog.jpg")
+    assert damage is not None
+    facts = FolderFacts(
+        file="data", files=1, pairing=NO_PAIRING, images=1, damaged_images=(damage,)
+    )
+    (finding,) = ask("image-damaged", facts)
+
+    assert finding.why is not None
+    raised = loaded(data)
+    if raised is None:
+        assert finding.why.startswith("Pillow opens it without complaint")
+    else:
+        assert finding.why.startswith(f"Pillow raises {raised} on it, in a worker")
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    gives_a_part = damage.kind == "cut" and raised is not None and loaded(data) is None
+    assert ("LOAD_TRUNCATED_IMAGES" in finding.why) is gives_a_part
+
+
+def loaded(data: bytes) -> str | None:
+    """Load an image as a job does, and say what that raises."""
+    try:
+        Image.open(io.BytesIO(data)).load()
+    except (OSError, SyntaxError) as error:
+        return type(error).__name__
+    return None
+
+
+def test_a_git_lfs_pointer_is_fetched_and_not_left_out() -> None:
+    finding = in_folder("foreign", "is a Git LFS pointer, and no image")
+
+    assert finding.fix == "Fetch the file itself: git lfs pull."
+
+
+def test_a_name_that_is_no_utf_8_is_kept_as_it_is() -> None:
+    """Reports escape it where they are written; a program can still open the file."""
+    finding = in_folder("empty", "is empty", "data/caf\udce9.jpg")
+
+    assert finding.at.file == "data/caf\udce9.jpg"

@@ -1,0 +1,354 @@
+"""sample-unpaired names each sample that lacks its image or its caption."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from preflight import registry
+from preflight.facts import Damage, FolderFacts, Pairing, ShardFacts, Unpaired
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.readers.shard import read_shard
+from preflight.targets import CaptionRule, Shard
+from preflight.testing import ask
+from tests.archives import tarred
+
+NO_CAPTION = Unpaired(name="dog.jpg", lacks="caption", expected="dog.txt")
+NO_IMAGE = Unpaired(name="dog.txt", lacks="image", expected="dog.jpg")
+
+
+def in_shard(*unpaired: Unpaired, rule: str = "textfile") -> list[Finding]:
+    pairing = Pairing(rule=rule, samples=32, images=30, captions=30, unpaired=unpaired)
+    facts = ShardFacts(
+        file="x.tar", size=1, damage=(), members=64, samples=32, pairing=pairing, images=30
+    )
+    return ask("sample-unpaired", facts)
+
+
+def in_folder(*unpaired: Unpaired, rule: str = "textfile") -> list[Finding]:
+    pairing = Pairing(rule=rule, samples=32, images=30, captions=30, unpaired=unpaired)
+    return ask("sample-unpaired", FolderFacts(file="data", files=60, pairing=pairing, images=30))
+
+
+def test_pairs_are_left_alone() -> None:
+    assert in_shard() == []
+    assert in_folder() == []
+
+
+def test_a_shard_of_which_nothing_can_be_read_is_left_to_shard_damaged() -> None:
+    damage = (Damage(kind="empty", text="is empty (0 bytes)"),)
+
+    facts = ShardFacts(file="x.tar", size=0, damage=damage, members=0, samples=0)
+
+    assert ask("sample-unpaired", facts) == []
+
+
+def test_an_image_without_its_caption_is_found_in_a_shard() -> None:
+    (finding,) = in_shard(NO_CAPTION)
+
+    assert finding == Finding(
+        check="sample-unpaired",
+        severity=Severity.ERROR,
+        message="has no caption: there is no dog.txt",
+        at=Location(file="x.tar", name="member dog.jpg"),
+        why="to_tuple raises here, or a handler drops the sample without a word: "
+        "1 of 32 samples here.",
+        fix="Write dog.txt, or leave the image out.",
+        evidence={"lacks": "caption", "expected": "dog.txt"},
+        fingerprint=finding.fingerprint,
+    )
+
+
+def test_in_a_folder_the_file_itself_is_the_place() -> None:
+    (finding,) = in_folder(Unpaired(name="data/dog.jpg", lacks="caption", expected="data/dog.txt"))
+
+    assert finding.at == Location(file="data/dog.jpg")
+    assert finding.message == "has no caption: there is no dog.txt"
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("because", "instead", "message", "fix"),
+    [
+        (
+            "extension",
+            "dog.jpeg",
+            "has no image: dog.jpeg is there, and dog.jpg is what is read",
+            "Rename dog.jpeg to dog.jpg.",
+        ),
+        (
+            "link",
+            "dog.jpg",
+            "has no image: dog.jpg is a link in the archive",
+            "Pack the archive again with links followed (GNU tar: --hard-dereference -h).",
+        ),
+        (
+            "apart",
+            "dog.jpg",
+            "stands apart from its image, dog.jpg",
+            "Pack the archive again with the files of a sample side by side (tar --sort=name).",
+        ),
+    ],
+)
+def test_what_is_there_and_not_read_is_named(
+    because: str, instead: str, message: str, fix: str
+) -> None:
+    (finding,) = in_shard(
+        Unpaired(
+            name="dog.txt", lacks="image", expected="dog.jpg", instead=instead, because=because
+        )
+    )
+
+    assert (finding.message, finding.fix) == (message, fix)
+
+
+@pytest.mark.parametrize(
+    ("one", "rule", "severity"),
+    [
+        (NO_CAPTION, "textfile", Severity.ERROR),
+        (NO_CAPTION, "auto", Severity.WARNING),
+        (NO_IMAGE, "textfile", Severity.WARNING),
+    ],
+    ids=["asked for", "a guess", "a text without an image"],
+)
+def test_in_a_folder_what_leaves_the_job_alive_is_milder(
+    one: Unpaired, rule: str, severity: Severity
+) -> None:
+    (finding,) = in_folder(one, rule=rule)
+
+    assert finding.severity is severity
+
+
+def test_a_guess_says_that_it_is_one() -> None:
+    (finding,) = in_shard(NO_CAPTION, rule="auto")
+
+    assert finding.why is not None
+    assert "judged by the other images" in finding.why
+
+
+def test_an_image_and_a_caption_of_one_name_are_two_findings() -> None:
+    first, second = in_shard(NO_CAPTION, NO_IMAGE)
+
+    assert first.fingerprint != second.fingerprint
+
+
+def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) -> list[Finding]:
+    """Pack samples of these suffixes, and ask about them."""
+    names = [f"{number}.{suffix}" for number in range(count) for suffix in suffixes.split()]
+    (folder / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
+    return ask("sample-unpaired", read_shard(Shard(path="x.tar", captions=rule), str(folder), list))
+
+
+@pytest.mark.parametrize(
+    ("suffixes", "rule", "message", "fix"),
+    [
+        (
+            "jpg txt",
+            CaptionRule(images=("png",)),
+            'has 20 images that are not taken: images = ["png"] asks for .png, and they are .jpg',
+            'Correct preflight.toml: images = ["jpg"].',
+        ),
+        (
+            "JPEG txt",
+            CaptionRule(images=("png", "webp")),
+            (
+                'has 20 images that are not taken: images = ["png", "webp"] asks for .png and '
+                ".webp, and they are .jpeg"
+            ),
+            'Correct preflight.toml: images = ["jpeg"].',
+        ),
+        (
+            "jpg txt",
+            CaptionRule(rule="json"),
+            (
+                'has 20 images without a caption: captions = "json" asks for .json, '
+                "and beside them is .txt"
+            ),
+            'Correct preflight.toml: captions = "textfile".',
+        ),
+        (
+            "jpg json",
+            CaptionRule(rule="textfile"),
+            (
+                'has 20 images without a caption: captions = "textfile" asks for .txt and '
+                ".caption, and beside them is .json"
+            ),
+            'Correct preflight.toml: captions = "json".',
+        ),
+        (
+            "jpg txt",
+            CaptionRule(rule="textfile", extension="tags"),
+            (
+                'has 20 images without a caption: caption_extension = "tags" asks for .tags, and '
+                "beside them is .txt"
+            ),
+            'Correct preflight.toml: caption_extension = "txt".',
+        ),
+        (
+            "jpg tags",
+            CaptionRule(rule="json"),
+            (
+                'has 20 images without a caption: captions = "json" asks for .json, '
+                "and beside them is .tags"
+            ),
+            'Correct preflight.toml: captions = "textfile" and caption_extension = "tags".',
+        ),
+        (
+            "jpg",
+            CaptionRule(rule="textfile"),
+            (
+                'has 20 images without a caption: captions = "textfile" asks for .txt and '
+                ".caption, and none is there"
+            ),
+            (
+                'Write the captions, or correct captions in preflight.toml ("none" where '
+                "images are meant to have none)."
+            ),
+        ),
+    ],
+    ids=[
+        "images",
+        "large letters in a shard",
+        "json",
+        "no json",
+        "another extension",
+        "tags",
+        "no captions",
+    ],
+)
+def test_a_rule_that_fits_no_sample_is_one_finding(
+    tmp_path: Path, suffixes: str, rule: CaptionRule, message: str, fix: str
+) -> None:
+    (finding,) = shard_of(suffixes, rule, tmp_path)
+
+    assert (finding.message, finding.fix) == (message, fix)
+    assert finding.at == Location(file="x.tar")
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(("fitting", "findings"), [(2, 1), (3, 18)], ids=["18 of 20", "18 of 21"])
+def test_a_rule_that_fits_some_samples_is_not_to_blame(
+    tmp_path: Path, fitting: int, findings: int
+) -> None:
+    names = [f"{n}.{'png' if n < fitting else 'jpg'}" for n in range(18 + fitting)]
+    names += [f"{n}.txt" for n in range(18 + fitting)]
+    names.sort(key=lambda name: name.partition(".")[0])
+    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
+    shard = Shard(path="x.tar", captions=CaptionRule(images=("png",)))
+
+    found = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+
+    assert len(found) == findings
+    if findings == 1:
+        assert found[0].fix == 'Correct preflight.toml: images = ["png", "jpg"].'
+
+
+def test_those_that_stand_apart_are_counted_by_themselves() -> None:
+    apart = replace(NO_CAPTION, name="cat.jpg", instead="cat.txt", because="apart")
+
+    whys = [one.why or "" for one in in_shard(NO_CAPTION, apart)]
+
+    assert whys[0].endswith(": 1 of 32 samples here.")
+    assert whys[1].endswith(": 1 of 30 images here.")
+
+
+def test_where_a_few_have_captions_the_others_lack_theirs_one_by_one() -> None:
+    """Somebody is at work on them; the list is what is needed."""
+    lacking = [replace(NO_CAPTION, name=f"{number}.jpg") for number in range(27)]
+    pairing = Pairing(
+        rule="textfile",
+        samples=30,
+        images=30,
+        captions=3,
+        unpaired=tuple(lacking),
+        whole=3,
+        looks_for=("txt", "caption"),
+    )
+
+    found = ask("sample-unpaired", FolderFacts(file="data", files=33, pairing=pairing, images=30))
+
+    assert len(found) == 27
+
+
+def test_files_in_the_order_of_a_folder_stand_apart_and_lack_nothing(tmp_path: Path) -> None:
+    names = [f"{number}.jpg" for number in range(8)] + [f"{number}.txt" for number in range(8)]
+    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
+    shard = Shard(path="x.tar", captions=CaptionRule(rule="textfile"))
+
+    found = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+
+    assert [one.message for one in found] == [
+        f"stands apart from its caption, {number}.txt" for number in range(8)
+    ]
+    for one in found:
+        assert one.why is not None
+        assert one.why.endswith("drops both without a word: 8 of 8 images here.")
+
+
+@pytest.mark.parametrize(
+    ("expected", "instead", "fix"),
+    [
+        ("a.jpg", "a.jpeg", "Rename a.jpeg to a.jpg."),
+        ("a.jpg", "a.JPG", "Rename a.JPG to a.jpg."),
+        ("a.TIFF", "a.tif", "Rename a.tif to a.TIFF."),
+        (
+            "a.png",
+            "a.jpg",
+            'Add "jpg" to images in preflight.toml if the job reads it; else convert it.',
+        ),
+    ],
+)
+def test_an_image_is_renamed_only_where_it_stays_what_it_is(
+    expected: str, instead: str, fix: str
+) -> None:
+    one = replace(NO_IMAGE, expected=expected, instead=instead, because="extension")
+
+    assert in_shard(one)[0].fix == fix
+
+
+def test_a_text_is_not_renamed_to_json() -> None:
+    one = replace(NO_CAPTION, expected="dog.json", instead="dog.txt", because="extension")
+
+    assert in_shard(one)[0].fix == "Write dog.json, or leave the image out."
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        NO_IMAGE,
+        replace(NO_IMAGE, instead="dog.jpeg", because="extension"),
+        replace(NO_CAPTION, instead="dog.txt", because="link"),
+        replace(NO_CAPTION, instead="dog.txt", because="apart"),
+    ],
+    ids=["no image", "an image of another extension", "a link", "apart"],
+)
+def test_what_was_not_judged_by_other_images_does_not_say_so(one: Unpaired) -> None:
+    (finding,) = in_shard(one, rule="auto")
+
+    assert finding.why is not None
+    assert "judged by" not in finding.why
+
+
+@pytest.mark.parametrize("kept", [0, 1], ids=["nothing else", "something else"])
+def test_a_damaged_shard_is_passed_over_where_all_is_in_doubt(kept: int) -> None:
+    """What has been seen is told nevertheless."""
+    damage = (Damage(kind="cut", text="ends"),)
+    pairing = Pairing(
+        rule="textfile",
+        samples=3,
+        images=3,
+        captions=2,
+        held=1,
+        unpaired=(replace(NO_CAPTION, instead="dog.txt", because="apart"),)[:kept],
+    )
+    facts = ShardFacts(
+        file="x.tar", size=1, damage=damage, members=5, samples=3, pairing=pairing, images=3
+    )
+
+    check = registry.built_in()["sample-unpaired"]
+    assert check.skip is not None
+    assert (check.skip(facts, Job()) is None) is bool(kept)
+    assert len(ask("sample-unpaired", facts)) == kept

@@ -1,0 +1,194 @@
+"""shard-damaged finds shards that readers stop in, and says whether they say so."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from preflight.facts import ShardFacts
+from preflight.finding import Finding, Location, Severity
+from preflight.readers.shard import read_shard
+from preflight.targets import CaptionRule, Shard
+from preflight.testing import ask
+from tests.archives import SAMPLE, flipped, samples, tarred, zeroed
+
+WHOLE = tarred(samples(6))
+
+
+def read(folder: Path, content: bytes) -> ShardFacts:
+    """Read bytes as a shard, with no caption asked for."""
+    (folder / "x.tar").write_bytes(content)
+    shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
+    return read_shard(shard, str(folder), print)
+
+
+def found(folder: Path, content: bytes) -> list[Finding]:
+    return ask("shard-damaged", read(folder, content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [WHOLE, tarred({}), gzip.compress(WHOLE), tarred({"a/._b": b"", "no-dot": b"", "c.jpg": b""})],
+    ids=["whole", "of nothing", "packed", "odd names"],
+)
+def test_a_sound_shard_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    assert found(tmp_path, content) == []
+
+
+def test_a_shard_cut_short_says_how_much_of_it_is_whole(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, WHOLE[: 3 * SAMPLE + 612])
+
+    assert finding == Finding(
+        check="shard-damaged",
+        severity=Severity.ERROR,
+        message="ends inside dog-0003.jpg, after 100 of its 700 bytes; "
+        "3 samples before it are whole",
+        at=Location(file="x.tar"),
+        why="tarfile raises here; with a handler that goes on, "
+        "webdataset passes over the rest of the shard.",
+        fix="Copy it again from where it came from, or pack it again.",
+        evidence={"kind": "cut", "bytes": 8292, "whole": 3, "offset": 7680},
+        fingerprint=finding.fingerprint,
+    )
+
+
+def test_samples_that_readers_lose_without_a_word_are_counted(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, flipped(WHOLE, 3 * SAMPLE + 130))
+
+    assert finding.message.endswith(
+        "its checksum is wrong; 3 samples before it are whole, 3 more are lost"
+    )
+    assert finding.why == (
+        "tarfile and webdataset take this for the end, without a word: every epoch is 3 samples "
+        "short."
+    )
+
+
+def test_one_sample_is_said_as_one(tmp_path: Path) -> None:
+    content = tarred(samples(2))
+    (finding,) = found(tmp_path, zeroed(content, SAMPLE, SAMPLE + 512))
+
+    assert finding.message.endswith("1 sample before it is whole, 1 more is lost")
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "fix"),
+    [
+        (
+            b"Rar!\x1a\x07\x01\x00" + bytes(99),
+            "is a RAR archive, and no tar archive",
+            "Unpack it, and pack it again as a tar.",
+        ),
+        (
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "is a Git LFS pointer, and no tar archive",
+            "Fetch the file itself: git lfs pull.",
+        ),
+        (b"", "is empty (0 bytes)", "Copy it again from where it came from, or pack it again."),
+        (
+            tarred([("a.jpg", b"1"), ("a.jpg", b"2")]),
+            "holds a.jpg twice in one sample",
+            "Pack it again with each name once.",
+        ),
+        (
+            gzip.compress(WHOLE[: 2 * SAMPLE]) + gzip.compress(WHOLE[2 * SAMPLE :]),
+            (
+                "is several gzip streams, one behind the other, of which readers take the first; "
+                "2 samples before it are whole, 4 more are lost"
+            ),
+            "Unpack it, and pack it again as one stream, or not at all.",
+        ),
+        (
+            WHOLE + WHOLE,
+            (
+                "goes on behind its end marker, at 20,480 bytes, with a second archive; "
+                "6 samples before it are whole, 6 more are lost"
+            ),
+            "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive.",
+        ),
+    ],
+    ids=["RAR", "Git LFS", "empty", "twice", "streams", "two archives"],
+)
+def test_each_damage_comes_with_its_own_way_out(
+    tmp_path: Path, content: bytes, message: str, fix: str
+) -> None:
+    (finding,) = found(tmp_path, content)
+
+    assert (finding.message, finding.fix, finding.severity) == (message, fix, Severity.ERROR)
+
+
+def test_a_gzip_checksum_that_differs_is_found_though_nobody_compares_it(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, flipped(gzip.compress(WHOLE), -6))
+
+    assert finding.message.startswith("unpacks to other bytes than were packed")
+    assert finding.why is not None
+    assert "does not compare" in finding.why
+
+
+def test_damaged_packed_data_is_found_where_tarfile_raises(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(WHOLE, 0))
+    packed[10] = 7  # a kind of block that deflate does not know
+
+    (finding,) = found(tmp_path, bytes(packed))
+
+    assert finding.message.startswith("has damaged gzip data before ")
+    assert finding.why is not None
+    assert finding.why.startswith("tarfile raises here")
+
+
+def test_a_missing_end_marker_is_only_a_note(tmp_path: Path) -> None:
+    """Some writers leave it out, and readers do not mind."""
+    (finding,) = found(tmp_path, WHOLE[: 3 * SAMPLE])
+
+    assert finding.severity is Severity.NOTE
+
+
+def test_a_copy_that_ends_inside_a_sample_is_an_error_though_no_file_is_cut(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, WHOLE[: 3 * SAMPLE + 1536])
+
+    assert finding.severity is Severity.ERROR
+    assert finding.message == (
+        "ends at 9,216 bytes, between two members, without an end marker, in the middle of the "
+        "sample dog-0003; 3 samples before it are whole"
+    )
+    assert finding.why is not None
+    assert "without a word" in finding.why
+
+
+def test_samples_that_stand_apart_are_read_and_not_whole(tmp_path: Path) -> None:
+    names = sorted(samples(3), key=lambda name: name[::-1])
+    content = gzip.compress(tarred(dict.fromkeys(names, b"x")))
+    (tmp_path / "x.tar").write_bytes(content + content)
+
+    facts = read_shard(
+        Shard(path="x.tar", captions=CaptionRule(rule="textfile")), str(tmp_path), list
+    )
+    (finding,) = ask("shard-damaged", facts)
+
+    assert finding.message.endswith("; 6 samples before it are read, 6 more are lost")
+
+
+def test_what_nobody_loses_is_only_a_warning(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, WHOLE + b"else")
+
+    assert finding.severity is Severity.WARNING
+
+
+def test_names_in_a_message_cannot_command_the_console(tmp_path: Path) -> None:
+    content = tarred({"\x1b[2Jdog.jpg": b"x" * 2000})[:1000]
+
+    (finding,) = found(tmp_path, content)
+
+    assert finding.message.startswith(r"ends inside \x1b[2Jdog.jpg")
+
+
+def test_the_same_damage_has_the_same_fingerprint_whatever_its_numbers(tmp_path: Path) -> None:
+    facts = read(tmp_path, WHOLE[: 3 * SAMPLE + 612])
+    moved = replace(facts, samples=2, damage=(replace(facts.damage[0], offset=9, text="ends"),))
+
+    (first,), (second,) = ask("shard-damaged", facts), ask("shard-damaged", moved)
+
+    assert first.fingerprint == second.fingerprint

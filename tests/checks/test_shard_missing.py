@@ -1,0 +1,44 @@
+"""shard-missing finds gaps in a brace range, and nothing else."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import preflight
+from preflight.facts import Absent
+from preflight.testing import ask
+
+
+def test_a_path_that_no_range_names_is_left_to_another_check() -> None:
+    """target-missing says it better."""
+    assert ask("shard-missing", Absent(file="data", kind="data")) == []
+
+
+def test_each_gap_is_one_finding_and_the_whole_ones_are_looked_at(tmp_path: Path) -> None:
+    """The range counts with leading zeros, as webdataset expands it."""
+    for number in (0, 2, 5):
+        tarfile.open(tmp_path / f"s-{number:03}.tar", "w").close()
+
+    report = preflight.run("s-{000..005}.tar", folder=str(tmp_path))
+
+    missing = [finding for finding in report.findings if finding.check == "shard-missing"]
+    assert [finding.at.file for finding in missing] == ["s-001.tar", "s-003.tar", "s-004.tar"]
+    looked = next(one for one in report.checks if one.id == "shard-damaged")
+    assert looked.looked_at == 3
+    assert report.verdict == "no-go"
+
+
+def test_a_range_of_which_nothing_is_there_is_found_too(tmp_path: Path) -> None:
+    """The disk may not be mounted; that is no mistake in typing."""
+    report = preflight.run("s-{0..1}.tar", folder=str(tmp_path))
+
+    assert [finding.check for finding in report.findings] == ["shard-missing"] * 2
+
+
+def test_a_whole_range_is_left_alone(tmp_path: Path) -> None:
+    """Alternatives in braces are no numbers, and all of them are there."""
+    for name in ("train", "val"):
+        tarfile.open(tmp_path / f"{name}.tar", "w").close()
+
+    assert preflight.run("{train,val}.tar", folder=str(tmp_path)).findings == ()

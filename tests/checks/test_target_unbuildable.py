@@ -1,0 +1,229 @@
+"""target-unbuildable tells what the user's code raised, at the user's own innermost line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.facts import Frame, Unbuilt
+from preflight.finding import Location
+from preflight.report import Report
+from preflight.session import UsageError
+from preflight.testing import ask
+
+LOADER = "from torch.utils.data import DataLoader\n"
+
+
+def look(folder: Path, source: str, word: str = "train:make") -> Report:
+    """Look at something in this source."""
+    (folder / "train.py").write_text(source, encoding="utf-8")
+    return preflight.run(word, folder=str(folder))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        LOADER + "def make():\n    return DataLoader([1, 2])\n",
+        LOADER + "make = DataLoader([1, 2])\n",
+        LOADER + "import functools\nmake = functools.partial(DataLoader, [1, 2], batch_size=2)\n",
+        LOADER + "class make(DataLoader):\n    def __init__(self): super().__init__([1])\n",
+        LOADER + "def make():\n    return {'train': DataLoader([1]), 'steps': 4}\n",
+        LOADER + "def make():\n    return DataLoader([1]), None\n",
+        "import torch\ndef make():\n    return torch.utils.data.TensorDataset(torch.ones(4))\n",
+        "import torch\ndef make():\n    return torch.nn.Linear(2, 2)\n",
+        "import torch\nmake = torch.nn.Linear(2, 2)\n",
+        LOADER + "import sys\ntry:\n    sys.exit()\nexcept SystemExit:\n    pass\n"
+        "def make():\n    return DataLoader([1])\n",
+    ],
+    ids=[
+        "a function",
+        "a loader itself",
+        "a partial",
+        "a class",
+        "a dict with other things in it",
+        "a tuple",
+        "a bare data set",
+        "a model",
+        "a model itself, which can be called",
+        "an exit that is caught",
+    ],
+)
+def test_what_can_be_made_is_left_alone(tmp_path: Path, source: str) -> None:
+    """Functions, partials and classes are called; all else is taken as it is."""
+    report = look(tmp_path, source)
+
+    assert report.findings == ()
+    assert report.verdict == "go"
+
+
+def test_the_innermost_line_of_the_users_own_code_is_the_place(tmp_path: Path) -> None:
+    """Frames of torch and of ours are left out; the outer ones of the user's are told too."""
+    source = LOADER + "def batch():\n    return -1\n\ndef make():\n    return loader(batch())\n\n"
+    source += "def loader(size):\n    return DataLoader([1], batch_size=size)\n"
+
+    report = look(tmp_path, source)
+
+    (finding,) = report.findings
+    assert finding.at == Location(file="train.py", line=9, name="train:make")
+    assert finding.also == (Location(file="train.py", line=6),)
+    assert finding.message.startswith("raises when it is called: ValueError: batch_size")
+    assert "return DataLoader([1], batch_size=size)" in (finding.why or "")
+
+
+@pytest.mark.parametrize(
+    ("source", "step"),
+    [
+        ("1 / 0\nmake = 1\n", "while it is imported: ZeroDivisionError"),
+        ("def make():\n    raise KeyboardInterrupt\n", "when it is called: KeyboardInterrupt"),
+        ("import not_installed_anywhere\nmake = 1\n", "while it is imported: ModuleNotFoundError"),
+        ("def make(:\n", "while it is imported: SyntaxError"),
+    ],
+    ids=["an import that raises", "an interrupt", "a missing package", "no Python"],
+)
+def test_what_is_raised_is_told_with_the_step(tmp_path: Path, source: str, step: str) -> None:
+    """One finding; the verdict is NO-GO, since the job runs the same lines."""
+    report = look(tmp_path, source)
+
+    (finding,) = report.findings
+    assert step in finding.message
+    assert report.verdict == "no-go"
+
+
+def test_a_line_that_is_no_python_is_the_place(tmp_path: Path) -> None:
+    """And no line of Python's own import system; nobody else tells it again."""
+    report = look(tmp_path, "import os\n\ndef make(:\n    pass\n")
+
+    (finding,) = report.findings
+    assert finding.at == Location(file="train.py", line=3, name="train:make")
+    assert finding.also == ()
+    assert all(outcome.broken == () for outcome in report.checks)
+
+
+def test_a_factory_whose_arguments_are_not_known_is_no_fault_of_the_job(tmp_path: Path) -> None:
+    """The job gives them; whoever typed the name did not."""
+    report = look(tmp_path, LOADER + "def make(root, size=2):\n    return DataLoader([root])\n")
+
+    assert report.verdict == "cannot-judge"
+    errors = {one.error for outcome in report.checks for one in outcome.broken}
+    assert errors == {
+        "train:make cannot be called with what is known: missing a required argument: 'root'"
+    }
+
+
+def test_an_exception_whose_text_raises_is_told_by_its_type(tmp_path: Path) -> None:
+    """Its `__str__` is the user's code too."""
+    source = "class Odd(Exception):\n    def __str__(self): raise RuntimeError\n"
+    report = look(tmp_path, source + "def make():\n    raise Odd\n")
+
+    (finding,) = report.findings
+    assert "Odd" in finding.message
+
+
+def test_a_part_that_is_not_there_was_typed_wrong(tmp_path: Path) -> None:
+    """It is the word that names it, and not the job."""
+    with pytest.raises(UsageError, match=r"has no part \['val'\]: KeyError"):
+        look(tmp_path, LOADER + "def make():\n    return {}\n", "train:make['val']")
+
+
+def test_a_note_on_an_exception_is_not_its_text(tmp_path: Path) -> None:
+    """Notes come last where Python prints them."""
+    source = "def make():\n    error = ValueError('the text')\n    error.__notes__ = ['a note']\n"
+    report = look(tmp_path, source + "    raise error\n")
+
+    assert report.findings[0].message.endswith("ValueError: the text")
+
+
+def test_a_getter_that_exits_is_the_users(tmp_path: Path) -> None:
+    """Looking at what was made runs its code."""
+    source = (
+        "class Odd:\n    def __getattribute__(self, name):\n        raise SystemExit(4)\n\n"
+        "def make():\n    return Odd()\n"
+    )
+    report = look(tmp_path, source)
+
+    assert report.verdict in {"no-go", "cannot-judge"}
+    assert all("exit status" not in one.error for o in report.checks for one in o.broken)
+
+
+@pytest.mark.parametrize("name", ["site", "abc", "time", "json", "preflight", "checks", "torch"])
+def test_a_file_of_any_name_is_loaded_by_its_path(tmp_path: Path, name: str) -> None:
+    """Also where Python has a module of that name built in."""
+    source = "import sys\nsys.path.pop(0)\n" + LOADER if name == "torch" else LOADER
+    (tmp_path / f"{name}.py").write_text(source + "def make():\n    return DataLoader([1])\n")
+
+    report = preflight.run(f"{name}.py:make", folder=str(tmp_path), select=["target-unbuildable"])
+
+    assert report.findings == ()
+    assert [one for o in report.checks for one in o.broken] == []
+
+
+def test_the_users_own_preflight_is_the_users(tmp_path: Path) -> None:
+    """A module beside it means the file of that name, as `python train.py` does."""
+    (tmp_path / "preflight.py").write_text("SIZE = 2\n")
+    source = LOADER + "import preflight\ndef make():\n    return DataLoader([preflight.SIZE])\n"
+
+    assert look(tmp_path, source).verdict == "go"
+
+
+def test_a_path_that_was_emptied_harms_nothing(tmp_path: Path) -> None:
+    """We import late, and find what we need."""
+    source = LOADER + "import sys\ndef make():\n    sys.path.clear()\n    return DataLoader([1])\n"
+
+    assert look(tmp_path, source).verdict == "go"
+
+
+def test_arguments_from_the_settings_arrive_as_they_are(tmp_path: Path) -> None:
+    """Infinities, large numbers, dates, nested tables."""
+    (tmp_path / "train.py").write_text(
+        LOADER
+        + "import datetime\n"
+        + "def make(rate, size, day, more):\n"
+        + "    assert rate == float('inf') and size == 99999999999999999999\n"
+        + "    assert day == datetime.date(1979, 5, 27) and more == {'a': [1, {'b': 2}]}\n"
+        + "    return DataLoader([1])\n"
+    )
+    (tmp_path / "preflight.toml").write_text(
+        '[[loader]]\ncall = "train:make"\n'
+        "kwargs = { rate = inf, size = 99999999999, day = 1979-05-27, "
+        "more = { a = [1, { b = 2 }] } }\n"
+    )
+
+    (finding,) = preflight.run(folder=str(tmp_path)).findings
+    assert "AssertionError" in finding.message  # the size is another
+    text = (tmp_path / "preflight.toml").read_text()
+    (tmp_path / "preflight.toml").write_text(text.replace("99999999999,", "9" * 20 + ","))
+    assert preflight.run(folder=str(tmp_path)).findings == ()
+
+
+def test_something_else_is_no_verdict(tmp_path: Path) -> None:
+    """It could not be looked at: neither a loader nor a model."""
+    report = look(tmp_path, "def make():\n    return 7\n")
+
+    assert report.verdict == "cannot-judge"
+    errors = {one.error for outcome in report.checks for one in outcome.broken}
+    assert errors == {
+        "it gave an object of type builtins.int, which is neither a loader nor a model"
+    }
+
+
+def test_a_message_with_escapes_in_it_is_shown_escaped() -> None:
+    """An exception's text is the user's data."""
+    facts = Unbuilt(
+        name="train:make",
+        step="call",
+        error="ValueError: \x1b[31mred\nnext",
+        frames=(Frame(file="train.py", line=3, function="make", text="raise x"),),
+    )
+
+    (finding,) = ask("target-unbuildable", facts)
+
+    assert "\\x1b[31mred\\nnext" in finding.message
+
+
+def test_without_a_line_of_the_users_the_name_is_the_place() -> None:
+    """A C extension may raise with no frame at all."""
+    (finding,) = ask("target-unbuildable", Unbuilt(name="m:f", step="call", error="ValueError"))
+
+    assert finding.at == Location(name="m:f")
