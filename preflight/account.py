@@ -1,0 +1,140 @@
+"""What a report says of the run itself: what each word was taken for, settings, versions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from preflight import discover
+from preflight.facts import (
+    CacheFacts,
+    Copied,
+    FolderFacts,
+    HostFacts,
+    Sent,
+    ShardFacts,
+    SourceFacts,
+)
+from preflight.job import UNREAD, Job
+from preflight.names import counted
+from preflight.plain import to_plain
+from preflight.report import Named, Setting
+from preflight.survey import KINDS, Survey
+from preflight.targets import Built, Missing, Remote, Target
+from preflight.version import __version__
+
+PARTS = ("data", "cache", "loader", "model", "script")
+
+_JUDGES: Mapping[str, frozenset[type]] = {
+    "data": frozenset({ShardFacts, FolderFacts}),
+    "cache": frozenset({CacheFacts}),
+    "loader": frozenset({Sent}),
+    "model": frozenset({Copied}),
+    "script": frozenset({SourceFacts}),
+}
+
+
+def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str, ...]:
+    """Name the parts of a job that nobody was asked to look at."""
+    known: set[type] = set()
+    for _, target in pairs:
+        if repr(target) in survey.seen:
+            known |= set(_expected(target, survey))
+    return tuple(part for part in PARTS if known.isdisjoint(_JUDGES[part]))
+
+
+def _expected(target: Target, survey: Survey) -> Iterable[type]:
+    """Give the types of facts that a target stands for; of the user's code, those that came."""
+    if not isinstance(target, Built):
+        return KINDS[type(target)]
+    if target.kind is not None:
+        return (Sent if target.kind == "loader" else Copied,)
+    return (survey.gave.get(repr(target), set()) & {Sent, Copied}) or (Sent, Copied)
+
+
+def named(found: discover.Discovered, survey: Survey) -> tuple[Named, ...]:
+    """Say what each word was taken for, and what was seen of it."""
+    groups: dict[tuple[str, str], list[Target]] = {}
+    for word, target in found.pairs:
+        groups.setdefault((word, _kind_of(target, survey)), []).append(target)
+    return tuple(
+        Named(word=word, kind=kind, text=_seen_of(targets, survey))
+        for (word, kind), targets in groups.items()
+    )
+
+
+def _kind_of(target: Target, survey: Survey) -> str:
+    """Say the kind of a target; what the user's code makes is known once it is made."""
+    kind = discover.kind_of(target)
+    gave = survey.gave.get(repr(target), set()) & {Sent, Copied}
+    if kind != "built" or not gave:
+        return kind
+    return "loader" if gave == {Sent} else "model" if gave == {Copied} else "built"
+
+
+def _seen_of(targets: list[Target], survey: Survey) -> str:
+    """Say what was seen of targets, or that nobody looked."""
+    if all(isinstance(target, Missing) for target in targets):
+        return "not there"
+    asked = {repr(target) for target in targets if repr(target) in survey.seen}
+    if not asked and not any(isinstance(target, Remote) for target in targets):
+        return "not looked at: no selected check is about it"
+    counter: Counter[str] = Counter()
+    for one in sorted(asked):
+        counter.update(survey.seen[one])
+    return ", ".join(counted(number, noun) for noun, number in counter.items())
+
+
+def interpreter(job: Job, targets: Iterable[Target]) -> Iterable[str]:
+    """Name the interpreter that ran the user's code, and warn where another one is active."""
+    if not any(isinstance(target, Built) for target in targets):
+        return
+    if job.python is not None:
+        yield f"Your code was run by {job.python}."
+        return
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        active = os.environ.get(variable)
+        if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
+            yield (
+                f"Your code was run by {sys.executable}, and {variable} is {active}: "
+                "--python EXE runs it by the interpreter of the job."
+            )
+            return
+
+
+def unread(job: Job) -> Iterable[str]:
+    """Name the settings that were given and that nobody looks at."""
+    for key, origin in job.origins.items():
+        bare = ".".join(part for part in key.split(".") if not part.isdigit())
+        if bare.removeprefix("job.") in UNREAD:
+            yield f"{bare} ({origin})"
+
+
+def tool(machine: HostFacts | None) -> dict[str, str]:
+    """Name the versions that a bug report needs."""
+    import platform
+
+    own = {"name": "preflight", "version": __version__, "python": platform.python_version()}
+    return own if machine is None else {**own, **machine.packages}
+
+
+def settings_of(job: Job) -> dict[str, Setting]:
+    """Lay the settings out flat, each with where it came from."""
+    flat: dict[str, Setting] = {}
+    _flatten("", to_plain(job), job.origins, flat)
+    return flat
+
+
+def _flatten(prefix: str, value: Any, origins: Mapping[str, str], flat: dict[str, Setting]) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not (prefix == "" and key == "origins"):
+                _flatten(f"{prefix}.{key}" if prefix else key, inner, origins, flat)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for index, inner in enumerate(value):
+            _flatten(f"{prefix}.{index}", inner, origins, flat)
+    elif prefix in origins or value not in (None, [], {}):
+        flat[prefix] = Setting(value=value, origin=origins.get(prefix, "default"))

@@ -1,0 +1,115 @@
+"""What a folder holds: shards, images, caches, sources; read by names, with nothing opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
+
+SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
+CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy")
+
+# Folders that hold no part of a job, whatever is in them.
+SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+
+def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
+    """Give each kind of thing that a folder holds: shards, images, cache files, sources.
+
+    Args:
+        folder: looked at with all below it.
+        whole: the folder was named itself, so that images and caches in it are one target each;
+            else each folder below it that holds them is one.
+    """
+    shards: list[Target] = []
+    unread: list[str] = []
+    kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
+    for place, names in _walk(folder, unread):
+        top = folder if whole else _first_below(folder, place)
+        for name in names:
+            lower = name.lower()
+            if lower.endswith(SHARD_SUFFIXES):
+                shards.append(Shard(path=os.path.join(place, name)))
+            elif lower.endswith(IMAGE_SUFFIXES):
+                kinds["image"][top] = None
+            elif lower.endswith(CACHE_SUFFIXES):
+                kinds["cache"][top] = None
+            elif lower.endswith(".py"):
+                kinds["source"][folder] = None
+    return (
+        *shards,
+        *(Folder(path=path) for path in kinds["image"]),
+        *(CacheFolder(path=path) for path in kinds["cache"]),
+        *(Source(path=path) for path in kinds["source"]),
+        *(Unread(path=path) for path in unread),
+    )
+
+
+def _first_below(folder: str, place: str) -> str:
+    """Give the folder directly below this one that a place lies in; at its top, itself."""
+    below = os.path.relpath(place, folder)
+    return folder if below == os.curdir else os.path.join(folder, below.split(os.sep)[0])
+
+
+def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Walk a tree in the order of its names; links are followed, each folder once.
+
+    Args:
+        folder: where to begin.
+        unread: takes the folders that cannot be listed; None: nobody asks.
+    """
+    todo, seen = [folder], set[tuple[int, int]]()
+    while todo:
+        place = todo.pop()
+        try:
+            status = os.stat(place)
+            with os.scandir(place) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            if unread is not None:
+                unread.append(place)
+            continue
+        if status.st_ino and (status.st_dev, status.st_ino) in seen:
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        below = [entry for entry in found if _is_folder(entry)]
+        inner = [entry.path for entry in below if _may_hold_a_job(entry)]
+        todo += reversed(inner)
+        names = {entry.name for entry in below}
+        yield place, [entry.name for entry in found if entry.name not in names]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
+    """Leave out what is hidden, installed, or leads out of the tree to a whole system."""
+    if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
+        return False
+    if entry.is_symlink() and os.path.realpath(entry.path) == os.path.abspath(os.sep):
+        return False
+    return not os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+
+
+def look_for_sources(folder: str) -> Iterator[str]:
+    """Give all Python files below a folder that may be the job's own."""
+    for place, names in _walk(folder):
+        yield from (os.path.join(place, name) for name in names if name.endswith(".py"))
+
+
+def holds_no_cache(path: str) -> str | None:
+    """Say why a path is no cache, as far as names go; None where it is one."""
+    suffixes = (*CACHE_SUFFIXES, ".bin")
+    if not os.path.isdir(path):
+        fits = path.lower().endswith(suffixes)
+        return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
+    for _, names in _walk(path):
+        if any(name.lower().endswith(suffixes) for name in names):
+            return None
+    return f"holds no cached file ({', '.join(suffixes)})"

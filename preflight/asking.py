@@ -1,0 +1,224 @@
+"""Asks processes about items: several at once, each death and each silence put down to its item.
+
+When a process dies or is late, the item that it had open is named, what it had answered is kept,
+and a new process goes on with the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from preflight.processes import MOST_LINES, Lines, Question, Started, ending, start, wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was seen of an item: plain facts, each with its `type`."""
+
+    key: int
+    facts: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Why an item could not be looked at."""
+
+    key: int
+    error: str
+    fix: str | None = None
+    mistyped: bool = False
+    """Whether a module or name that the user typed does not exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Took:
+    """How long a step took, in seconds."""
+
+    step: str
+    seconds: float
+
+
+Result: TypeAlias = Answer | Fault | Took
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A question, and by which key each of its items is known to us."""
+
+    question: Question
+    keys: tuple[int, ...]
+
+
+_UNFIT = re.compile(rb'\{"unfit": "([0-9.]{1,9})"\}')
+
+
+@dataclass(slots=True)
+class _Running:
+    """What a process has come to."""
+
+    batch: Batch
+    started: Started
+    open: int | None = None
+    """The item it looks at; None before the first."""
+
+    step: str | None = None
+    finished: int = 0
+    """Items answered."""
+
+    done: bool = False
+    unfit: str | None = None
+    """The version of an interpreter that is too old."""
+
+    results: list[Result] = field(default_factory=list)
+
+    def hear(self, line: bytes) -> None:
+        """Take in one line."""
+        token, _, text = line.partition(b" ")
+        if token.decode("ascii", "replace") != self.batch.question.token:
+            return self._hear_stranger(line)
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):  # cut by its writer's death
+            return None
+        self.started.heard = time.monotonic()
+        match said:
+            case {"open": int(index)}:
+                self.open, self.step = index, None
+            case {"step": str(name)}:
+                self.step = name
+            case {"took": str(name), "seconds": float(seconds)}:
+                self.step = None
+                self.results.append(Took(step=name, seconds=seconds))
+            case {"answer": int(index), "facts": list(facts)}:
+                self._finish(Answer(key=self.batch.keys[index], facts=tuple(facts)))
+            case {"broken": int(index), "error": str(error)}:
+                key = self.batch.keys[index]
+                self._finish(Fault(key=key, error=error, fix=said.get("fix")))
+            case {"mistyped": int(index), "error": str(error)}:
+                self._finish(Fault(key=self.batch.keys[index], error=error, mistyped=True))
+            case {"done": True}:
+                self.done = True
+        return None
+
+    def _hear_stranger(self, line: bytes) -> None:
+        """Pass over what is no line of ours, but for an interpreter that is too old to run us."""
+        match = _UNFIT.fullmatch(line.strip())
+        if match is not None and self.open is None:
+            self.unfit = match[1].decode()
+
+    def _finish(self, result: Answer | Fault) -> None:
+        self.finished += 1
+        self.step = None
+        self.results.append(result)
+
+    def give_up(self, reason: str, fix: str | None) -> Batch | None:
+        """Put its end down to the item it had open, and give what is left to ask."""
+        keys = self.batch.keys
+        if self.finished >= len(keys):
+            return None  # it died with everything said but the last line
+        culprit = self.finished
+        error = f"the process that looked at it {reason}"
+        if self.unfit is not None:
+            error = f"{self.batch.question.python} is Python {self.unfit}; 3.10 or newer is needed"
+        if self.open is None:
+            self.results += [Fault(key=key, error=error, fix=fix) for key in keys]
+            return None
+        if self.step is not None:
+            error = f"{error}, at this step: {self.step}"
+        self.results.append(Fault(key=keys[culprit], error=error, fix=fix))
+        rest = self.batch.question.items[culprit + 1 :]
+        if not rest:
+            return None
+        return Batch(question=replace(self.batch.question, items=rest), keys=keys[culprit + 1 :])
+
+
+def ask(
+    batches: Iterable[Batch], *, jobs: int, timeout: float, meanwhile: Callable[[], None]
+) -> Iterator[Result]:
+    """Ask all batches, at most so many at the same time.
+
+    Args:
+        batches: each becomes one process, or more where processes die.
+        jobs: processes at the same time.
+        timeout: seconds of silence after which a process counts as hung.
+        meanwhile: called once, when the first processes are at work.
+    """
+    waiting = deque(batches)
+    running: list[_Running] = []
+    begun = False
+    lines: Lines = queue.Queue(MOST_LINES)
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                yield from _begin(waiting.popleft(), running, lines)
+            if not begun:
+                begun = True
+                meanwhile()
+            _hear(running, lines)
+            for one in tuple(running):  # those that have ended leave the list
+                rest = _end(one, running, lines, timeout)
+                if rest is not None:
+                    waiting.appendleft(rest)
+                yield from one.results
+                one.results.clear()
+    finally:
+        for one in running:
+            one.started.kill()
+            one.started.abandon()
+
+
+def _begin(batch: Batch, running: list[_Running], lines: Lines) -> Iterator[Result]:
+    try:
+        running.append(_Running(batch=batch, started=start(batch.question, lines)))
+    except OSError as error:
+        reason = f"{batch.question.python or 'python'} cannot be started: {error.strerror}"
+        yield from (Fault(key=key, error=reason) for key in batch.keys)
+
+
+def _hear(
+    running: list[_Running],
+    lines: Lines,
+    *,
+    patiently: bool = True,
+) -> None:
+    got = wait(lines, patiently=patiently)
+    for _ in range(MOST_LINES):  # and then see who is late
+        if got is None:
+            return
+        speaker, line = got
+        for one in running:
+            if one.started is speaker:
+                one.hear(line)
+        got = wait(lines, patiently=False)
+
+
+def _end(
+    one: _Running,
+    running: list[_Running],
+    lines: Lines,
+    timeout: float,
+) -> Batch | None:
+    """Close the account of a process that is done, dead or late; give what is left to ask."""
+    silent = time.monotonic() - one.started.heard > timeout
+    ended = one.started.ended
+    if not (one.done or ended or silent):
+        return None
+    one.started.kill()
+    one.started.drain(lambda: _hear(running, lines, patiently=False))
+    _hear(running, lines, patiently=False)
+    running.remove(one)
+    if one.done and one.finished >= len(one.batch.keys):
+        return None
+    if one.done:
+        return one.give_up("said that it was done, and was not", None)
+    if ended:
+        return one.give_up(ending(one.started.popen.returncode), None)
+    fix = "Give it longer, if it is only slow:  preflight run --timeout SECONDS"
+    return one.give_up(f"said nothing for {timeout:g} s", fix)

@@ -1,0 +1,151 @@
+"""Looks around a folder and writes preflight.toml; sources are read, and nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from preflight.around import look_around, look_for_sources
+from preflight.names import name_of
+from preflight.settings_file import FILE, SettingsError
+from preflight.targets import CacheFolder, Folder, Shard, Target
+
+_HEAD = """\
+# What `preflight run` looks at, in this folder. Every line is a guess made by looking around:
+# take out what is no part of the job, and add what is missing.
+
+[launch]
+# gpus = 8                 # GPUs that the job needs on this machine
+# vram = "80GB"            # free memory that it needs on each of them
+# world_size = 8           # ranks in all
+# num_workers = 4          # workers of each DataLoader
+# start_method = "spawn"   # where the platform's own is not meant
+"""
+
+_LOADERS = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A function in the job's sources that seems to give a loader or a model."""
+
+    kind: str
+    call: str
+    needs: tuple[str, ...]
+    """Arguments without a default."""
+
+
+def write(folder: str, *, force: bool) -> str:
+    """Write the settings file, and give a sentence on what stands in it.
+
+    Raises:
+        SettingsError: there is one already, or it cannot be written.
+    """
+    path = os.path.join(folder, FILE)
+    if os.path.exists(path) and not force:
+        raise SettingsError([f"{FILE} is there already; --force writes over it"])
+    targets = look_around(folder)
+    made = tuple(_made_in(folder))
+    text = "\n".join([_HEAD, *_data(targets, folder), *_caches(targets, folder), *_code(made)])
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise SettingsError([f"{FILE} cannot be written: {error.strerror}"]) from error
+    return f"Wrote {FILE}. Read it through, then:  preflight run"
+
+
+def _data(targets: tuple[Target, ...], folder: str) -> Iterator[str]:
+    shards: dict[str, int] = {}
+    for target in targets:
+        if isinstance(target, Shard):
+            place = os.path.dirname(target.path)
+            shards[place] = shards.get(place, 0) + 1
+        elif isinstance(target, Folder):
+            yield _table("data", path=_below(target.path, folder))
+    for place, number in shards.items():
+        pattern = "/".join(part for part in (_below(place, folder), "*.tar*") if part != ".")
+        yield _table("data", shards=pattern, remark=f"{number} here now")
+
+
+def _caches(targets: tuple[Target, ...], folder: str) -> Iterator[str]:
+    for target in targets:
+        if isinstance(target, CacheFolder):
+            yield _table("cache", path=_below(target.path, folder))
+
+
+def _code(made: tuple[Made, ...]) -> Iterator[str]:
+    for one in made:
+        entry = _table(one.kind, call=one.call)
+        if one.needs:
+            needs = "".join(f"# kwargs.{name} = ...\n" for name in one.needs)
+            entry = "".join(f"# {line}\n" for line in entry.splitlines()) + needs
+        yield entry
+
+
+def _table(kind: str, *, remark: str | None = None, **keys: str) -> str:
+    """Write one entry; a JSON string is a TOML string too."""
+    after = f"  # {remark}" if remark else ""
+    lines = [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}{after}" for key, value in keys.items()
+    ]
+    return "\n".join([f"[[{kind}]]", *lines, ""])
+
+
+def _below(path: str, folder: str) -> str:
+    return name_of(path, folder)
+
+
+def _made_in(folder: str) -> Iterator[Made]:
+    """Find functions that seem to give a loader or a model, by what they return."""
+    for path in look_for_sources(folder):
+        try:
+            with open(path, "rb") as file:
+                tree = ast.parse(file.read())
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # `preflight run source=...` says what is wrong with it
+        home = _module_of(path, folder)
+        modules = {
+            one.name for one in tree.body if isinstance(one, ast.ClassDef) and _is_module(one)
+        }
+        for function in tree.body:
+            kind = _kind_of(function, modules)
+            if kind is not None and isinstance(function, ast.FunctionDef):
+                yield Made(kind=kind, call=f"{home}:{function.name}", needs=_needs(function))
+
+
+def _module_of(path: str, folder: str) -> str:
+    """Name a source as `preflight run` takes it: a module below the folder, else the file."""
+    name = name_of(path, folder)
+    stem = name.removesuffix(".py")
+    return stem.replace("/", ".") if all(map(str.isidentifier, stem.split("/"))) else name
+
+
+def _is_module(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base).rpartition(".")[2] == "Module" for base in node.bases)
+
+
+def _kind_of(node: ast.stmt, modules: set[str]) -> str | None:
+    if not isinstance(node, ast.FunctionDef):
+        return None
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Return) and isinstance(inner.value, ast.Call):
+            called = ast.unparse(inner.value.func).rpartition(".")[2]
+            if called in _LOADERS:
+                return "loader"
+            if called in modules:
+                return "model"
+    return None
+
+
+def _needs(function: ast.FunctionDef) -> tuple[str, ...]:
+    arguments = function.args
+    places = [*arguments.posonlyargs, *arguments.args]
+    needed = places[: len(places) - len(arguments.defaults)]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return tuple(one.arg for one in needed) + tuple(
+        one.arg for one, value in named if value is None
+    )

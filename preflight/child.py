@@ -1,0 +1,257 @@
+"""Runs in a process of ours: looks at what it is asked about, and says what it sees, line by line.
+
+The parent may be another interpreter, so that nothing is imported at the top but the standard
+library and our own lower floors; and each reader only when it is asked for, since a process that
+reads one small file is mostly its own start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from preflight.facts import Facts
+from preflight.plain import from_exact, from_plain, to_plain
+from preflight.targets import Built, CannotLookError, Host, MistypedError, Shard, Source
+
+# Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
+# size that Pillow opens (178,956,970 px, 4 channels), and for the decoders themselves.
+MEMORY_LIMIT = 6 * 2**30
+
+# A line at least this often while something is at work, in seconds, so that work is no silence.
+_HEARTBEAT = 1.0
+
+# Reads the life line, and ends the whole session when we are gone. A process and not a thread,
+# which would make the user's forks multi-threaded.
+_WATCH = """
+import os, signal, subprocess, sys
+while os.read(0, 4096):
+    pass
+me = os.getpid()
+if not hasattr(os, "killpg"):
+    subprocess.call(["taskkill", "/F", "/T", "/PID", sys.argv[1]])
+    sys.exit()
+session = os.getsid(0)
+mark = ("PREFLIGHT_CHILD=" + sys.argv[2]).encode()
+def is_ours(name):
+    try:
+        if os.getsid(int(name)) == session:
+            return True
+        with open("/proc/" + name + "/environ", "rb") as file:
+            return mark in file.read().split(b"\\0")
+    except OSError:
+        return False
+unseen = 0
+for _ in range(50):
+    if unseen == 2 or not os.path.isdir("/proc/self"):
+        break
+    found = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
+    found = [int(name) for name in found if is_ours(name)]
+    unseen = 0 if found else unseen + 1
+    for pid in found:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+os.killpg(os.getpgrp(), signal.SIGKILL)
+"""
+
+
+class Channel:
+    """Where the answers go: a line of JSON in one write, on a descriptor that nobody else knows."""
+
+    def __init__(self, descriptor: int, token: str) -> None:
+        self._descriptor = descriptor
+        self._token = token
+        self._owner = os.getpid()
+        self._said = 0.0
+
+    def say(self, **line: Any) -> None:
+        """Write one line; a parent that is gone is the watcher's business.
+
+        A copy of us that the user's code forked says nothing.
+        """
+        if os.getpid() != self._owner:
+            os._exit(0)
+        data = memoryview(f"{self._token} {json.dumps(line)}\n".encode())
+        with contextlib.suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        self._said = time.monotonic()
+
+    def alive(self, _name: str) -> None:
+        """Say that work goes on, if nothing was said for a while."""
+        if time.monotonic() - self._said > _HEARTBEAT:
+            self.say(alive=True)
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Say that a step begins, and how long it took."""
+        begun = time.perf_counter()
+        self.say(step=name)
+        yield
+        self.say(took=name, seconds=time.perf_counter() - begun)
+
+
+def main() -> None:
+    """Take the question, look, answer; the last line is `done`."""
+    channel, question = _take_over()
+    options = question["options"]
+    if options.get("limited"):
+        _limit_memory()
+    for index, item in enumerate(question["items"]):
+        channel.say(open=index)
+        try:
+            facts = _look(item, options, channel)
+        except OSError as error:
+            channel.say(broken=index, error=_said_by(error))
+        except MemoryError:
+            channel.say(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
+        except CannotLookError as error:
+            channel.say(broken=index, error=str(error), fix=error.fix)
+        except MistypedError as error:
+            channel.say(mistyped=index, error=str(error))
+        else:
+            plain = [{"type": type(one).__name__, **to_plain(one)} for one in facts]
+            channel.say(answer=index, facts=plain)
+    channel.say(done=True)
+    _leave(question["items"])
+
+
+def _take_over() -> tuple[Channel, dict[str, Any]]:
+    """Keep the channel and the life line for ourselves before anything else can use them."""
+    life, channel = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)  # the user's code sees an empty stdin
+    try:
+        os.dup2(2, 1)  # and its prints go to stderr, those of its workers and of C too
+    except OSError:
+        os.dup2(nothing, 1)
+    size = int.from_bytes(_read_exactly(life, 8), "big")
+    question = json.loads(_read_exactly(life, size))
+    watcher = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), question["token"]],
+        stdin=life,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    watcher.returncode = 0  # it outlives us on purpose, which subprocess would warn about
+    os.close(life)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    return Channel(channel, question["token"]), question
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes:
+    """Read so many bytes and not one more: the rest of the pipe is the life line."""
+    parts = []
+    while size:
+        part = os.read(descriptor, min(size, 1 << 20))
+        if not part:
+            os._exit(0)  # the parent is gone before it asked
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _limit_memory() -> None:
+    """Keep a hostile file from taking the machine's memory, where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+
+
+def _look(item: Mapping[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Facts]:
+    """Look at one thing, by its type."""
+    plain = dict(item)
+    kind = plain.pop("type")
+    return _LOOKS[kind](plain, options, channel)
+
+
+Look = Callable[[dict[str, Any], Mapping[str, Any], Channel], list[Facts]]
+
+
+def _look_at_shard(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.readers import shard
+
+    return [shard.read_shard(from_plain(Shard, plain), options["root"], channel.alive)]
+
+
+def _look_at_cache(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.readers import cache
+
+    return [cache.read_cache(plain["path"], options["root"], channel.alive)]
+
+
+def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Any]:
+    from preflight.readers import folder
+
+    damage = folder.read_image_file(plain["path"], options["root"])
+    return [] if damage is None else [damage]
+
+
+def _look_at_host(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
+    from preflight.readers import host
+    from preflight.small_files import read_small
+
+    target = from_plain(Host, plain)
+    try:
+        if target.recording is not None:
+            read_small(target.recording)
+        return [host.read_host(target, options["root"])]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if target.recording is None:
+            raise
+        raise CannotLookError(f"it is no recording of a machine: {error}") from error
+
+
+def _look_at_source(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
+    from preflight.readers import source
+
+    return [source.read_source(from_plain(Source, plain), options["root"], os.environ)]
+
+
+def _look_at_built(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight import build
+
+    args, kwargs = from_exact(plain.pop("args")), from_exact(plain.pop("kwargs"))
+    built = replace(from_plain(Built, plain), args=tuple(args), kwargs=kwargs)
+    return build.look(built, options, channel.step)
+
+
+_LOOKS: Mapping[str, Look] = {
+    "Shard": _look_at_shard,
+    "CacheFile": _look_at_cache,
+    "Image": _look_at_image,
+    "Host": _look_at_host,
+    "Source": _look_at_source,
+    "Built": _look_at_built,
+}
+
+
+def _said_by(error: OSError) -> str:
+    """Say why a file could not be read, without its path, which is named already."""
+    return f"{error.strerror or error} ({type(error).__name__})"
+
+
+def _leave(items: list[Mapping[str, Any]]) -> None:
+    """End; where the user's code ran, without waiting for its threads and exit handlers."""
+    if any(item["type"] == "Built" for item in items):
+        os._exit(0)

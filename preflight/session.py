@@ -1,0 +1,303 @@
+"""One run from beginning to end: words to targets, processes to facts, facts to a report."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from preflight import discover, registry, runner, settings
+from preflight.finding import Finding
+from preflight.job import Job
+from preflight.names import name_of
+from preflight.plain import to_plain
+from preflight.render import renderer
+from preflight.report import Named, Report
+from preflight.runner import Look, Looked
+from preflight.settings_file import SettingsError
+from preflight.survey import Progress, Survey, Watch
+from preflight.targets import MistypedError
+
+if TYPE_CHECKING:
+    import datetime
+
+LAST = "last.json"
+
+
+class UsageError(ValueError):
+    """What was typed, or what the settings say, is not valid; nothing was looked at."""
+
+
+def _nobody_watches(_: Progress | Finding) -> None:
+    """Let it pass."""
+
+
+def run(
+    *words: str,
+    folder: str | None = None,
+    config: str | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    watch: Watch = _nobody_watches,
+    command: str | None = None,
+    **flags: Any,
+) -> Report:
+    """Look at everything that is named, and say GO, NO-GO or CANNOT JUDGE.
+
+    Args:
+        words: targets, as on the command line; none: those of the settings, or what lies around.
+        folder: the current folder, to which words are relative; None: the process's own.
+        config: the settings file; None: the nearest upward.
+        select: ids of checks, or prefixes of ids; empty: all.
+        ignore: ids or prefixes of checks that are left out.
+        watch: called with each step forward and each finding.
+        command: what to type to look again; None: made of the words.
+        flags: options of the command line by their names with `_`: `gpus=8`, `vram="80GB"`.
+
+    Raises:
+        UsageError: a word, a setting or an id is not valid.
+    """
+    begun, started = time.perf_counter(), _now()
+    here = os.path.abspath(folder or os.getcwd())
+    every, bad_plugins = registry.load()
+    try:
+        job = settings.make_job(
+            folder=here,
+            file=config,
+            flags=_read_flags(flags),
+            environ=os.environ,
+            plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
+        )
+        checks = registry.chosen(every, select=select, ignore=ignore)
+        for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
+            registry.matching(word, every)
+        found = discover.discover(words, job, here)
+        baseline = _baseline(job)
+    except (ValueError, LookupError) as error:
+        raise UsageError(str(error)) from error
+    survey = Survey(job=job, checks=checks, watch=watch)
+    try:
+        with contextlib.closing(survey.looks(found.targets, meanwhile=_bring_in_the_rest)) as looks:
+            judged = runner.run(checks, job, looks, tell=watch)
+    except MistypedError as error:
+        raise UsageError(str(error)) from error
+    from preflight import account, gate
+
+    judgement = gate.judge(
+        checks,
+        judged.outcomes,
+        judged.findings,
+        job,
+        looked=judged.looked,
+        baseline=baseline,
+        complete=judged.complete,
+        today=_today(),
+    )
+    report = Report(
+        verdict=judgement.verdict,
+        verdict_by=judgement.verdict_by,
+        complete=judged.complete,
+        not_judged=account.not_judged(found.pairs, survey),
+        started=started,
+        seconds=round(time.perf_counter() - begun, 3),
+        job=account.settings_of(job),
+        machine=None if judged.machine is None else to_plain(judged.machine),
+        checks=judged.outcomes,
+        findings=judgement.findings,
+        more=judged.more,
+        targets=account.named(found, survey),
+        accepted=judgement.accepted,
+        steps=survey.steps,
+        reasons=(
+            *judgement.reasons,
+            *account.interpreter(job, found.targets),
+            *(f"Plug-in {bad.name}: {bad.reason}" for bad in bad_plugins),
+        ),
+        command=command or _typed(words),
+        unread=tuple(account.unread(job)),
+        fail_on=job.gate.fail_on,
+        tool=account.tool(judged.machine),
+    )
+    return _leave_behind(report, job)
+
+
+def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Report:
+    """Look at live objects in this process, and say GO, NO-GO or CANNOT JUDGE.
+
+    Runs no code of theirs but what pickle and deepcopy themselves call, and starts no worker.
+
+    Args:
+        loader: a DataLoader, or whatever hands out batches and has `dataset` and `collate_fn`.
+        model: an `nn.Module`.
+        flags: options of the command line by their names with `_`: `start_method="spawn"`.
+
+    Raises:
+        UsageError: a flag is not valid, or neither a loader nor a model was given.
+    """
+    from preflight.readers import loader as loaders
+    from preflight.readers import model as models
+
+    begun, started = time.perf_counter(), _now()
+    here = os.getcwd()
+    if loader is None and model is None:
+        raise UsageError("inspect() was given neither a loader nor a model")
+    if loader is not None and not loaders.is_loader(loader):
+        raise UsageError(f"inspect(loader=…): {type(loader).__qualname__} is no DataLoader")
+    if model is not None and not models.is_model(model):
+        raise UsageError(f"inspect(model=…): {type(model).__qualname__} is no nn.Module")
+    checks = registry.chosen(registry.load()[0])
+    try:
+        job = settings.make_job(folder=here, flags=_read_flags(flags), environ=os.environ)
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    looks: list[Look] = []
+    if loader is not None:
+        sent = loaders.walk_loader(
+            loader,
+            name="loader",
+            root=job.root,
+            factory=None,
+            num_workers=job.launch.num_workers,
+            start_method=job.launch.start_method,
+        )
+        looks.append(Looked(facts=sent))
+    if model is not None:
+        copied = models.copy_model(model, name="model", root=job.root, factory=None, sources=())
+        looks.append(Looked(facts=copied))
+    judged = runner.run(checks, job, looks, tell=_nobody_watches)
+    from preflight import account, gate
+
+    judgement = gate.judge(
+        checks,
+        judged.outcomes,
+        judged.findings,
+        job,
+        looked=judged.looked,
+        today=_today(),
+    )
+    named = [word for word, thing in (("loader", loader), ("model", model)) if thing is not None]
+    return Report(
+        verdict=judgement.verdict,
+        verdict_by=judgement.verdict_by,
+        complete=judged.complete,
+        not_judged=tuple(word for word in account.PARTS if word not in named),
+        started=started,
+        seconds=round(time.perf_counter() - begun, 3),
+        job=account.settings_of(job),
+        checks=judged.outcomes,
+        findings=judgement.findings,
+        more=judged.more,
+        targets=tuple(Named(word=word, kind=word, text="a live object") for word in named),
+        accepted=judgement.accepted,
+        reasons=judgement.reasons,
+        command="preflight.inspect(...)",
+        fail_on=job.gate.fail_on,
+    )
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Take options as Python has them: names with `_`, sizes as text, lists of words.
+
+    Raises:
+        SettingsError: an unknown name, or a value that is not valid.
+    """
+    read: dict[str, Any] = {}
+    mistakes = []
+    for name, value in flags.items():
+        if value is None or value in ([], ()):
+            continue
+        option = name.replace("_", "-")
+        flag = settings.FLAGS.get(option)
+        if flag is None:
+            mistakes.append(f"there is no option {name}")
+            continue
+        try:
+            read[option] = flag.read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            mistakes.append(f"--{option}: {error}")
+    if mistakes:
+        raise SettingsError(mistakes)
+    return read
+
+
+def _baseline(job: Job) -> frozenset[str]:
+    if job.gate.baseline is None:
+        return frozenset()
+    from preflight import gate
+
+    return gate.read_baseline(os.path.join(job.root, job.gate.baseline))
+
+
+def _leave_behind(report: Report, job: Job) -> Report:
+    """Keep the report under the job's folder, where `preflight report` finds it.
+
+    Where it cannot be written, one line on stderr says so, and the verdict stays.
+    """
+    import dataclasses
+
+    state = os.path.join(job.root, job.look.state)
+    rank = os.environ.get("RANK", "0")
+    first = not rank.isdigit() or int(rank) == 0
+    name = LAST if first else f"last.rank{int(rank)}.json"
+    path = os.path.join(state, name)
+    report = dataclasses.replace(report, last=name_of(path, job.root))
+    try:
+        ours = not os.path.isdir(state)
+        os.makedirs(state, exist_ok=True)
+        if ours:  # in a folder of the user's, git is the user's
+            _write_whole(os.path.join(state, ".gitignore"), "*\n")
+        _write_whole(path, renderer("json")(report))
+    except OSError as error:
+        sys.stderr.write(f"preflight: the report was not kept: {path}: {error.strerror}\n")
+        return dataclasses.replace(report, last=None)
+    return report
+
+
+def _write_whole(path: str, text: str) -> None:
+    """Write under another name and rename, so that a reader meets the old file or the new one."""
+    import tempfile
+
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _today() -> datetime.date:
+    import datetime
+
+    return datetime.datetime.now(tz=datetime.timezone.utc).date()
+
+
+def _typed(words: Iterable[str]) -> str:
+    import shlex
+
+    return shlex.join(["preflight", "run", *words])
+
+
+def _bring_in_the_rest() -> None:
+    """Import what the end of a run needs, while its processes look."""
+    for name in (
+        "datetime",
+        "tempfile",
+        "preflight.account",
+        "preflight.gate",
+        "preflight.render.json",
+    ):
+        importlib.import_module(name)

@@ -1,0 +1,356 @@
+"""Whatever the user's code does to its process is told by name, and leaves nothing running."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+import preflight
+from preflight.report import Report
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "killpg"), reason="sessions are counted, which Windows does not have"
+)
+
+
+def look(folder: Path, source: str, *, timeout: float = 60.0) -> Report:
+    """Look at `train:make`, of this source, and hold that nothing of it is left running."""
+    (folder / "train.py").write_text(source, encoding="utf-8")
+    mark = f"mark-{folder.name}-{time.monotonic_ns()}"
+    os.environ["PREFLIGHT_TEST_MARK"] = mark
+    try:
+        report = preflight.run("loader=train:make", folder=str(folder), timeout=timeout)
+    finally:
+        del os.environ["PREFLIGHT_TEST_MARK"]
+    assert marked(mark) == []
+    return report
+
+
+def marked(mark: str) -> list[str]:
+    """All living processes that have this mark in their environment, after a moment."""
+    for _ in range(100):
+        found = [text for pid in psutil.pids() if (text := living(pid, mark)) is not None]
+        if not found:
+            return []
+        time.sleep(0.05)
+    return found
+
+
+def living(pid: int, mark: str) -> str | None:
+    """The command of a process with this mark; None of any other, of ours, and of dead ones."""
+    try:
+        process = psutil.Process(pid)
+        if process.environ().get("PREFLIGHT_TEST_MARK") != mark or pid == os.getpid():
+            return None
+        return " ".join(process.cmdline())[:200]
+    except psutil.Error:
+        return None
+
+
+def broken(report: Report) -> list[str]:
+    """What is said of what could not be looked at."""
+    return sorted({one.error for outcome in report.checks for one in outcome.broken})
+
+
+LOADER = "from torch.utils.data import DataLoader\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
+        ("os.abort()", "was killed by SIGABRT"),
+        ("os._exit(0)", "ended by itself with exit status 0"),
+        ("os._exit(7)", "ended by itself with exit status 7"),
+    ],
+    ids=["SIGKILL", "SIGSEGV", "abort", "a silent exit", "an exit with a status"],
+)
+@pytest.mark.parametrize("place", ["while imported", "while called"])
+def test_a_death_is_told_by_name(tmp_path: Path, body: str, said: str, place: str) -> None:
+    """It is no verdict about the job: CANNOT JUDGE."""
+    at_import = body if place == "while imported" else "pass"
+    in_call = body if place == "while called" else "return None"
+    source = f"import os, signal\n{at_import}\ndef make():\n    {in_call}\n"
+
+    report = look(tmp_path, source)
+
+    assert report.verdict == "cannot-judge"
+    assert len(broken(report)) == 1
+    assert said in broken(report)[0]
+    assert ("import train" if place == "while imported" else "call make") in broken(report)[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True: pass",
+        "import time; time.sleep(1000)",
+        "os.kill(os.getpid(), signal.SIGSTOP)",
+    ],
+    ids=["an endless loop", "a long sleep", "a process that stops itself"],
+)
+def test_silence_is_a_hang(tmp_path: Path, body: str) -> None:
+    """After --timeout seconds it is ended, and the step is named."""
+    report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=6)
+
+    assert report.verdict == "cannot-judge"
+    assert "said nothing for 6 s, at this step: call make" in broken(report)[0]
+
+
+def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:
+    """Processes of its own, one of them in a group of its own, forked ones that hold the pipe."""
+    source = (
+        LOADER
+        + "import os, subprocess, sys, time\n"
+        + "def make():\n"
+        + "    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(900)'])\n"
+        + "    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(900)'],\n"
+        + "                     preexec_fn=lambda: os.setpgid(0, 0))\n"
+        + "    if os.fork() == 0:\n"
+        + "        time.sleep(900)\n"
+        + "    return DataLoader(range(8))\n"
+    )
+
+    report = look(tmp_path, source)
+
+    assert report.verdict == "go"
+    assert broken(report) == []
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "subprocess.Popen(['sleep', '900'], start_new_session=True)",
+        "os.fork() or (os.setsid(), os.fork() and os._exit(0), time.sleep(900))",
+    ],
+    ids=["a process in a session of its own", "a daemon"],
+)
+def test_what_leaves_the_session_is_ended_too(tmp_path: Path, leave: str) -> None:
+    """It keeps the environment that marks it."""
+    source = f"{LOADER}import os, subprocess, time\ndef make():\n    {leave}\n"
+
+    assert look(tmp_path, source + "    return DataLoader(range(8))\n").verdict == "go"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            "for fd in range(3, 64):\n        try: os.write(fd, b'{\"done\": true}\\n')\n"
+            "        except OSError: pass\n    os._exit(0)"
+        ),
+        "os.fork()\n    os._exit(0)",
+        "os.closerange(0, 256)",
+        (
+            "for fd in range(3, 64):\n        try: os.write(fd, os.urandom(100_000))\n"
+            "        except OSError: pass\n    os._exit(0)"
+        ),
+    ],
+    ids=["a forged last line", "a fork", "all descriptors closed", "noise on every descriptor"],
+)
+def test_nobody_else_can_say_that_it_is_done(tmp_path: Path, body: str) -> None:
+    """Lines without our mark are no answers."""
+    report = look(tmp_path, f"import os\ndef make():\n    {body}\n", timeout=20)
+
+    assert report.verdict == "cannot-judge"
+    assert len(broken(report)) == 1
+
+
+def test_a_copy_of_our_process_does_not_answer_for_it(tmp_path: Path) -> None:
+    """The user's factory forks, and both go on; the second word's death is not lost."""
+    (tmp_path / "train.py").write_text(
+        LOADER
+        + "import os\n"
+        + "def first():\n    os.fork()\n    return DataLoader([1])\n"
+        + "def second():\n    os._exit(3)\n"
+    )
+
+    report = preflight.run("loader=train:first", "loader=train:second", folder=str(tmp_path))
+
+    assert report.verdict == "cannot-judge"
+    assert any("exit status 3" in error for error in broken(report))
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exec yes", "said nothing for 3 s"),
+        ("echo nonsense; exit 0", "ended by itself with exit status 0"),
+        ('printf \'{"unfit": "3.8"}\\n\'', "is Python 3.8; 3.10 or newer is needed"),
+    ],
+    ids=["noise without end", "nonsense", "an interpreter that is too old"],
+)
+def test_an_interpreter_that_is_none_is_told(tmp_path: Path, script: str, said: str) -> None:
+    """In bounded memory, whatever it says."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    (tmp_path / "train.py").write_text("make = 1\n")
+
+    report = preflight.run(
+        "train:make", folder=str(tmp_path), python=str(python), timeout=3, elsewhere=True
+    )
+
+    assert report.verdict == "cannot-judge"
+    assert any(said in error for error in broken(report))
+
+
+def test_threads_do_not_keep_it(tmp_path: Path) -> None:
+    """A thread that never ends is not waited for."""
+    source = (
+        LOADER
+        + "import threading, time\n"
+        + "threading.Thread(target=time.sleep, args=(900,)).start()\n"
+        + "def make():\n    return DataLoader(range(8))\n"
+    )
+
+    assert look(tmp_path, source).verdict == "go"
+
+
+@pytest.mark.parametrize("status", ["", "0", "3"], ids=["nothing", "zero", "a number"])
+@pytest.mark.parametrize("place", ["while imported", "while called"])
+def test_a_call_of_exit_is_the_users(tmp_path: Path, status: str, place: str) -> None:
+    """`sys.exit` in a factory stops the job as well: a finding, with the line."""
+    leave = f"sys.exit({status})"
+    body = f"import sys\n{leave if place == 'while imported' else ''}\ndef make():\n    {leave}\n"
+
+    report = look(tmp_path, body)
+
+    assert report.verdict == "no-go"
+    (finding,) = report.findings
+    assert finding.check == "target-unbuildable"
+    assert finding.at.file == "train.py"
+    assert finding.at.line == (2 if place == "while imported" else 4)
+    assert "SystemExit" in finding.message
+
+
+def test_ten_megabytes_of_prints_reach_only_stderr(tmp_path: Path) -> None:
+    """From Python, from C and from a process of its own; the report stays whole."""
+    (tmp_path / "train.py").write_text(
+        LOADER
+        + "import os, sys\n"
+        + "print('x' * 10_000_000)\n"
+        + "os.write(1, b'from C')\n"
+        + "os.system('echo from a shell')\n"
+        + "sys.__stdout__.write('and {\"done\": true}\\n')\n"
+        + "def make():\n    assert sys.stdin.read() == ''\n    return DataLoader(range(8))\n",
+        encoding="utf-8",
+    )
+
+    done = command(tmp_path, "loader=train:make", "--format", "json")
+
+    assert json.loads(done.stdout)["verdict"] == "go"
+    assert len(done.stderr) > 10_000_000
+    assert "from C" in done.stderr
+    assert "from a shell" in done.stderr
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "preflight", "run", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_when_preflight_is_ended_nothing_of_it_is_left(tmp_path: Path, end: signal.Signals) -> None:
+    """The life line ends the user's code, its workers and its processes."""
+    (tmp_path / "train.py").write_text(
+        "import subprocess, sys, time, pathlib\n"
+        "def make():\n"
+        "    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(900)'])\n"
+        "    pathlib.Path('begun').touch()\n"
+        "    time.sleep(900)\n",
+        encoding="utf-8",
+    )
+    mark = f"mark-{tmp_path.name}-{time.monotonic_ns()}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "preflight", "run", "loader=train:make", "--format", "json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PREFLIGHT_TEST_MARK": mark},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+
+    process.send_signal(end)
+    out, _ = process.communicate(timeout=60)
+
+    assert marked(mark) == []
+    if end is signal.SIGINT:
+        assert process.returncode == 130
+        assert json.loads(out)["complete"] is False
+
+
+def test_a_closed_stdout_changes_no_exit_code(tmp_path: Path) -> None:
+    """`preflight run | head -1` is no crash."""
+    (tmp_path / "a.safetensors").write_bytes(b"")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "preflight", "run", "a.safetensors", "-v"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    said = process.stderr.read()
+    process.stderr.close()
+
+    assert process.wait(timeout=60) == 1
+    assert said == b""
+
+
+def test_a_reader_that_dies_loses_only_its_file(tmp_path: Path) -> None:
+    """What was answered is kept, the file is named, and a new process goes on with the rest."""
+    for number in range(60):
+        with zipfile.ZipFile(tmp_path / f"{number:02}.npz", "w") as archive:
+            archive.writestr("x.npy", NPY + bytes(4_000_000))
+    killed: list[int] = []
+
+    def kill_the_reader(news: object) -> None:
+        if not killed:
+            (pid,) = [
+                process.pid
+                for process in psutil.Process().children()
+                if any("preflight.child" in word for word in process.cmdline())
+            ]
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    report = preflight.run(
+        str(tmp_path), folder=str(tmp_path), jobs=1, elsewhere=True, watch=kill_the_reader
+    )
+
+    outcome = next(one for one in report.checks if one.id == "cache-damaged")
+    (lost,) = outcome.broken
+    assert outcome.looked_at == 59
+    assert "was killed by SIGKILL" in lost.error
+    assert str(lost.at).endswith(".npz")
+    assert report.verdict == "cannot-judge"
+
+
+# A .npy of 4,000,000 bytes (numpy.lib.format, version 1.0), whose data follow.
+_HEADER = b"{'descr': '|u1', 'fortran_order': False, 'shape': (4000000,), }"
+NPY = b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + _HEADER.ljust(117) + b"\n"
