@@ -1,0 +1,73 @@
+"""`python -m preflight` and the installed script: the same command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_OURS = "train_preflight-"
+_MARK = b"preflight/__init__.py,"
+
+
+def start() -> None:
+    """Run the command line, away from whatever lies in the current folder.
+
+    `python -m` puts the current folder first on the path, and a user's own click.py or numbers.py
+    there would be taken for the real one.
+    """
+    _open_all_streams()
+    try:
+        here = os.getcwd()
+    except OSError:
+        sys.stderr.write("Error: the current folder is gone; change into one that is there.\n")
+        sys.exit(2)
+    if sys.path and sys.path[0] in {"", here}:
+        del sys.path[0]
+    rival = rival_distribution(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if rival is not None:
+        sys.stderr.write(
+            f"Error: the distribution {rival} has installed a package preflight over this one; "
+            f"uninstall it, then train-preflight, and install train-preflight again.\n"
+        )
+        sys.exit(2)
+    try:
+        from preflight.cli import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:
+        os._exit(130)  # a second Ctrl-C, or one before anything was there to catch it
+
+
+def _open_all_streams() -> None:
+    """Put the null device where a stream was closed, before a file of ours takes its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  stays
+            setattr(sys, name, stream)
+
+
+def rival_distribution(folder: str) -> str | None:
+    """Name another distribution that owns `preflight/__init__.py` in this folder, if there is one.
+
+    RECORD lists what a distribution has installed (PEP 376); it is searched as bytes, since the
+    standard library's own way takes longer than all the rest of `preflight --help`.
+    """
+    for entry in os.listdir(folder):
+        if not entry.endswith(".dist-info") or entry.startswith(_OURS):
+            continue
+        try:
+            with open(os.path.join(folder, entry, "RECORD"), "rb") as file:
+                record = file.read()
+        except OSError:
+            continue  # installed by a tool that writes none
+        if record.startswith(_MARK) or b"\n" + _MARK in record:
+            return entry.removesuffix(".dist-info").partition("-")[0]
+    return None
+
+
+if __name__ == "__main__":
+    start()

@@ -1,0 +1,165 @@
+"""Makes a small broken job, or its healthy twin, in a folder of its own.
+
+The code of both lies beside this file, in broken/ and healthy/; the shards, the pictures and the
+cache are made on the spot, and hold the damage that killed writers and careless copies leave.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickletools
+import random
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_SAMPLES = 8
+_SIDE = 128
+
+_RAR = b"Rar!\x1a\x07\x01\x00"
+
+# Bytes of zeros as a lost page of 4,096 leaves them, and where they begin.
+_LOST = slice(4096, 8192)
+
+
+def make(*, healthy: bool, folder: str | None = None) -> str:
+    """Make the job, and give its folder.
+
+    Args:
+        healthy: make the twin in which everything is mended.
+        folder: where; None: a new temporary folder, which is left for the user to look around in.
+    """
+    kind = "healthy" if healthy else "broken"
+    place = Path(folder or tempfile.mkdtemp(prefix="preflight-demo-"))
+    for path in sorted((Path(__file__).parent / kind).iterdir()):
+        if path.suffix in {".py", ".toml"}:
+            shutil.copyfile(path, place / path.name)
+    (place / "data").mkdir()
+    (place / "cache" / "text").mkdir(parents=True)
+    for number in range(4):
+        content = _shard(number, healthy=healthy)
+        (place / "data" / f"shard-{number:03}.tar").write_bytes(content)
+    for number, (name, content) in enumerate(_embeddings()):
+        damaged = content if healthy else _damaged_embedding(number, content)
+        (place / "cache" / "text" / name).write_bytes(damaged)
+    return os.fspath(place)
+
+
+def _caption(number: int) -> str:
+    return f"a photograph of dog number {number}"
+
+
+def _picture(number: int) -> bytes:
+    """Make a JPEG that compresses as a photograph does: shapes, light and grain."""
+    from PIL import Image
+
+    dice = random.Random(number)  # noqa: S311  no secret
+    shapes = Image.frombytes("RGB", (6, 6), dice.randbytes(108))
+    shapes = shapes.resize((_SIDE, _SIDE), Image.Resampling.BICUBIC)
+    grain = Image.frombytes("RGB", (_SIDE, _SIDE), dice.randbytes(_SIDE * _SIDE * 3))
+    file = io.BytesIO()
+    Image.blend(shapes, grain, 0.25).save(file, "JPEG", quality=90)
+    return file.getvalue()
+
+
+def _shard(number: int, *, healthy: bool) -> bytes:
+    """Make one shard: the second has damaged samples, the third is no tar, the fourth is cut."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as shard:
+        for name, content in _members(number, healthy=healthy):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            shard.addfile(info, io.BytesIO(content))
+    whole = file.getvalue()
+    if healthy or number < 2:
+        return whole
+    if number == 2:
+        return _RAR + random.Random(number).randbytes(20_000)  # noqa: S311  no secret
+    return whole[: len(whole) * 2 // 3]
+
+
+def _members(number: int, *, healthy: bool) -> Iterator[tuple[str, bytes]]:
+    for index in range(_SAMPLES):
+        dog = number * _SAMPLES + index
+        image, caption = f"dog-{dog:04}.jpg", _caption(dog).encode()
+        content = _picture(dog)
+        if number == 1 and not healthy:
+            if index == 2:
+                content = content[: len(content) // 2]
+            elif index == 3:
+                content = content[: _LOST.start] + bytes(4096) + content[_LOST.stop :]
+            elif index == 7:
+                image = f"dog-{dog:04}.jpeg"
+        yield image, content
+        if healthy or number != 1 or index not in {5, 6}:
+            yield f"dog-{dog:04}.txt", caption
+
+
+# --- the cache ------------------------------------------------------------------------------------
+
+
+def _embeddings() -> Iterator[tuple[str, bytes]]:
+    """Make sixteen text embeddings as `torch.save` writes them, without torch."""
+    for number in range(16):
+        name = hashlib.md5(_caption(number).encode(), usedforsecurity=False).hexdigest()
+        dice = random.Random(number)  # noqa: S311  no secret
+        yield f"{name}-demo.pt", _torch_archive(dice.randbytes(4 * _WIDTH))
+
+
+_WIDTH = 4096
+
+
+def _torch_archive(data: bytes) -> bytes:
+    """Write one float32 tensor (4096,) as the zip archive of torch's format 3."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("archive/data.pkl", _TENSOR)
+        archive.writestr("archive/byteorder", "little")
+        archive.writestr("archive/data/0", data)
+        archive.writestr("archive/version", "3\n")
+    return file.getvalue()
+
+
+def _tensor_pickle() -> bytes:
+    """Write the pickle of a float32 tensor (4096,), opcode by opcode (pickletools, protocol 2)."""
+    width = _WIDTH.to_bytes(2, "little")
+    parts = [
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((",
+        _text("storage"),
+        b"ctorch\nFloatStorage\n",
+        _text("0"),
+        _text("cpu"),
+        b"M" + width + b"tQK\x00M" + width + b"\x85K\x01\x85\x89",
+        b"ccollections\nOrderedDict\n)RtR.",
+    ]
+    whole = b"".join(parts)
+    pickletools.dis(whole, io.StringIO())  # a slip in the bytes above is told here
+    return whole
+
+
+def _text(text: str) -> bytes:
+    return b"X" + len(text).to_bytes(4, "little") + text.encode()
+
+
+_TENSOR = _tensor_pickle()
+
+
+def _damaged_embedding(number: int, content: bytes) -> bytes:
+    """Do to three files what a killed writer, a killed writer and a second writer do."""
+    if number == 3:
+        return b""
+    if number == 8:
+        return content[:8192]
+    if number == 12:
+        half = len(content) // 2
+        return (
+            content[:half]
+            + bytes(byte ^ 0xFF for byte in content[half : half + 16])
+            + (content[half + 16 :])
+        )
+    return content

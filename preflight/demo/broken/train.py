@@ -1,0 +1,52 @@
+"""Teaches a small model what the captions say of the dogs: the loader, the EMA, the launch."""
+
+import copy
+import os
+
+import webdataset as wds
+from model import make_model
+from torch.utils.data import DataLoader
+
+SHARDS = "data/shard-{000..003}.tar"
+
+
+class EMA:
+    """A second model that follows the first."""
+
+    def __init__(self, model):
+        self.model = copy.deepcopy(model)
+
+
+def make_loader():
+    """Hand out batches of images and captions, for ever."""
+    fields = ("image", "caption")
+
+    def as_text(caption):
+        return caption.strip()
+
+    def as_is(samples):
+        return samples
+
+    go_on = wds.warn_and_continue
+    pipeline = (
+        wds.WebDataset(SHARDS, resampled=True, shardshuffle=False, handler=go_on)
+        .decode("pil", handler=go_on)
+        .to_tuple("jpg;png", "txt", handler=go_on)
+        .map_tuple(lambda image: image.resize((64, 64)), as_text)
+        .map(lambda sample: dict(zip(fields, sample)))
+    )
+    return DataLoader(pipeline, batch_size=4, num_workers=2, collate_fn=as_is)
+
+
+def main():
+    """Train."""
+    rank = int(os.environ.get("SLURM_LOCALID"))
+    model = make_model().to(f"cuda:{rank}")
+    ema = EMA(model)
+    for batch in make_loader():
+        model.learn(batch)
+        ema.model.follow(model)
+
+
+if __name__ == "__main__":
+    main()

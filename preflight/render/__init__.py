@@ -1,0 +1,43 @@
+"""The formats of a report: one module each, with `render(report) -> str`, loaded when asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import cast
+
+from preflight.report import Report
+
+FORMATS: Mapping[str, str] = {
+    "terminal": "preflight.render.terminal",
+    "json": "preflight.render.json",
+    "markdown": "preflight.render.markdown",
+}
+"""The name that `--format` takes, and the module whose `render(report)` gives the text."""
+
+SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown"}
+"""The format of a file, where `-o FILE` does not say it."""
+
+
+def renderer(name: str) -> Callable[[Report], str]:
+    """Load one format.
+
+    Raises:
+        KeyError: there is no such format.
+    """
+    module = importlib.import_module(FORMATS[name])
+    return cast("Callable[[Report], str]", module.render)
+
+
+def format_of(path: str) -> str | None:
+    """Tell the format of a file by its suffix; None where the suffix says nothing."""
+    return SUFFIXES.get(PurePath(path).suffix.lower())
+
+
+def _page(report: Report) -> str:
+    return renderer("terminal")(report).rstrip("\n")
+
+
+# The report lies on a lower floor, and cannot ask for its page itself.
+Report.page = _page

@@ -1,0 +1,197 @@
+"""A group of findings on a terminal page: its line in the list, and its block in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from preflight.finding import Finding, Location
+from preflight.names import counted
+from preflight.render.groups import (
+    Advice,
+    Group,
+    Unseen,
+    advice,
+    alike,
+    own_advice,
+    sentence,
+    shared_advice,
+    summary,
+    where,
+)
+from preflight.render.lines import Line, Paper, Span, cells, padded, spread
+
+PLACES = 5
+"""Places of one group that are told in full."""
+
+_LABELS = ("why", "fix", "or")
+_LABEL_WIDTH = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How much of a report a page tells, and where its places lead."""
+
+    paper: Paper
+    verbose: int = 0
+    root: str | None = None
+    """The job's folder where places are to be links into it, absolute."""
+
+    last: str | None = None
+
+    def place(self, at: Location, text: str | None = None) -> Span:
+        """Say a place, as a link to its file where links are wanted."""
+        said = self.paper.say(text if text is not None else where(at))
+        link = None
+        if self.root is not None and at.file is not None and not at.file.startswith("package "):
+            path = at.file if at.file.startswith("/") else f"{self.root}/{at.file}"
+            link = "file://" + quote(path, errors="surrogateescape")
+        return Span(said, "place", link)
+
+
+def list_lines(found: Sequence[Group], view: View, *, digits: int) -> Iterator[Line]:
+    """Give one line for each group: number, first word of the id, what is wrong, place."""
+    words = max((len(group.word) for group in found), default=0)
+    for group in found:
+        yield _list_line(group, view, digits=digits, words=max(words, 6))
+
+
+def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
+    """Give the places that could not be looked at, each with its reason and what to do."""
+    paper = view.paper
+    words = max([6, *(len(one.word) for one in dark)])
+    indent = words + 7
+    for one in dark:
+        head = (Span("  !", "number.broken"), Span(f"  {padded(paper.say(one.word), words)}  "))
+        place = paper.say(str(one.broken.at) or "this job")
+        texts = paper.wrap(f"{place}: {paper.say(one.broken.error)}", paper.width - indent)
+        yield (*head, Span(texts[0]))
+        yield from ((Span(" " * indent + text),) for text in texts[1:])
+        if one.broken.fix:
+            yield from _labelled("fix", one.broken.fix, view, indent)
+        if view.verbose and len(one.checks) > 1:
+            yield from _labelled("for", ", ".join(one.checks), view, indent)
+
+
+def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
+    """Give one group in full."""
+    indent = digits + 2
+    yield from _header(group, view, digits=digits)
+    shown = group.findings if view.verbose else group.findings[:PLACES]
+    if group.total == 1:
+        yield from _text(sentence(shown[0]), view, indent)
+        yield from _also(shown[0], view, indent)
+        yield from _advice(advice(shown[0]), view, indent)
+        return
+    shared = shared_advice(shown)
+    column = _text_column(shown, view, indent)
+    for some in alike(shown):
+        yield from _rows(some, view, indent, column)
+        yield from _advice(own_advice(some[0], shared), view, column)
+    yield from _rest(group, len(shown), view, indent)
+    yield from _advice(shared, view, indent)
+
+
+def _list_line(group: Group, view: View, *, digits: int, words: int) -> Line:
+    paper = view.paper
+    place = paper.shorten_path(paper.say(group.place), paper.width * 2 // 5)
+    used = 2 + digits + 2 + words + 2
+    text = paper.shorten(paper.say(summary(group)), paper.width - used - cells(place) - 2)
+    left = (
+        Span(f"  {group.number:>{digits}}", f"number.{group.severity.word}"),
+        Span(f"  {padded(paper.say(group.word), words)}  {text}"),
+    )
+    link = view.place(group.findings[0].at).link if len(group.findings) == 1 else None
+    return spread(left, Span(place, "place", link), paper.width)
+
+
+def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:
+    paper = view.paper
+    number = Span(f"{group.number:>{digits}}", f"number.{group.severity.word}")
+    left = (number, Span("  "), Span(paper.say(group.check), "id"))
+    if group.total > 1:
+        yield spread(left, Span(counted(group.total, "finding"), "place"), paper.width)
+        return
+    place = view.place(group.findings[0].at)
+    if sum(cells(span.text) for span in left) + 2 + cells(place.text) <= paper.width:
+        yield spread(left, place, paper.width)
+        return
+    yield left
+    yield (Span(" " * (digits + 2)), place)
+
+
+def _text_column(found: Sequence[Finding], view: View, indent: int) -> int:
+    """Where texts begin: beside their places where these are short, else one line below."""
+    widest = max(cells(view.place(one.at).text) for one in found)
+    return indent + (widest + 3 if widest + 3 <= view.paper.width * 2 // 5 else 2)
+
+
+def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Iterator[Line]:
+    """Give each finding with its place; what stands above already is not said again."""
+    paper = view.paper
+    place_before = text_before = ""
+    for one in found:
+        place, text = view.place(one.at), paper.say(sentence(one))
+        again = place.text == place_before
+        same = text == text_before
+        lines = paper.wrap("the same" if same else text, paper.width - column) or [""]
+        if indent + cells(place.text) + 3 <= column:
+            start = () if again else (place,)
+            gap = column - indent - (0 if again else cells(place.text))
+            yield (Span(" " * indent), *start, Span(" " * gap + lines.pop(0)))
+        elif not again:
+            yield (Span(" " * indent), place)
+        yield from ((Span(" " * column + line),) for line in lines)
+        yield from _also(one, view, column)
+        place_before, text_before = place.text, text
+
+
+def _rest(group: Group, told: int, view: View, indent: int) -> Iterator[Line]:
+    """Say how many more there are, and where; those beyond the limit were only counted."""
+    kept, counted_only = len(group.findings) - told, sum(group.more.values())
+    where_kept = f"in {view.last}" if view.last else "which -v tells"
+    if kept and counted_only:
+        text = f"and {kept + counted_only:,} more, {kept:,} of them {where_kept}"
+    elif kept:
+        text = f"and {kept:,} more, {where_kept}"
+    else:
+        text = f"and {counted_only:,} more, which were only counted"
+    if kept or counted_only:
+        yield from _text(text, view, indent)
+    if view.verbose:
+        for file, number in group.more.items():
+            yield from _text(f"{file}: {number:,} of them", view, indent + 2)
+
+
+def _also(one: Finding, view: View, indent: int) -> Iterator[Line]:
+    if not one.also:
+        return
+    shown = one.also if view.verbose else one.also[:PLACES]
+    places = [at.name if at.name and at.file == one.at.file else str(at) for at in shown]
+    left = len(one.also) - len(shown)
+    more = [f"and {left:,} more"] if left else []
+    yield from _labelled("also", ", ".join([*places, *more]), view, indent)
+
+
+def _advice(said: Advice, view: View, indent: int) -> Iterator[Line]:
+    for label, text in zip(_LABELS, said, strict=True):
+        if text:
+            yield from _labelled(label, text, view, indent)
+
+
+def _labelled(label: str, text: str, view: View, indent: int) -> Iterator[Line]:
+    paper = view.paper
+    hanging = indent + _LABEL_WIDTH
+    start: Line = (Span(" " * indent), Span(padded(label, _LABEL_WIDTH), "label"))
+    for number, part in enumerate(text.splitlines()):
+        # What has a line of its own, such as a command, is kept in one piece, to be copied.
+        said = paper.say(part if number == 0 else f"  {part.strip()}")
+        for piece in paper.wrap(said, paper.width - hanging, commands=True):
+            yield (*start, Span(piece))
+            start = (Span(" " * hanging),)
+
+
+def _text(text: str, view: View, indent: int) -> Iterator[Line]:
+    for piece in view.paper.wrap(view.paper.say(text), view.paper.width - indent):
+        yield (Span(" " * indent + piece),)

@@ -1,0 +1,185 @@
+"""The foot of a terminal page: what was looked at, what was not, how long it took, what is next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from preflight.names import counted
+from preflight.render.blocks import View
+from preflight.render.groups import Group, count_by_outcome
+from preflight.render.lines import Line, Span, cells, padded
+from preflight.report import Outcome, Report
+
+_LABEL_WIDTH = 13
+_TARGETS = 8
+_SKIPS = 4
+_WORTH_TELLING = 0.2  # of all seconds
+
+
+def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
+    """Give the foot of a page that found something, or could not look."""
+    yield from entry("Looked at", _looked_at(report), view)
+    yield from _common(report, view)
+    yield from entry("Took", _took(report), view)
+    if report.last:
+        yield from entry("Whole list", f"{report.last}, or -v here", view)
+    commands = []
+    if report.last:
+        commands.append(("preflight report", "this page, ready for an issue"))
+    if found:
+        commands.insert(0, (f"preflight explain {found[0].check}", "the whole story of the first"))
+    commands.append((report.command, "looks at the same again"))
+    yield from _commands(commands, view)
+
+
+def quiet_foot(report: Report, view: View) -> Iterator[Line]:
+    """Give the foot of a GO page: only what its reader has to know."""
+    yield from _common(report, view, skips=bool(view.verbose))
+    settings = sorted({_file_of(one.origin) for one in report.job.values()} - {""})
+    if settings:
+        yield from entry("Read from", ", ".join(settings), view)
+
+
+def target_lines(report: Report, view: View) -> Iterator[Line]:
+    """Say what each word of the command line was taken for, and what was seen of it."""
+    paper = view.paper
+    shown = report.targets if view.verbose else report.targets[:_TARGETS]
+    kinds = max([6, *(len(paper.say(one.kind)) for one in shown)])
+    words = max([0, *(cells(paper.say(one.word)) for one in shown if one.word != one.kind)])
+    beside = words <= paper.width * 2 // 5
+    for one in shown:
+        kind, text = paper.say(one.kind), paper.say(one.text)
+        word = paper.say(one.word) if one.word != one.kind else ""
+        indent = kinds + 4 + (words + 3 if beside else 2)
+        texts = paper.wrap(text, paper.width - indent)
+        head = f"  {padded(kind, kinds)}  "
+        if beside:
+            yield (Span(f"{head}{padded(word, words)}   {texts[0] if texts else ''}".rstrip()),)
+            texts = texts[1:]
+        else:
+            yield (Span(head + word),)
+        yield from ((Span(" " * indent + piece),) for piece in texts)
+    left = len(report.targets) - len(shown)
+    if left:
+        yield (Span(f"  and {left:,} more: -v lists them"),)
+
+
+def check_lines(report: Report, view: View) -> Iterator[Line]:
+    """List the checks with what became of each."""
+    paper = view.paper
+    ids = max([0, *(cells(paper.say(one.id)) for one in report.checks)])
+    words = max([0, *(cells(paper.say(one.outcome)) for one in report.checks)])
+    for one in report.checks:
+        head = (
+            Span("  "),
+            Span(padded(paper.say(one.id), ids), "id"),
+            Span(f"  {padded(paper.say(one.outcome), words)}  "),
+        )
+        indent = ids + words + 6
+        texts = paper.wrap(paper.say(_became(one)), paper.width - indent) or [""]
+        yield (*head, Span(texts[0]))
+        yield from ((Span(" " * indent + piece),) for piece in texts[1:])
+
+
+def entry(label: str, text: str, view: View) -> Iterator[Line]:
+    """Give one entry of the foot, its text hanging beside its label."""
+    paper = view.paper
+    head = padded(label, _LABEL_WIDTH)
+    for piece in paper.wrap(paper.say(text), paper.width - _LABEL_WIDTH):
+        yield (Span(head, "foot.label"), Span(piece, "foot"))
+        head = " " * _LABEL_WIDTH
+
+
+def _common(report: Report, view: View, *, skips: bool = True) -> Iterator[Line]:
+    if skips:
+        yield from _skipped(report, view)
+    if report.not_judged:
+        names = ", ".join(report.not_judged)
+        read = "; source=FILE has a script read" if "script" in report.not_judged else ""
+        yield from entry("Not judged", f"{names}: not named{read}.", view)
+    if report.unread and view.verbose:
+        yield from entry("Not used", ", ".join(report.unread), view)
+    if report.accepted:
+        reasons = dict.fromkeys(one.reason for one in report.accepted)
+        number = counted(len(report.accepted), "finding")
+        yield from entry("Accepted", f"{number}: {'; '.join(reasons)}", view)
+
+
+def _skipped(report: Report, view: View) -> Iterator[Line]:
+    skips = _skips(report, empty=bool(view.verbose))
+    shown = skips if view.verbose else skips[:_SKIPS]
+    for index, text in enumerate(shown):
+        yield from entry("" if index else "Skipped", text, view)
+    if len(skips) > len(shown):
+        yield from entry("", f"and {len(skips) - len(shown):,} more: -v lists them", view)
+
+
+def _looked_at(report: Report) -> str:
+    counts = count_by_outcome(report.checks)
+    seen = [f"{one.word} ({one.text})" if one.text else one.word for one in report.targets]
+    left = len(seen) - _TARGETS
+    targets = [*seen[:_TARGETS], *([f"and {left:,} more"] if left > 0 else [])]
+    said = {
+        "found": "found something",
+        "broken": "could not look",
+        "passed": "passed",
+        "skipped": "skipped",
+    }
+    outcomes = [f"{counts[key]:,} {words}" for key, words in said.items() if counts[key]]
+    checks = f"{counted(len(report.checks), 'check')}: {', '.join(outcomes)}."
+    return f"{', '.join(targets)}. {checks}" if targets else checks
+
+
+def _skips(report: Report, *, empty: bool) -> list[str]:
+    """Give each reason once, with the checks that it kept from looking.
+
+    That a job has nothing of a kind (`empty`) is left to -v: "not judged" says it already.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for outcome in report.checks:
+        for skip in outcome.skipped:
+            if not (skip.count or empty):
+                continue
+            by_reason.setdefault(skip.reason, []).append(outcome.id)
+    return [f"{', '.join(checks)}: {reason}" for reason, checks in by_reason.items()]
+
+
+def _took(report: Report) -> str:
+    steps = sorted(report.steps.items(), key=lambda step: -step[1])
+    long = [f"{name} {s:.1f} s" for name, s in steps if s >= report.seconds * _WORTH_TELLING]
+    of_which = f", of which {', '.join(long[:2])}" if long else ""
+    return f"{report.seconds:.1f} s{of_which}."
+
+
+def _became(one: Outcome) -> str:
+    said = [f"{one.looked_at:,} of {one.targets:,} looked at"]
+    if one.remembered:
+        said.append(f"{one.remembered:,} unchanged since an earlier run")
+    if one.found:
+        said.append(counted(one.found, "finding"))
+    said += [f"{counted(len(one.broken), 'place')} could not be looked at"] if one.broken else []
+    said += [f"{skip.count:,} skipped: {skip.reason}" for skip in one.skipped]
+    return ", ".join(said)
+
+
+def _commands(commands: Sequence[tuple[str, str]], view: View) -> Iterator[Line]:
+    """Set commands and what they do side by side, or one below the other; none is ever broken."""
+    paper = view.paper
+    said = [(paper.say(command), words) for command, words in commands]
+    room = paper.width - _LABEL_WIDTH - max(len(words) for _, words in said) - 3
+    column = max([0, *(cells(command) for command, _ in said if cells(command) <= room)])
+    head = "Next"
+    for command, words in said:
+        start = (Span(padded(head, _LABEL_WIDTH), "foot.label"), Span(padded(command, column)))
+        if cells(command) <= column:
+            yield (*start, Span(f"   {words}", "foot"))
+        else:
+            yield start
+            yield (Span(" " * (_LABEL_WIDTH + 3) + words, "foot"),)
+        head = ""
+
+
+def _file_of(origin: str) -> str:
+    """Take the file out of an origin such as `preflight.toml:4`; empty for flags and defaults."""
+    file, _, line = origin.rpartition(":")
+    return file if line.isdigit() else ""

@@ -1,0 +1,215 @@
+"""What every page is made of: the findings by check, numbered, those that gate first."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from preflight.finding import Finding, Location, Severity
+from preflight.registry import place
+from preflight.report import Broken, Outcome, Report
+
+Advice: TypeAlias = tuple[str | None, str | None, str | None]
+"""Why it matters, what to do, and what runs today."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The findings of one check and one weight, under the number that pages call them by."""
+
+    number: int
+    check: str
+    title: str
+    severity: Severity
+    """The highest among them."""
+
+    gates: bool
+    findings: tuple[Finding, ...]
+    more: Mapping[str, int]
+    """Findings that were counted by file, and not kept."""
+
+    looked_at: int
+    many: str = ""
+    """The title of several findings, to stand behind their number."""
+
+    @property
+    def word(self) -> str:
+        """The id's first word, which `--select` takes."""
+        return first_word(self.check)
+
+    @property
+    def total(self) -> int:
+        """Findings in all."""
+        return len(self.findings) + sum(self.more.values())
+
+    @property
+    def place(self) -> str:
+        """The one place of all of them, or what their places have in common."""
+        places = {where(one.at) for one in self.findings} | set(self.more)
+        if len(places) == 1:
+            return places.pop()
+        files = {one.at.file or "" for one in self.findings} | set(self.more)
+        if len(files) == 1 and "" not in files:
+            return files.pop()
+        return _common_folder(files) or f"{len(places):,} places"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """A place that could not be looked at, with the checks that would have."""
+
+    broken: Broken
+    checks: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """The first word of the first of its checks."""
+        return first_word(self.checks[0])
+
+
+def groups(report: Report) -> tuple[Group, ...]:
+    """Group and number the findings: what gates, then by weight, each as the job would meet it."""
+    accepted = {one.fingerprint for one in report.accepted if one.fingerprint}
+    outcomes = {one.id: one for one in report.checks}
+    by_key: dict[tuple[int, tuple[int, str]], list[Finding]] = {}
+    for finding in report.findings:
+        if finding.fingerprint not in accepted:
+            weight = 9 if gates(report, finding) else int(finding.severity)
+            by_key.setdefault((-weight, place(finding.check)), []).append(finding)
+    told: set[str] = set()
+    numbered: list[Group] = []
+    for number, (_, found) in enumerate(sorted(by_key.items(), key=lambda item: item[0]), start=1):
+        check = found[0].check
+        outcome = outcomes.get(check)
+        numbered.append(
+            Group(
+                number=number,
+                check=check,
+                title=(outcome.title if outcome else "") or check,
+                severity=max(one.severity for one in found),
+                gates=gates(report, found[0]),
+                findings=tuple(found),
+                more={} if check in told else report.more.get(check, {}),
+                looked_at=outcome.looked_at if outcome else 0,
+                many=outcome.many if outcome else "",
+            )
+        )
+        told.add(check)
+    return tuple(numbered)
+
+
+def gates(report: Report, finding: Finding) -> bool:
+    """Whether a finding is heavy enough to make the verdict NO-GO."""
+    limit = {"error": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
+    return report.fail_on in limit and finding.severity >= limit[report.fail_on]
+
+
+def unseen(report: Report) -> tuple[Unseen, ...]:
+    """Say each place that could not be looked at once, however many checks wanted to see it."""
+    by_place: dict[tuple[str, str], list[tuple[str, Broken]]] = {}
+    for outcome in sorted(report.checks, key=lambda one: place(one.id)):
+        for broken in outcome.broken:
+            by_place.setdefault((str(broken.at), broken.error), []).append((outcome.id, broken))
+    return tuple(
+        Unseen(broken=pairs[0][1], checks=tuple(check for check, _ in pairs))
+        for pairs in by_place.values()
+    )
+
+
+def summary(group: Group) -> str:
+    """Say in one sentence what a group found: its message, or how many of what."""
+    if group.total == 1:
+        return sentence(group.findings[0])
+    files = {one.at.file or one.at.name for one in group.findings}
+    whole = all(one.at.name is None for one in group.findings)
+    one_a_target = whole and len(files) == group.total <= group.looked_at
+    of = f" of {group.looked_at:,}" if one_a_target and group.looked_at > 1 else ""
+    if group.many:
+        return f"{group.total:,}{of} {group.many}"
+    return f"{group.total:,}{of or ' times'}: {group.title}"
+
+
+def sentence(finding: Finding) -> str:
+    """Say what was found in a file; the place inside of it belongs to the sentence."""
+    inside = within(finding.at)
+    return f"{inside}: {finding.message}" if inside else finding.message
+
+
+def advice(one: Finding) -> Advice:
+    """Give why it matters, what to do, and what runs today."""
+    return (one.why, one.fix, one.workaround)
+
+
+def shared_advice(found: Sequence[Finding]) -> Advice:
+    """Keep the advice that is the same for all of them, to be told once."""
+    first, *others = (advice(one) for one in found)
+    why, fix, workaround = (
+        said if all(other[index] == said for other in others) else None
+        for index, said in enumerate(first)
+    )
+    return (why, fix, workaround)
+
+
+def own_advice(one: Finding, shared: Advice) -> Advice:
+    """Keep the advice that is for this one and not for all."""
+    why, fix, workaround = (
+        None if of_all is not None else said
+        for said, of_all in zip(advice(one), shared, strict=True)
+    )
+    return (why, fix, workaround)
+
+
+def alike(found: Sequence[Finding]) -> list[list[Finding]]:
+    """Put those together that share all advice, in the order in which they came."""
+    by_advice: dict[Advice, list[Finding]] = {}
+    for one in found:
+        by_advice.setdefault(advice(one), []).append(one)
+    return list(by_advice.values())
+
+
+def _common_folder(files: Iterable[str]) -> str:
+    """Give the folder that all of them lie below, with its slash; empty where there is none."""
+    try:
+        folder = posixpath.commonpath([posixpath.dirname(file) for file in files])
+    except ValueError:  # some are absolute, some are not
+        return ""
+    return f"{folder}/" if folder.strip("/") else ""
+
+
+def is_command(text: str) -> bool:
+    """Whether what stands behind two spaces, or on a line of its own, is to be copied as it is."""
+    return not text.endswith((".", "?", "!", ":", ";", ","))
+
+
+def where(at: Location) -> str:
+    """Say the file and its line, or the name of what is in no file."""
+    if at.file is None:
+        return at.name or "this job"
+    return f"{at.file}:{at.line}" if at.line is not None else at.file
+
+
+def within(at: Location) -> str:
+    """Say the place inside a file, as a person would: members of an archive by their bare name."""
+    return (at.name or "").removeprefix("member ") if at.file is not None else ""
+
+
+def first_word(check: str) -> str:
+    """Take what a check looks at out of its id; of a plug-in's, the plug-in's name."""
+    return check.partition("/")[0] if "/" in check else check.partition("-")[0]
+
+
+def root_of(report: Report) -> str | None:
+    """Give the job's folder, absolute, where the report knows it."""
+    setting = report.job.get("root") or report.job.get("job.root")
+    root = str(setting.value) if setting and setting.value else ""
+    return None if root in ("", ".") else root.rstrip("/\\") or None
+
+
+def count_by_outcome(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """Count checks by what became of them."""
+    counts = dict.fromkeys(("found", "broken", "passed", "skipped"), 0)
+    for one in outcomes:
+        counts[one.outcome] = counts.get(one.outcome, 0) + 1
+    return counts

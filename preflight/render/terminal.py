@@ -1,0 +1,82 @@
+"""The report for a terminal: plain text, or the same text with colours and links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from preflight.render.blocks import View
+from preflight.render.groups import root_of
+from preflight.render.lines import Line, Paper, Span
+from preflight.render.page import first_line, page
+from preflight.report import Report
+
+# Colour says nothing that the words do not. The eight basic colours follow the user's own theme.
+_COLOURS = {
+    "verdict.go": "bold green reverse",
+    "verdict.no-go": "bold red reverse",
+    "verdict.cannot-judge": "bold yellow reverse",
+    "number.error": "bold red",
+    "number.warning": "bold yellow",
+    "number.note": "bold blue",
+    "number.broken": "bold yellow",
+    "id": "bold cyan",
+    "label": "bold",
+    "place": "dim",
+    "foot": "dim",
+    "foot.label": "dim",
+}
+
+
+def render(
+    report: Report,
+    *,
+    width: int = 80,
+    color: bool = False,
+    verbose: int = 0,
+    quiet: bool = False,
+    encoding: str = "utf-8",
+    links: bool = False,
+) -> str:
+    """Draw the page.
+
+    Args:
+        report: what to tell; time and machine are taken from it.
+        width: columns of the terminal. Only a path or a command may be wider.
+        color: whether the terminal shows colours.
+        verbose: above 0, all groups and places in full, and what became of each check.
+        quiet: the first line only.
+        encoding: of the stream that the page goes to, which can always take the text.
+        links: whether the terminal follows links (OSC 8); places then lead to their files.
+    """
+    paper = Paper.of(width, encoding)
+    if quiet:
+        return _drawn([first_line(report, paper)], color=color)
+    view = View(
+        paper=paper,
+        verbose=verbose,
+        root=root_of(report) if links else None,
+        last=report.last,
+    )
+    return _drawn(page(report, view), color=color)
+
+
+def _drawn(lines: Iterable[Line], *, color: bool) -> str:
+    draw = _colored if color else _plain
+    return "".join("".join(draw(span) for span in line).rstrip() + "\n" for line in lines)
+
+
+def _plain(span: Span) -> str:
+    return _linked(span, span.text)
+
+
+def _colored(span: Span) -> str:
+    from rich.color import ColorSystem
+    from rich.style import Style as Pen
+
+    pen = Pen.parse(_COLOURS.get(span.style, ""))
+    return _linked(span, pen.render(span.text, color_system=ColorSystem.STANDARD))
+
+
+def _linked(span: Span, text: str) -> str:
+    r"""Make a link of it (OSC 8); rich would give each one a random id, and no two pages alike."""
+    return f"\x1b]8;;{span.link}\x1b\\{text}\x1b]8;;\x1b\\" if span.link else text

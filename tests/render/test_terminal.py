@@ -1,0 +1,373 @@
+"""The terminal page: what a tired person reads first, whole, and on any console."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from preflight.finding import Severity
+from preflight.render import terminal
+from preflight.report import Accepted, Report, Setting
+from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
+from tests.render.sample import HOSTILE, everything, finding, outcome
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
+
+
+@pytest.mark.parametrize("name", list(REPORTS))
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("color", [False, True], ids=["plain", "colour"])
+def test_the_page_is_as_it_was(
+    name: str, width: int, *, color: bool, snapshot: Callable[[str, str], None]
+) -> None:
+    """A change of the page is seen in review, in the very words that a user will read."""
+    ending = "ansi" if color else "txt"
+    page = terminal.render(REPORTS[name](), width=width, color=color)
+
+    snapshot(f"{name}-{width}.{ending}", page)
+
+
+def test_the_page_with_everything_is_as_it_was(
+    sample: Report, snapshot: Callable[[str, str], None]
+) -> None:
+    snapshot("everything-verbose.txt", terminal.render(sample, verbose=1))
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_no_line_is_wider_than_the_page(report: Report, width: int, verbose: int) -> None:
+    """Only what cannot be broken may be wider: one path, or one command to copy."""
+    for line in terminal.render(report, width=width, verbose=verbose).splitlines():
+        assert cell_len(line) <= width or is_one_piece(line), line
+
+
+def is_one_piece(line: str) -> bool:
+    """Whether a line holds, behind its label, a single path or command."""
+    text = re.sub(r"^ *(?:(?:fix|or|why|also|Next|Whole list) +)?", "", line)
+    return " " not in text or text.startswith(("preflight ", "copy.deepcopy("))
+
+
+def test_at_two_hundred_columns_lines_stay_readable(report: Report) -> None:
+    widest = max(cell_len(line) for line in terminal.render(report, width=200).splitlines())
+
+    assert widest <= 100
+
+
+def test_the_verdict_is_the_first_line_and_the_last(report: Report) -> None:
+    """A long page scrolls the first line away, and a short look sees nothing but the last."""
+    lines = terminal.render(report).splitlines()
+    verdict = {"go": "GO", "no-go": "NO-GO", "cannot-judge": "CANNOT JUDGE"}[report.verdict]
+
+    for line in (lines[0], lines[-1]):
+        assert re.match(rf"{verdict}(?: \(incomplete\))?  \S", line)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "cp850", "ascii", "no-such-encoding"])
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_every_console_can_say_the_page(report: Report, encoding: str, verbose: int) -> None:
+    """A page that ends in UnicodeEncodeError tells nothing of the job."""
+    page = terminal.render(report, encoding=encoding, verbose=verbose, color=True)
+
+    page.encode("ascii" if encoding == "no-such-encoding" else encoding)
+
+
+def test_a_console_without_the_mark_gets_two_dots() -> None:
+    assert "…" in terminal.render(demo(), encoding="cp1252")
+    assert "…" not in terminal.render(demo(), encoding="cp850")
+    assert "is read; the.." in terminal.render(demo(), encoding="cp850")
+
+
+def test_a_page_goes_through_a_pipe_that_is_not_utf_8() -> None:
+    """As a redirected session on Windows has it."""
+    program = (
+        "import sys; from tests.render.sample import everything;"
+        "from preflight.render.terminal import render;"
+        "sys.stdout.write(render(everything(), encoding=sys.stdout.encoding, verbose=1))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONIOENCODING": "cp1252", "PATH": "", "SYSTEMROOT": "C:\\Windows"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"\\u732b" in done.stdout
+
+
+def test_nothing_in_a_name_is_obeyed(sample: Report) -> None:
+    """Neither escape sequences, nor new lines, nor direction marks, nor rich's markup."""
+    page = terminal.render(sample, verbose=1)
+
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "\u2028" not in page
+    assert "[bold]markup[/] :smile:.jpg" in page
+    assert "caf\\xe9.jpg" in page
+    assert not [line for line in page.splitlines() if line.startswith("GO")]
+
+
+def test_colour_says_nothing_that_the_words_do_not(report: Report) -> None:
+    """Neither do links: without both, the page is the same."""
+    page = terminal.render(report, verbose=1)
+    colored = terminal.render(report, verbose=1, color=True, links=True)
+
+    assert ANSI.sub("", colored) == page
+    assert colored != page
+
+
+def test_the_verdict_is_set_in_reverse() -> None:
+    assert terminal.render(healthy(), color=True).startswith("\x1b[1;7;32mGO\x1b[0m")
+    assert terminal.render(demo(), color=True).startswith("\x1b[1;7;31mNO-GO\x1b[0m")
+    assert terminal.render(unjudged(), color=True).startswith("\x1b[1;7;33mCANNOT JUDGE\x1b[0m")
+
+
+def test_places_lead_to_their_files() -> None:
+    page = terminal.render(demo(), links=True)
+
+    assert "\x1b]8;;file:///home/ada/demo/train.py\x1b\\train.py:12\x1b]8;;\x1b\\" in page
+
+
+def test_a_hostile_file_name_does_not_end_its_link_early() -> None:
+    bad = finding("shard-damaged", "is cut", file="\x1b\\evil \udce9.tar")
+    page = terminal.render(with_findings(bad), links=True)
+
+    assert "file:///data/subject/%1B%5Cevil%20%E9.tar\x1b\\" in page
+
+
+def test_drawing_twice_gives_the_same(report: Report) -> None:
+    def drawn() -> str:
+        return terminal.render(report, color=True, links=True, verbose=2)
+
+    assert drawn() == drawn()
+
+
+def test_quiet_is_the_first_line_and_nothing_else(report: Report) -> None:
+    assert terminal.render(report, quiet=True).count("\n") == 1
+    assert (
+        terminal.render(healthy(), quiet=True) == terminal.render(healthy()).split("\n")[0] + "\n"
+    )
+
+
+def test_a_report_as_text_is_the_plain_page() -> None:
+    """`str(report)` works wherever the formats have been imported."""
+    assert str(demo()) + "\n" == terminal.render(demo())
+
+
+def test_a_healthy_job_is_a_quiet_page() -> None:
+    assert len(terminal.render(healthy()).splitlines()) <= 12
+
+
+def test_groups_are_told_in_the_order_in_which_the_job_would_meet_them() -> None:
+    """Mending from 1 downwards never uncovers an earlier one, however the findings came."""
+    shuffled = replace(demo(), findings=tuple(reversed(demo().findings)))
+    words = re.findall(r"^  \d  (\w+)", terminal.render(shuffled), re.MULTILINE)
+
+    assert words == ["env", "gpu", "shard", "sample", "image", "cache", "loader", "model"]
+
+
+def test_what_gates_comes_first_then_warnings_then_notes(sample: Report) -> None:
+    page = terminal.render(sample)
+    places = [page.index(text) for text in ("4  acme/step-time", "5  caption-long", "6  loader")]
+
+    assert places == sorted(places)
+
+
+def test_at_most_five_places_of_a_group_are_told_and_the_rest_is_counted(sample: Report) -> None:
+    page = terminal.render(sample)
+
+    assert page.count("stops before its end marker") == 5
+    assert "and 817 more, 5 of them in .preflight/last.json" in page
+
+
+def test_verbose_tells_all_places(sample: Report) -> None:
+    page = re.sub(r"\s+", " ", terminal.render(sample, verbose=1))
+
+    assert page.count("stops before its end marker") == len(HOSTILE)
+    assert "and 812 more, which were only counted" in page
+
+
+def test_at_most_eight_groups_are_told_in_full() -> None:
+    found = [
+        finding(f"image-{letter}", "is odd", file="a.jpg", fix="Mend it.")
+        for letter in "abcdefghijk"
+    ]
+    page = terminal.render(with_findings(*found))
+
+    assert page.count("fix  Mend it.") == 8
+    assert "9 to 11: as listed above; -v tells them in full." in page
+    assert terminal.render(with_findings(*found), verbose=1).count("fix  Mend it.") == 11
+
+
+def test_what_was_accepted_is_one_line_and_no_group() -> None:
+    """Somebody said so, and the page says that somebody did."""
+    old = finding("shard-damaged", "is cut", file="old.tar")
+    accepted = Accepted(check=old.check, at=old.at, fingerprint=old.fingerprint, reason="in March")
+    page = terminal.render(healthy(findings=(old,), accepted=(accepted,)))
+
+    assert "Accepted     1 finding: in March" in page
+    assert "old.tar" not in page
+
+
+def test_a_page_without_go_tells_what_could_not_be_looked_at(sample: Report) -> None:
+    """NO-GO does not hide that more may be wrong; one place is told once, whoever asked."""
+    page = terminal.render(sample)
+
+    assert "Not looked at, so more may be wrong than is listed:" in page
+    assert page.count("permission denied (EACCES)") == 1
+    assert "fix  Let this user read it: chmod u+r" in page
+
+
+def test_cannot_judge_says_that_it_is_no_go() -> None:
+    page = terminal.render(unjudged())
+
+    assert "It is no GO: 118,431 latents were not looked at" in page
+    assert page.count("access denied (403)") == 1
+
+
+def test_a_warning_that_gates_says_which_option_made_it() -> None:
+    strict = replace(warned(), verdict="no-go", fail_on="warning")
+
+    assert "2 things found, and --fail-on warning stops at them." in terminal.render(strict)
+
+
+def test_errors_that_are_let_pass_are_still_told() -> None:
+    report = replace(demo(), verdict="go", fail_on="never")
+    page = terminal.render(report)
+
+    assert page.startswith("GO  with 17 errors: --fail-on never lets them pass.")
+    assert "1  env-launch" in page
+
+
+def test_machine_trouble_is_told_from_the_jobs() -> None:
+    bad = finding("gpu-memory", "has 3.1 GB free of 80 GB", name="GPU 3")
+    report = with_findings(bad, verdict_by={"job": "go", "machine": "no-go"})
+
+    assert terminal.render(report).startswith("NO-GO  here: 1 thing about this machine")
+
+
+def test_a_message_is_cut_behind_a_word_and_told_in_full_below() -> None:
+    page = terminal.render(demo())
+
+    assert 'int(os.environ["SLURM_LOCALID"]) is read; the…  ' in page
+    assert '   int(os.environ["SLURM_LOCALID"]) is read; the variable is not set\n' in page
+
+
+def test_a_command_is_never_broken() -> None:
+    """What is to be copied is one piece, also where it is wider than the page."""
+    command = "preflight run " + " ".join(f"data/part-{number:03}" for number in range(20))
+    bad = finding("env-launch", "is unset", file="a.py", fix=f"Look again:\n{command}")
+    page = terminal.render(replace(with_findings(bad), command=command))
+
+    assert sum(line.endswith(command) for line in page.splitlines()) == 2
+
+
+def test_a_long_path_is_never_broken() -> None:
+    path = "/".join(["a-rather-long-folder"] * 8) + "/shard.tar"
+    page = terminal.render(with_findings(finding("shard-damaged", "is cut", file=path)))
+
+    assert f"   {path}\n" in page
+    assert "…/a-rather-long-folder/shard.tar\n" in page
+
+
+def test_places_in_wide_characters_stand_at_the_right_edge() -> None:
+    bad = finding("image-damaged", "\u58ca\u308c\u3066\u3044\u308b", file="\u732b/\u5199\u771f.jpg")
+    line = next(
+        line for line in terminal.render(with_findings(bad)).splitlines() if line.startswith("  1")
+    )
+
+    assert cell_len(line) == 80
+
+
+def test_a_name_of_a_megabyte_does_not_fill_the_page() -> None:
+    """Nor one of zero-width characters, which measures nothing and costs much."""
+    for letter in ("x", "\u0301", "\u732b"):
+        bad = finding("image-damaged", "is cut", file="a.tar", name=f"member {letter * 1_000_000}")
+
+        assert len(terminal.render(with_findings(bad), verbose=1)) < 10_000
+
+
+def test_the_middle_of_an_endless_word_is_left_out() -> None:
+    bad = finding("image-damaged", "is cut", file="a.tar", name=f"member {'x' * 1_500}.jpg")
+    page = terminal.render(with_findings(bad))
+
+    assert max(map(len, page.splitlines())) < 600
+    assert "x.jpg:\n   is cut" in page
+
+
+def test_no_line_ends_in_spaces(report: Report) -> None:
+    """They would be copied along, and wrap on consoles of just this width."""
+    for line in terminal.render(report, verbose=1).splitlines():
+        assert line == line.rstrip()
+
+
+def test_an_empty_message_leaves_no_spaces() -> None:
+    """A plug-in may say nothing."""
+    silent = (finding("env-a", "", file="a.py"), finding("env-a", "", file="b.py", line=3))
+
+    assert " \n" not in terminal.render(with_findings(*silent))
+
+
+def test_what_gates_keeps_the_order_of_the_job_whatever_its_severity() -> None:
+    late = finding("cache-damaged", "is empty", file="a.pt")
+    early = finding("env-launch", "is unset", file="a.py", severity=Severity.WARNING)
+    page = terminal.render(with_findings(late, early, fail_on="warning"))
+
+    assert page.index("1  env-launch") < page.index("2  cache-damaged")
+
+
+def test_an_empty_report_is_a_page() -> None:
+    page = terminal.render(healthy(checks=(), targets=(), job={}, not_judged=(), last=None))
+
+    assert page.startswith("GO  Nothing found that would stop this job.\n")
+
+
+def test_a_place_without_file_or_name_is_the_job_itself() -> None:
+    page = terminal.render(with_findings(finding("env-launch", "has no launcher")))
+
+    assert "this job" in page
+
+
+def test_the_package_of_formats_is_light() -> None:
+    """Rich is imported when a page is drawn."""
+    program = (
+        "import sys, preflight.render, preflight.render.terminal; print('rich' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, encoding="utf-8"
+    )
+
+    assert done.stdout.strip() == "False"
+
+
+def with_findings(*found: object, **changes: object) -> Report:
+    """Give a NO-GO report with these findings."""
+    checks = tuple(
+        outcome(one.check, "thing that is odd", became="found", found=1) for one in found
+    )
+    job = {"root": Setting(value="/data/subject", origin="default")}
+    values = {"verdict": "no-go", "findings": tuple(found), "checks": checks, "job": job}
+    return healthy(**(values | {"verdict_by": {"job": "no-go", "machine": "go"}} | changes))
+
+
+def test_severities_of_one_check_are_numbered_apart() -> None:
+    """What gates and what does not are two things to decide on."""
+    hard = finding("image-damaged", "is empty", file="a.jpg")
+    mild = finding("image-damaged", "has odd bytes", file="b.jpg", severity=Severity.WARNING)
+    more = {"image-damaged": {"c.jpg": 5}}
+    page = terminal.render(with_findings(mild, hard, more=more))
+
+    assert page.count("and 5 more, which were only counted") == 1
+    assert page.index("1  image-damaged") < page.index("Would not stop the job:")
+    assert page.index("Would not stop the job:") < page.index("2  image-damaged")
+
+
+def test_everything_survives_the_way_through_json(sample: Report) -> None:
+    """A saved report draws the same page."""
+    assert terminal.render(Report.from_json(sample.to_json())) == terminal.render(everything())

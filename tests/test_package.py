@@ -1,0 +1,160 @@
+"""What is installed is whole: the wheel works in an empty environment, from any folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from preflight import registry
+from preflight.__main__ import rival_distribution
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.slow
+
+
+def said(*words: str | Path, folder: Path, expect: int = 0) -> str:
+    """Run a command away from the checkout, and give what it says on stdout."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [os.fspath(word) for word in words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == expect, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel, from a copy of what git would hand out."""
+    folder = tmp_path_factory.mktemp("wheel")
+    said(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, folder=folder)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install it into an empty environment, with everything that it asks for."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder / "env", with_pip=True)
+    programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    constraints = ROOT / "constraints.txt"
+    said(programs / "python", "-m", "pip", "install", "-q", "-c", constraints, wheel, folder=folder)
+    return programs
+
+
+def test_the_wheel_holds_every_file(wheel: Path) -> None:
+    """Every module, every check, the demo's job, the mark of types; and nothing top-level."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+
+    sources = [
+        path.relative_to(ROOT).as_posix()
+        for pattern in ("preflight/**/*.py", "preflight/demo/*/*.toml", "preflight/py.typed")
+        for path in ROOT.glob(pattern)
+    ]
+    checks = [f"preflight/checks/{path.name}" for path in ROOT.glob("checks/*.py")]
+    assert names >= {*sources, *checks}
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"preflight"}
+
+
+def test_it_works_in_an_empty_environment(programs: Path, tmp_path: Path) -> None:
+    """The demo, the list, an explanation; both names of the script."""
+    page = said(programs / "preflight", "demo", folder=tmp_path, expect=1)
+    assert page.startswith("NO-GO")
+
+    healthy = said(programs / "train-preflight", "demo", "--healthy", folder=tmp_path)
+    assert healthy.startswith("GO")
+
+    listed = said(programs / "preflight", "checks", folder=tmp_path)
+    assert [check for check in registry.built_in() if check not in listed] == []
+
+    explained = said(programs / "preflight", "explain", "loader-unpicklable", folder=tmp_path)
+    assert "What to do" in explained
+
+
+def test_a_plug_in_is_found_and_its_id_bears_its_name(programs: Path, tmp_path: Path) -> None:
+    """One module with one check; its crash at import would be told, and would stop nothing."""
+    plain_wheel(
+        tmp_path / "acme_checks-1-py3-none-any.whl",
+        {
+            "acme_shard.py": (
+                "from preflight.check import check\nfrom preflight.facts import ShardFacts\n"
+                "from preflight.finding import Location, Severity\n\n"
+                "@check(over=ShardFacts, title='shard', severity=Severity.NOTE)\n"
+                "def acme_shard(facts, job):\n"
+                "    yield acme_shard.found('is seen', at=Location(file=facts.file))\n"
+            )
+        },
+        entry_points="[train_preflight.checks]\nshard = acme_shard\nbroken = not_there\n",
+    )
+    pip = (programs / "python", "-m", "pip")
+    said(*pip, "install", "-q", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
+    try:
+        listed = said(programs / "preflight", "checks", folder=tmp_path)
+    finally:
+        said(*pip, "uninstall", "-q", "-y", "acme-checks", folder=tmp_path)
+
+    assert "acme-checks/acme-shard" in listed
+    assert "broken" in listed
+    assert "ModuleNotFoundError" in listed
+
+
+def test_another_package_of_the_same_name_is_told(programs: Path, tmp_path: Path) -> None:
+    """Two distributions that own preflight/__init__.py overwrite each other's files."""
+    stand_in = {"preflight/__init__.py": "", "preflight/other.py": ""}
+    plain_wheel(tmp_path / "other_preflight-1-py3-none-any.whl", stand_in)
+    pip = (programs / "python", "-m", "pip")
+    said(*pip, "install", "-q", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
+    try:
+        for words in (["--help"], ["run"], ["demo"], ["checks"]):
+            assert said(programs / "preflight", *words, folder=tmp_path, expect=2) == ""
+    finally:
+        said(*pip, "uninstall", "-q", "-y", "other-preflight", folder=tmp_path)
+
+
+def test_our_own_record_is_no_rival(tmp_path: Path) -> None:
+    """Nor is one of a package that only has a module of that name inside."""
+    for name, record in (
+        ("train_preflight-0.1.0", "preflight/__init__.py,sha256=x,1\n"),
+        ("tools-1", "tools/preflight/__init__.py,sha256=x,1\n"),
+    ):
+        (tmp_path / f"{name}.dist-info").mkdir()
+        (tmp_path / f"{name}.dist-info" / "RECORD").write_text(record)
+
+    assert rival_distribution(str(tmp_path)) is None
+
+    (tmp_path / "rival-2.dist-info").mkdir()
+    (tmp_path / "rival-2.dist-info" / "RECORD").write_text("a,,\npreflight/__init__.py,,\n")
+
+    assert rival_distribution(str(tmp_path)) == "rival"
+
+
+def plain_wheel(path: Path, files: dict[str, str], *, entry_points: str = "") -> None:
+    """Write a wheel of a few modules."""
+    name, version = path.name.split("-")[:2]
+    info, title = f"{name}-{version}.dist-info", name.replace("_", "-")
+    everything = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {title}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    if entry_points:
+        everything[f"{info}/entry_points.txt"] = entry_points
+    everything[f"{info}/RECORD"] = "".join(f"{one},,\n" for one in (*everything, f"{info}/RECORD"))
+    with zipfile.ZipFile(path, "w") as archive:
+        for one, text in everything.items():
+            archive.writestr(one, text)
