@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from preflight.facts.cache import CacheFacts
-    from preflight.facts.code import Copied, Definition, Sent, Uncopyable, Unsendable
+    from preflight.facts.code import (
+        Copied,
+        Definition,
+        Held,
+        Inherited,
+        Loaded,
+        Part,
+        Sent,
+        Trip,
+        Uncopyable,
+        Unloadable,
+        Unsendable,
+        Weight,
+    )
     from preflight.facts.files import (
         Damage,
         FolderFacts,
@@ -38,16 +51,23 @@ __all__ = [
     "Gpu",
     "GpuProcess",
     "Gpus",
+    "Held",
     "HostFacts",
     "ImageDamage",
+    "Inherited",
+    "Loaded",
     "Pairing",
+    "Part",
     "Sent",
     "ShardFacts",
     "SourceFacts",
+    "Trip",
     "Unbuilt",
     "Uncopyable",
+    "Unloadable",
     "Unpaired",
     "Unsendable",
+    "Weight",
 ]
 
 _HOME = {
@@ -62,16 +82,23 @@ _HOME = {
     "Gpu": "host",
     "GpuProcess": "host",
     "Gpus": "host",
+    "Held": "code",
     "HostFacts": "host",
     "ImageDamage": "files",
+    "Inherited": "code",
+    "Loaded": "code",
     "Pairing": "files",
+    "Part": "code",
     "Sent": "code",
     "ShardFacts": "files",
     "SourceFacts": "source",
+    "Trip": "code",
     "Unbuilt": "missing",
     "Uncopyable": "code",
+    "Unloadable": "code",
     "Unpaired": "files",
     "Unsendable": "code",
+    "Weight": "code",
 }
 
 if TYPE_CHECKING:
@@ -82,6 +109,7 @@ if TYPE_CHECKING:
         | FolderFacts
         | CacheFacts
         | Sent
+        | Loaded
         | Copied
         | Absent
         | Unbuilt

@@ -46,6 +46,60 @@ class Unsendable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of what is sent, and how much of it that is."""
+
+    path: str
+    """From the loader: `dataset.images`."""
+
+    bytes: int
+    dragged_by: str | None = None
+    """The bound method that drags it along, such as `Trainer.decode`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """How much is sent to one worker."""
+
+    bytes: int
+    """What pickle writes for it, with the data of arrays, and without that of tensors."""
+
+    shared_bytes: int = 0
+    """The data of tensors on the CPU, which all workers of a process share."""
+
+    parts: tuple[Part, ...] = ()
+    """The fattest parts, the fattest first; none where there is little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Something below the loader that two processes must not share over a fork."""
+
+    kind: str
+    """`cuda-tensor`, `h5py`, `lmdb`, `sqlite`, `zip`, `file`."""
+
+    type: str
+    paths: tuple[str, ...]
+    defined: Definition = Definition()
+    """The line that keeps it, in the class of what holds it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inherited:
+    """What a worker that is forked inherits of the process that forks it."""
+
+    held: tuple[Held, ...] = ()
+    threads: tuple[str, ...] = ()
+    """Names of Python's threads that run besides the main one."""
+
+    cuda: bool = False
+    """Whether CUDA is initialised in the process."""
+
+    cut: tuple[str, ...] = ()
+    """What was not looked at because there is too much of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """What a DataLoader hands to each of its workers, walked as pickle walks it."""
 
@@ -65,6 +119,87 @@ class Sent:
     objects: tuple[Unsendable, ...] = ()
     cut: tuple[str, ...] = ()
     """What the walk left out because there is too much of it."""
+
+    weight: Weight | None = None
+    """None where nothing is sent, or where pickle refuses it."""
+
+    inherited: Inherited | None = None
+    """None where there are no workers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unloadable:
+    """One object that can be sent, and that a worker cannot load."""
+
+    type: str
+    text: str
+    """What it is, as a noun phrase: `object of type data.Config`."""
+
+    error: str
+    """What the worker said, with the exception's type."""
+
+    paths: tuple[str, ...]
+    """From the loader: `dataset.pipeline[7].args[0].__self__.config`; the innermost object."""
+
+    defined: Definition = Definition()
+    raised: Definition = Definition()
+    """The user's line that raised in the worker; without a file where no line of the user's did."""
+
+    missing: str | None = None
+    """The module, or `module.name`, that the worker looks for in vain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """How one way of starting workers loaded what was sent."""
+
+    method: str
+    """`spawn` or `forkserver`."""
+
+    outcome: str
+    """`loaded`; `refused`: an object cannot be loaded; `died`: the worker ended; `late`: it had not
+    loaded by the deadline; `unsent`: pickle refuses to send it; `cut`: it is too much to try;
+    `unavailable`: this system has no such way."""
+
+    error: str | None = None
+    """What became of the worker, where it died or was late, or why nothing was tried."""
+
+    seconds_to_start: float | None = None
+    """Until it had imported what every worker imports."""
+
+    seconds_to_load: float | None = None
+    memory: int | None = None
+    """Bytes of memory of its own, with all that was sent and without the data of tensors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A round trip of what a loader sends, to fresh workers of both kinds that are not forked."""
+
+    name: str
+    defined: Definition
+    num_workers: int
+    start_method: str
+    start_method_from: str
+    trips: tuple[Trip, ...] = ()
+    objects: tuple[Unloadable, ...] = ()
+    unsendable: int = 0
+    """How many objects pickle refuses to send, which `Sent` names."""
+
+    weight: Weight | None = None
+    stands_in: bool = False
+    """Whether large data was stood in for by zeros when an object was refused."""
+
+    started_work: str | None = None
+    """The line by which the import of the main module, in a worker, began the training."""
+
+    memory_limit: int | None = None
+    """Bytes that this process and its workers may take, by the machine or the cgroup."""
+
+    memory_limited_by: str | None = None
+    """`cgroup`, `machine` or `commit limit`."""
+
+    memory_available: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
