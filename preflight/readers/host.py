@@ -12,15 +12,13 @@ from typing import Any
 from preflight.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.machine.environment import launcher_variables
 from preflight.machine.gpus import Answer, Device, ask, ask_this_machine
-from preflight.machine.limits import GroupLimits, group_limits, usable_cpus
+from preflight.machine.limits import usable_cpus
 from preflight.machine.nvml_recording import Replay
 from preflight.machine.packages import installed
 from preflight.machine.storage import free_bytes
 from preflight.machine.visible import visible_devices
+from preflight.readers.memory import control_group_limits, least, physical_memory
 from preflight.targets import Host
-
-# Files of control groups are a page at most; memory.stat is a few.
-_MOST_TEXT = 1 << 16
 
 # What most failures at start-up have to do with.
 _PACKAGES = ("torch", "webdataset", "numpy", "pillow", "safetensors", "nvidia-ml-py")
@@ -43,14 +41,14 @@ def read_host(host: Host, root: str) -> HostFacts:
         recording = _read_recording(os.path.join(root, host.recording))
         environment = recording["environment"]
         answer = ask(Replay(recording["nvml"]))
-    limits = group_limits(_read_text) if platform.system() == "Linux" else GroupLimits()
-    total, available = _memory()
+    limits = control_group_limits()
+    total, available = physical_memory()
     return HostFacts(
         system=platform.system(),
         python=platform.python_version(),
         cpus=usable_cpus(_affinity(), limits.cpus),
-        memory=_least(total, limits.memory),
-        available=_least(available, limits.memory_free),
+        memory=least(total, limits.memory),
+        available=least(available, limits.memory_free),
         disk_free=free_bytes(root),
         gpus=_gpus(answer, environment),
         environment=launcher_variables(environment),
@@ -120,25 +118,3 @@ def _affinity() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _memory() -> tuple[int | None, int | None]:
-    """Give the machine's memory, and what of it is free, in bytes."""
-    try:
-        import psutil
-    except ImportError:
-        return None, None
-    memory = psutil.virtual_memory()
-    return int(memory.total), int(memory.available)
-
-
-def _least(*amounts: int | None) -> int | None:
-    return min((amount for amount in amounts if amount is not None), default=None)
-
-
-def _read_text(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(_MOST_TEXT)
-    except OSError:
-        return None
