@@ -80,6 +80,14 @@ class Held:
 
     type: str
     paths: tuple[str, ...]
+    """To each object of this kind that one line keeps."""
+
+    file: str | None = None
+    """What it has open, as reports name files; of several, the first one's."""
+
+    by_position: bool = False
+    """Whether it is read at given positions, so that one worker does not move another's."""
+
     defined: Definition = Definition()
     """The line that keeps it, in the class of what holds it."""
 

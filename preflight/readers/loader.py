@@ -15,6 +15,7 @@ from preflight.facts import Definition, Sent, Unsendable
 from preflight.names import shown
 from preflight.objects import pickling, where
 from preflight.objects.paths import type_name
+from preflight.readers.inherited import inherited
 
 SENT = ("dataset", "collate_fn", "worker_init_fn")
 """What torch hands to each worker. The sampler and the generator stay where they are."""
@@ -89,7 +90,12 @@ def walk_loader(
             if not _travels_there(one.thing, method, method_from)
         ),
         cut=walk.cut,
+        inherited=inherited(_sent(parts), root) if workers else None,
     )
+
+
+def _sent(parts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {part: parts[part] for part in SENT if parts.get(part) is not None}
 
 
 def _unwrapped(thing: object) -> Mapping[str, Any] | None:
