@@ -56,6 +56,9 @@ class Part:
     dragged_by: str | None = None
     """The bound method that drags it along, such as `Trainer.decode`."""
 
+    mapped: bool = False
+    """Whether most of it are memory maps of numpy, of which pickle sends all that they map."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
