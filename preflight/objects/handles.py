@@ -18,6 +18,9 @@ from typing import Any
 _PREAD = (1, 12)
 _SEEKING = frozenset({"STDIO", "fileobj_driver", "DIRECT"})
 
+# What a type that is written in C has in place of a property.
+_OF_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
 # The keys of the tensors that live in the memory of a GPU; those of ROCm are called the same.
 _CUDA = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 
@@ -60,7 +63,7 @@ def variables(thing: object) -> Mapping[str, Any]:
     for cls in type.__dict__["__mro__"].__get__(type(thing)):
         found = type.__dict__["__dict__"].__get__(cls).get("__dict__")
         if found is not None:
-            held = found.__get__(thing) if type(found) is types.GetSetDescriptorType else None
+            held = found.__get__(thing) if type(found) in _OF_C else None
             return held if type(held) is dict else {}
     return {}
 
