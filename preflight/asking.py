@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from preflight.processes import MOST_LINES, Lines, Question, Started, ending, start, wait
+from preflight.endings import ending
+from preflight.processes import MOST_LINES, Lines, Question, Started, start, wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,17 @@ from types import ModuleType, TracebackType
 from typing import Any, TypeAlias
 
 from preflight.facts import Facts, Frame, Unbuilt
-from preflight.importing import import_named, import_torch, join_world, refuse_unguarded
+from preflight.importing import (
+    files_of_workers,
+    import_named,
+    import_torch,
+    join_world,
+    refuse_unguarded,
+)
 from preflight.names import name_of
 from preflight.readers import loader, model
+from preflight.readers.loaded import travel
+from preflight.readers.workers import Surroundings
 from preflight.spec import Spec, Step, parse_pick, parse_spec, write_pick
 from preflight.targets import Built, CannotLookError, MistypedError
 
@@ -38,10 +46,18 @@ class _RaisedError(Exception):
         self.error = error
 
 
-def look(built: Built, options: Mapping[str, Any], step: StepLog) -> list[Facts]:
-    """Make what was named, and give `Sent` of each loader and `Copied` of each model in it.
+def look(
+    built: Built, options: Mapping[str, Any], step: StepLog, alive: Callable[[], None]
+) -> list[Facts]:
+    """Make what was named; give `Sent` and `Loaded` of each loader, `Copied` of each model in it.
 
     What the user's code raises becomes `Unbuilt`.
+
+    Args:
+        built: what was named.
+        options: the job's settings, as plain values.
+        step: says that a step begins, and how long it took.
+        alive: says that work goes on, while a step takes long.
 
     Raises:
         CannotLookError: torch is missing, the import would start the training, or what was made is
@@ -67,10 +83,16 @@ def look(built: Built, options: Mapping[str, Any], step: StepLog) -> list[Facts]
         with step(f"call {spec.name}"), _blaming("call"):
             made = _call(factory, built)
         made = _pick(made, spec.pick + (parse_pick(built.pick or "") or ()), built)
+        around = Surroundings(
+            timeout=options["timeout"],
+            alive=alive,
+            path=list(sys.path),
+            files=files_of_workers(spec),
+        )
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]
         with step(f"look at {spec.name}"), _blaming_users(options["root"]):
-            return _look_at_parts(built, made, factory, options)
+            return _look_at_parts(built, made, factory, options, around)
     except _RaisedError as raised:
         return [_unbuilt(built, raised, root)]
 
@@ -156,13 +178,17 @@ def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
 
 
 def _look_at_parts(
-    built: Built, made: object, factory: object, options: Mapping[str, Any]
+    built: Built,
+    made: object,
+    factory: object,
+    options: Mapping[str, Any],
+    around: Surroundings,
 ) -> list[Facts]:
     """Look at what was made; a tuple, list, dict or dataclass is taken apart one level."""
-    found = _look_at_one(built, made, built.spec, factory, options)
+    found = _look_at_one(built, made, built.spec, factory, options, around)
     if found is None:
         looks = [
-            _look_at_one(built, part, built.spec + write_pick((step,)), factory, options)
+            _look_at_one(built, part, built.spec + write_pick((step,)), factory, options, around)
             for step, part in _parts(made)
         ]
         known = [facts for one in looks if one is not None for facts in one]
@@ -177,7 +203,12 @@ def _look_at_parts(
 
 
 def _look_at_one(
-    built: Built, thing: object, name: str, factory: object, options: Mapping[str, Any]
+    built: Built,
+    thing: object,
+    name: str,
+    factory: object,
+    options: Mapping[str, Any],
+    around: Surroundings,
 ) -> list[Facts] | None:
     """Give the facts of a model or a loader; None of anything else."""
     wants = options["wants"]
@@ -196,18 +227,17 @@ def _look_at_one(
         thing = _wrapped(thing, options)
     if not loader.is_loader(thing):
         return None
-    if "Sent" not in wants:
-        return []
-    return [
-        loader.walk_loader(
-            thing,
-            name=name,
-            root=options["root"],
-            factory=factory,
-            num_workers=options["num_workers"],
-            start_method=options["start_method"],
-        )
-    ]
+    given: dict[str, Any] = {
+        "name": name,
+        "root": options["root"],
+        "factory": factory,
+        "num_workers": options["num_workers"],
+        "start_method": options["start_method"],
+    }
+    if "Loaded" in wants:
+        sent, loaded = travel(thing, **given, surroundings=around)
+        return [sent, loaded] if "Sent" in wants else [loaded]
+    return [loader.walk_loader(thing, **given)] if "Sent" in wants else []
 
 
 def _wrapped(dataset: Any, options: Mapping[str, Any]) -> object:

@@ -233,7 +233,7 @@ def _look_at_built(
 
     args, kwargs = from_exact(plain.pop("args")), from_exact(plain.pop("kwargs"))
     built = replace(from_plain(Built, plain), args=tuple(args), kwargs=kwargs)
-    return build.look(built, options, channel.step)
+    return build.look(built, options, channel.step, lambda: channel.alive(""))
 
 
 _LOOKS: Mapping[str, Look] = {

@@ -445,4 +445,5 @@ def plain_options(job: Job) -> Mapping[str, Any]:
         "batch_size": job.launch.batch_size,
         "start_method": job.launch.start_method,
         "import_anyway": job.look.import_anyway,
+        "timeout": job.look.timeout,
     }

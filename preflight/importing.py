@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -132,6 +133,21 @@ def _would_find(stem: str, path: str) -> bool:
         return False
     origin = known.origin if known is not None else None
     return origin is not None and os.path.abspath(origin) == path
+
+
+def files_of_workers(spec: Spec) -> dict[str, str]:
+    """Give the file that a worker has to be told: the path would lead it elsewhere by this name.
+
+    In the job it is the main module, which multiprocessing finds by its file.
+    """
+    if spec.file is None:
+        return {}
+    path = os.path.abspath(spec.file)
+    stem = os.path.basename(path).removesuffix(".py")
+    found = importlib.machinery.PathFinder.find_spec(stem)
+    if stem not in sys.builtin_module_names and found is not None and found.origin == path:
+        return {}
+    return {stem: path}
 
 
 def _make_room(top: str, folder: str) -> None:

@@ -234,15 +234,3 @@ def members(leader: int, token: str) -> list[int]:
         except (OSError, psutil.Error):  # somebody else's, or gone by now
             continue
     return found
-
-
-def ending(status: int) -> str:
-    """Say how a process ended, from its exit status."""
-    if status >= 0:
-        return f"ended by itself with exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    guess = "; often the kernel, when memory runs out" if name == "SIGKILL" else ""
-    return f"was killed by {name}{guess}"

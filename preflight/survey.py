@@ -18,6 +18,7 @@ from preflight.facts import (
     FolderFacts,
     HostFacts,
     ImageDamage,
+    Loaded,
     Sent,
     ShardFacts,
     SourceFacts,
@@ -73,7 +74,7 @@ KINDS: Mapping[type, tuple[type, ...]] = {
     Shard: (ShardFacts,),
     Folder: (FolderFacts,),
     CacheFolder: (CacheFacts,),
-    Built: (Sent, Copied, Unbuilt),
+    Built: (Sent, Loaded, Copied, Unbuilt),
     Missing: (Absent,),
     Remote: (ShardFacts, FolderFacts),
     Unread: (ShardFacts, FolderFacts, CacheFacts),
@@ -159,7 +160,7 @@ class Survey:
 
     def _kinds(self, target: Target) -> tuple[type, ...]:
         if isinstance(target, Built) and target.kind is not None:
-            return (Sent if target.kind == "loader" else Copied, Unbuilt)
+            return (Sent, Loaded, Unbuilt) if target.kind == "loader" else (Copied, Unbuilt)
         return KINDS[type(target)]
 
     def _prepare(self, target: Target, items: list[_Item]) -> Iterator[Look]:

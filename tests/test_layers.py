@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS: dict[str, float] = {
     "version": 0,
     "exits": 0,
+    "endings": 0,
     "finding": 0,
     "plain": 0,
     "names": 0,

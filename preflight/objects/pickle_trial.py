@@ -13,6 +13,9 @@ from typing import Any, TypeAlias, cast
 Roots: TypeAlias = Sequence[tuple[str, object]]
 """What is sent together, each under the name that its paths begin with."""
 
+Refusal: TypeAlias = tuple[str, BaseException]
+"""The root that pickle refused, and what it said."""
+
 PROTOCOL = pickle.DEFAULT_PROTOCOL
 """What multiprocessing pickles by: it names none. An object may be refused by one and not by the
 other."""
@@ -46,6 +49,21 @@ def spawning() -> Iterator[None]:
         yield
     finally:
         module.set_spawning_popen(before)
+
+
+DEPTH = 1_000
+"""Levels that the walks in Python go down."""
+
+
+@contextlib.contextmanager
+def deep() -> Iterator[None]:
+    """Let a pickler in Python go as deep as the one in C at the recursion limit that holds now."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + DEPTH * 6)  # frames for a level: four, and some to spare
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def reducers() -> dict[type, Any]:
@@ -120,7 +138,7 @@ class _Trial(pickle.Pickler):
         return _NOTHING if id(thing) in self.without else bulk(thing)
 
 
-def refusal(roots: Roots, without: Mapping[int, object]) -> tuple[str, BaseException] | None:
+def refusal(roots: Roots, without: Mapping[int, object]) -> Refusal | None:
     """Pickle for real, but for some objects; give the root that is refused, and what was said.
 
     None where all is taken, and where nothing is refused in the first 4 GiB of an endless stream.

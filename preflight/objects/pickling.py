@@ -14,16 +14,20 @@ import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any
 
 from preflight.objects.paths import said, type_name, written
 from preflight.objects.pickle_paths import CONTAINERS, Frame, holders_of, steps_to, ways
 from preflight.objects.pickle_trial import (
+    DEPTH,
     PROTOCOL,
     Enough,
+    Refusal,
     Roots,
     Sink,
     bulk,
+    deep,
     reducers,
     refusal,
     spawning,
@@ -35,7 +39,6 @@ PATHS = 100
 
 _NODES = 300_000
 _ITEMS = 2_000
-_DEPTH = 1_000
 _REFUSALS = 1_000
 _SHOWN = 12  # steps that say where something too deep begins
 
@@ -70,14 +73,15 @@ class Walk:
     """What was not looked at, where there may be more that is refused."""
 
 
-def walk(roots: Roots) -> Walk:
+def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> Walk:
     """Name every object below these roots that cannot be sent to a spawned worker.
 
     Args:
         roots: what is sent together, each under the name that its paths begin with.
+        sent: what was said where they have been pickled already.
     """
     with spawning(), kept_random_state():
-        first = refusal(roots, {})
+        first = refusal(roots, {}) if sent is ... else sent
         if first is None:
             return Walk()
         walker = _walked(roots, items=_ITEMS, nodes=_NODES)
@@ -92,6 +96,18 @@ def walk(roots: Roots) -> Walk:
         return Walk(refused=tuple(refused))
     refused.append(_unnamed(roots, missed, walker.cut))
     return Walk(refused=tuple(refused), cut=tuple(walker.cut))
+
+
+def paths_to(roots: Roots, things: Iterable[object]) -> dict[int, tuple[str, ...]]:
+    """Give all paths to objects that pickle takes, by their ids, as far as the walk comes."""
+    with spawning(), kept_random_state():
+        walker = _Walker(items=_ITEMS, nodes=_NODES)
+        for thing in things:
+            walker.refusals[id(thing)] = _Refusal(thing=thing, error="", holders=(), inside=())
+        wanted = dict(walker.refusals)
+        with deep():
+            walker.run(roots)
+    return {key: tuple(one.paths) for key, one in wanted.items()}
 
 
 def _missed(roots: Roots, walker: _Walker) -> tuple[str, BaseException] | None:
@@ -126,12 +142,8 @@ def _unnamed(roots: Roots, missed: tuple[str, BaseException], cut: list[str]) ->
 def _walked(roots: Roots, *, items: int, nodes: int) -> _Walker:
     """Walk in Python, as deep as the pickler in C goes at the recursion limit that holds now."""
     walker = _Walker(items=items, nodes=nodes)
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(before + _DEPTH * 6)  # frames for a level: four, and some to spare
-    try:
+    with deep():
         walker.run(roots)
-    finally:
-        sys.setrecursionlimit(before)
     return walker
 
 
@@ -239,10 +251,10 @@ class _Walker(_Pickler):  # type: ignore[misc]
                 self._cut("not looked at, nor what comes after it", self._frames, thing)
             self._ended = True
             return True
-        if len(self._frames) >= _DEPTH:
+        if len(self._frames) >= DEPTH:
             if not self._deep:
                 below = self._frames[_SHOWN].thing
-                self._cut(f"goes deeper than {_DEPTH:,} levels", self._frames[:_SHOWN], below)
+                self._cut(f"goes deeper than {DEPTH:,} levels", self._frames[:_SHOWN], below)
             self._deep = True
             return True
         return False

@@ -8,13 +8,14 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from preflight.facts import Definition, Sent, Unsendable
 from preflight.names import shown
 from preflight.objects import pickling, where
 from preflight.objects.paths import type_name
+from preflight.objects.pickle_trial import Roots
 from preflight.readers.inherited import inherited
 
 SENT = ("dataset", "collate_fn", "worker_init_fn")
@@ -58,6 +59,7 @@ def walk_loader(
     factory: object | None,
     num_workers: int | None,
     start_method: str | None,
+    walked: Callable[[Roots], pickling.Walk] = pickling.walk,
 ) -> Sent:
     """Name everything that this loader would send and that cannot travel.
 
@@ -70,13 +72,14 @@ def walk_loader(
         factory: what made it, where that is known.
         num_workers: how many workers the job's settings say, which counts before the loader's own.
         start_method: how the job's settings start them, where the loader itself does not say.
+        walked: walks what is sent.
     """
     parts = _unwrapped(loader) or {"dataset": loader}
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
     method, method_from = _start_method(parts, start_method)
     walk = pickling.Walk()
     if workers:
-        walk = pickling.walk([(part, parts[part]) for part in SENT if parts.get(part) is not None])
+        walk = walked([(part, parts[part]) for part in SENT if parts.get(part) is not None])
     made = definition(where.defined(factory, root)) if factory is not None else Definition()
     return Sent(
         name=name,

@@ -1,0 +1,136 @@
+"""An object that a DataLoader can send to its workers, and that no worker can load.
+
+What it finds
+    Everything in a loader's dataset, collate function and worker function that pickle takes and
+    that a fresh worker cannot make again: classes whose `__new__`, `__init__` or `__setstate__`
+    asserts or needs arguments, functions and modules that a worker does not find, objects that end
+    the worker. All of it is really sent to two fresh workers, a spawned one and one that comes from
+    a forkserver, and the innermost object is named with the path that leads to it.
+
+Why it matters
+    The training process only learns that a `DataLoader worker exited unexpectedly`, at the first
+    batch, often minutes into a job. Which object it was, the worker alone knew. Tools that only
+    pickle a loader call it sound.
+
+What to do
+    Let the object be made again from what is sent: give it a `__reduce__` that passes what its
+    class asks for, or let the method that needs one value of it be a function that is given this
+    value. Keep what workers use in modules that can be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Loaded, Unloadable
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.names import counted, shown
+
+_SPAWNING = frozenset({"spawn", "forkserver"})
+
+_GUESSED = "; a guess, since zeros stood in for its large data"
+
+
+def _does_not_apply(loaded: Loaded, _: Job) -> str | None:
+    if not loaded.num_workers:
+        return None  # nothing is sent, so that there is nothing to load: it is sound
+    if all(trip.outcome == "unavailable" for trip in loaded.trips):
+        return "no worker could be started here"
+    if any(trip.outcome == "cut" for trip in loaded.trips):
+        return "too many small objects to load for a look"
+    return None
+
+
+@check(
+    over=Loaded,
+    title="object that a worker cannot load",
+    many="objects cannot be loaded by a worker",
+    severity=Severity.ERROR,
+    skip=_does_not_apply,
+)
+def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
+    """Tell each object once, with all its paths."""
+    spawned = loaded.start_method in _SPAWNING
+    sure = spawned and not loaded.stands_in
+    for one in loaded.objects:
+        first, *others = (shown(path) for path in one.paths)
+        file, line = one.defined.file, one.defined.line
+        yield loader_unloadable.found(
+            _message(one) + (_GUESSED if loaded.stands_in else ""),
+            severity=Severity.ERROR if sure else Severity.WARNING,
+            at=Location(file=file, line=line, name=first),
+            also=(*_raised(one), *(Location(file=file, line=line, name=path) for path in others)),
+            why=_why(loaded, job) if spawned else _why_elsewhere(loaded),
+            fix=_fix(one),
+            workaround="num_workers=0 runs today; the training process then loads every batch "
+            "itself, and the GPU waits for it.",
+            evidence={
+                "type": one.type,
+                "error": one.error,
+                "paths": len(one.paths),
+                "loader": loaded.name,
+                **({"missing": one.missing} if one.missing else {}),
+                **{trip.method: trip.outcome for trip in loaded.trips},
+            },
+            about=loaded.name,
+            line_text=one.defined.line_text,
+        )
+
+
+def _message(one: Unloadable) -> str:
+    """Say what it is, and what the worker said."""
+    if one.missing is not None:
+        return f"cannot be loaded by a worker: {one.text}; a worker finds no {shown(one.missing)}"
+    where = ""
+    if one.raised.file is not None:
+        where = f" in {shown(one.raised.file)}:{one.raised.line}"
+    return f"cannot be loaded by a worker: {one.text}; {shown(one.error)}{where}"
+
+
+def _raised(one: Unloadable) -> tuple[Location, ...]:
+    """Give the line that raised, where it is another one."""
+    place = (one.raised.file, one.raised.line)
+    if one.raised.file is None or place == (one.defined.file, one.defined.line):
+        return ()
+    return (Location(file=one.raised.file, line=one.raised.line),)
+
+
+def _why(loaded: Loaded, job: Job) -> str:
+    origin = loaded.start_method_from
+    if origin == "launch.start_method":
+        origin = job.origins.get(origin) or "the job's settings"
+    way = "spawned" if loaded.start_method == "spawn" else "started by a forkserver"
+    return (
+        f"The workers of this job are {way} ({origin}): each of the "
+        f"{counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} dies while it starts, "
+        "and the first batch fails with `DataLoader worker exited unexpectedly`, which names "
+        "nothing."
+    )
+
+
+def _why_elsewhere(loaded: Loaded) -> str:
+    return (
+        f"Here workers are forked ({loaded.start_method_from}), which loads nothing. Where they "
+        "are spawned (Windows, macOS, Linux from Python 3.14 on), every worker of "
+        f"{shown(loaded.name)} dies while it starts."
+    )
+
+
+def _fix(one: Unloadable) -> str:
+    """Say the one thing to do."""
+    if one.missing is not None:
+        return (
+            "Keep it in a module that a worker can import: a file beside the script or an "
+            "installed package, at its top level."
+        )
+    if ".__self__" in one.paths[0]:
+        return (
+            "Send a function in place of the bound method, which drags all of its object along: "
+            "at the top level of a module, with functools.partial for the values that it needs."
+        )
+    return (
+        "Let it be made again from what is sent: a __reduce__ that gives its class and all that "
+        "the class asks for."
+    )

@@ -1,0 +1,258 @@
+"""Starts fresh workers, as a DataLoader does where it does not fork, and sends them streams.
+
+They come from explicit contexts, so that the default of the user's process is neither asked nor
+settled; each is ended, and so is what multiprocessing starts beside them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import connection, forkserver, resource_tracker, sharedctypes
+from typing import Any
+
+from preflight.endings import ending
+from preflight.objects import arrival
+from preflight.objects.pickle_trial import Enough
+
+METHODS = ("spawn", "forkserver")
+"""The ways of starting a worker that send it what it needs."""
+
+# What a DataLoader's worker has imported before it is given its part of the loader.
+_IMPORTS = ("torch.utils.data",)
+
+# Messages that wait for a worker; whoever sends more waits.
+_MOST_WAITING = 32
+
+_MESSAGE = 1 << 16  # bytes
+_MOMENT = 0.2  # seconds
+_LONGEST_GOODBYE = 5.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a worker is started with."""
+
+    timeout: float
+    """Seconds of silence after which it counts as late."""
+
+    alive: Callable[[], None]
+    """Called now and then while we wait."""
+
+    path: Sequence[str]
+    """`sys.path` as the user's code left it."""
+
+    files: Mapping[str, str]
+    """Modules that are imported from a file, where their name alone does not lead to it."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Worker:
+    """A worker that was started, and what has become of it."""
+
+    method: str
+    process: Any
+    channel: connection.Connection
+    place: Any
+    """Where in a slow stream it is: the root's number, the bytes taken of it."""
+
+    surroundings: Surroundings
+    began: float = field(default_factory=time.time)
+    seconds_to_start: float | None = None
+    lost: str | None = None
+    """Why nothing more is to be had of it: `died` or `late`."""
+
+    said: str | None = None
+    """What became of it, in words."""
+
+    _outbox: queue.Queue[bytes | None] = field(init=False)
+    _feeder: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Send in a thread, since a pipe that is full cannot be waited for with a deadline."""
+        self._outbox = queue.Queue(_MOST_WAITING)
+        self._feeder = threading.Thread(target=self._feed, daemon=True, name="preflight-feeder")
+        self._feeder.start()
+
+    def _feed(self) -> None:
+        while (message := self._outbox.get()) is not None:
+            try:
+                self.channel.send_bytes(message)
+            except OSError:  # it is gone; whoever waits for its answer finds out
+                break
+        while self._outbox.get() is not None:
+            pass
+
+    def post(self, message: bytes) -> None:
+        """Send a message, unless the worker is lost; it is late where it takes none for long."""
+        until = time.monotonic() + self.surroundings.timeout
+        while self.lost is None:
+            try:
+                self._outbox.put(message, timeout=_MOMENT)
+                break
+            except queue.Full:
+                self.surroundings.alive()
+                if not self.process.is_alive() and not self.channel.poll():
+                    self._died()
+                elif time.monotonic() > until:
+                    self._late()
+
+    def order(self, **order: Any) -> None:
+        """Say what comes next."""
+        self.post(json.dumps(order).encode())
+
+    def reply(self) -> dict[str, Any] | None:
+        """Wait for an answer; None where the worker is lost."""
+        until = time.monotonic() + self.surroundings.timeout
+        while self.lost is None:
+            try:
+                if self.channel.poll(_MOMENT):
+                    answer: dict[str, Any] = json.loads(self.channel.recv_bytes())
+                    return answer
+            except (EOFError, OSError, ValueError):
+                self._died()
+                break
+            self.surroundings.alive()
+            if not self.process.is_alive() and not self.channel.poll():
+                self._died()
+            elif time.monotonic() > until:
+                self._late()
+        return None
+
+    def _died(self) -> None:
+        self.process.join(_LONGEST_GOODBYE)
+        status = self.process.exitcode
+        self.lost = "died"
+        self.said = "closed its end" if status is None else ending(status)
+
+    def _late(self) -> None:
+        self.lost = "late"
+        self.said = f"said nothing for {self.surroundings.timeout:g} s"
+
+    def end(self) -> None:
+        """End it, whatever it is at."""
+        self.process.kill()
+        self.process.join(_LONGEST_GOODBYE)
+        while self._feeder.is_alive():
+            with contextlib.suppress(queue.Full):
+                self._outbox.put(None, timeout=_MOMENT)
+            self._feeder.join(_MOMENT)
+        self.channel.close()
+        with contextlib.suppress(ValueError):  # it would not be killed
+            self.process.close()
+
+
+def start(method: str, surroundings: Surroundings) -> Worker:
+    """Start a worker, which begins to import what every worker imports.
+
+    Raises:
+        OSError: no process can be started.
+    """
+    context: Any = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe()
+    place = sharedctypes.RawArray("q", 2)
+    text = f"{_text()}\nmain(channel, place)\n"
+    given = {"__name__": "arrival", "channel": theirs, "place": place}
+    process = context.Process(target=exec, args=(text, given), daemon=True)
+    with theirs, _users_path(surroundings.path):
+        process.start()
+    worker = Worker(
+        method=method, process=process, channel=ours, place=place, surroundings=surroundings
+    )
+    worker.order(imports=_IMPORTS, files=dict(surroundings.files))
+    return worker
+
+
+def _text() -> str:
+    """Give the text that the worker runs, from wherever we are installed."""
+    loader: Any = arrival.__spec__ and arrival.__spec__.loader
+    text = loader.get_source(arrival.__name__)
+    assert isinstance(text, str)  # noqa: S101  we are installed with our sources
+    return text
+
+
+@contextlib.contextmanager
+def _users_path(path: Sequence[str]) -> Iterator[None]:
+    """Let a process start with the path that the user's code has left."""
+    before = sys.path[:]
+    sys.path[:] = path
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+@contextlib.contextmanager
+def nothing_left_over() -> Iterator[None]:
+    """End what multiprocessing starts beside its workers, unless it ran before."""
+    server: Any = vars(forkserver).get("_forkserver")
+    tracker: Any = vars(resource_tracker).get("_resource_tracker")
+    had_server = getattr(server, "_forkserver_pid", None) is not None
+    had_tracker = getattr(tracker, "_fd", None) is not None
+    try:
+        yield
+    finally:
+        if not had_server and getattr(server, "_forkserver_pid", None) is not None:
+            server._stop()  # noqa: SLF001  there is no other way
+        if not had_tracker and getattr(tracker, "_fd", None) is not None:
+            tracker._stop()  # noqa: SLF001
+
+
+# --- a stream to several workers ------------------------------------------------------------------
+
+
+class Outlet:
+    """A file that hands each part of a stream to all workers, large ones as their size."""
+
+    def __init__(self, workers: Sequence[Worker], *, large: int, most: int) -> None:
+        self._workers = workers
+        self._large = large
+        self._most = most
+        self._parts: list[bytes] = []
+        self._waiting = 0
+        self.written = 0
+        """Bytes of the stream, with what was sent as its size."""
+
+        self._sent = 0
+
+    def write(self, part: Any) -> int:
+        """Take a part of the stream.
+
+        Raises:
+            Enough: there is more of it than anybody wants to load for a look.
+        """
+        size = len(part)
+        self.written += size
+        if size >= self._large:
+            self._flush()
+            self._post(arrival.ZEROS + size.to_bytes(8, "big"))
+            return size
+        self._sent += size
+        if self._sent > self._most:
+            raise Enough
+        self._parts.append(bytes(part))
+        self._waiting += size
+        if self._waiting >= _MESSAGE:
+            self._flush()
+        return size
+
+    def close(self) -> None:
+        """Say that this was all."""
+        self._flush()
+        self._post(arrival.END)
+
+    def _flush(self) -> None:
+        if self._parts:
+            self._post(arrival.DATA + b"".join(self._parts))
+        self._parts, self._waiting = [], 0
+
+    def _post(self, message: bytes) -> None:
+        for worker in self._workers:
+            worker.post(message)

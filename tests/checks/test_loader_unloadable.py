@@ -1,0 +1,123 @@
+"""loader-unloadable names each object once, for the way in which this job starts its workers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from preflight.facts import Definition, Loaded, Trip, Unloadable
+from preflight.finding import Location, Severity
+from preflight.job import Job
+from preflight.registry import load
+from preflight.runner import Looked, run
+from preflight.testing import ask
+
+CONFIG = Unloadable(
+    type="data.Config",
+    text="object of type data.Config",
+    error="AssertionError: longest is missing",
+    paths=("dataset.transform.__self__.config", "collate_fn.args[0]"),
+    defined=Definition(file="train.py", line=29, line_text="self.config = Config(longest=4)"),
+    raised=Definition(file="data.py", line=8, line_text='assert "longest" in fields'),
+)
+GONE = Unloadable(
+    type="builtins.function",
+    text="function plugin.crop",
+    error="ModuleNotFoundError: No module named 'plugin'",
+    paths=("dataset.crop",),
+    missing="plugin",
+)
+FELL = (Trip(method="spawn", outcome="refused"), Trip(method="forkserver", outcome="refused"))
+LOADED = Loaded(
+    name="train:make_loader",
+    defined=Definition(file="train.py", line=40, qualname="make_loader"),
+    num_workers=2,
+    start_method="spawn",
+    start_method_from="launch.start_method",
+    trips=FELL,
+    objects=(CONFIG, GONE),
+)
+JOB = Job(origins={"launch.start_method": "preflight.toml:2"})
+WELL = tuple(replace(trip, outcome="loaded") for trip in FELL)
+
+
+def test_a_loader_that_can_be_loaded_is_left_alone() -> None:
+    """However its workers start."""
+    for method in ("fork", "spawn", "forkserver"):
+        healthy = replace(LOADED, objects=(), trips=WELL, start_method=method)
+        assert ask("loader-unloadable", healthy) == []
+
+
+def test_without_workers_there_is_nothing_to_load() -> None:
+    """Nothing was sent, nothing was tried, and it counts as looked at."""
+    looks = [Looked(facts=replace(LOADED, num_workers=0, objects=(), trips=()))]
+    checks = {"loader-unloadable": load()[0]["loader-unloadable"]}
+
+    judged = run(checks, JOB, looks, tell=lambda _: None)
+
+    assert [(one.outcome, one.looked_at) for one in judged.outcomes] == [("passed", 1)]
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_where_workers_are_spawned_it_is_an_error(method: str) -> None:
+    """At the line that keeps it, with the line that raised and every other path beside it."""
+    config, gone = ask("loader-unloadable", replace(LOADED, start_method=method), JOB)
+
+    assert config.severity is gone.severity is Severity.ERROR
+    assert config.at == Location(file="train.py", line=29, name=CONFIG.paths[0])
+    assert config.also == (
+        Location(file="data.py", line=8),
+        Location(file="train.py", line=29, name="collate_fn.args[0]"),
+    )
+    assert "longest is missing in data.py:8" in config.message
+    assert "preflight.toml:2" in (config.why or "")
+
+
+def test_what_the_worker_looks_for_in_vain_is_named() -> None:
+    """The module, and not Python's words for it."""
+    _, gone = ask("loader-unloadable", LOADED, JOB)
+
+    assert gone.message.endswith("function plugin.crop; a worker finds no plugin")
+    assert "module that a worker can import" in (gone.fix or "")
+
+
+def test_where_workers_are_forked_it_is_a_warning() -> None:
+    """Nothing is loaded there; elsewhere it would be."""
+    found = ask("loader-unloadable", replace(LOADED, start_method="fork"), JOB)
+
+    assert {one.severity for one in found} == {Severity.WARNING}
+    assert all("Windows" in (one.why or "") for one in found)
+
+
+def test_a_bound_method_is_told_to_let_go_of_its_object() -> None:
+    """The known mending of a lambda is what brought it here."""
+    config, _ = ask("loader-unloadable", LOADED, JOB)
+
+    assert "bound method" in (config.fix or "")
+
+
+def test_zeros_in_place_of_data_are_told_as_a_guess() -> None:
+    """What was found over stand-ins may be their fault."""
+    found = ask("loader-unloadable", replace(LOADED, stands_in=True), JOB)
+
+    assert all("zeros stood in" in one.message for one in found)
+    assert {one.severity for one in found} == {Severity.WARNING}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        ("unavailable", "no worker could be started here"),
+        ("cut", "too many small objects to load for a look"),
+    ],
+)
+def test_what_was_not_tried_is_no_pass(outcome: str, reason: str) -> None:
+    """It is skipped, and says why."""
+    trips = tuple(replace(trip, outcome=outcome) for trip in FELL)
+    looks = [Looked(facts=replace(LOADED, objects=(), trips=trips))]
+    checks = {"loader-unloadable": load()[0]["loader-unloadable"]}
+
+    (judged,) = run(checks, JOB, looks, tell=lambda _: None).outcomes
+
+    assert (judged.outcome, [one.reason for one in judged.skipped]) == ("skipped", [reason])
