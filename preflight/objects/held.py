@@ -96,10 +96,13 @@ class _Walker:
             handle = _of_module(thing, self._told) or handle_of(thing)
             if handle is not None and id(thing) not in self._told:
                 self._note(handle, thing)
-            if handle is None or handle.key == ("module", id(thing)):
-                for text, child in self._children(thing):
-                    if not self._add(id(thing), text, child):
-                        return
+            if handle is not None and handle.key != ("module", id(thing)):
+                continue
+            try:
+                if not all(self._add(id(thing), *step) for step in self._children(thing)):
+                    return
+            except RuntimeError:  # another thread adds to it just now
+                self.cut.append(f"{self._path(id(thing))}: changed while it was looked at")
 
     def _add(self, parent: int, text: str, thing: object) -> bool:
         """Note a step to an object; False where there are too many objects."""
@@ -110,8 +113,7 @@ class _Walker:
         if id(thing) in self._things:
             return True
         if len(self._things) >= _NODES:
-            path = "".join(step for _, step in self._first_way(id(thing)))
-            self.cut.append(f"{written('', path)}: not looked at, nor what comes after it")
+            self.cut.append(f"{self._path(id(thing))}: not looked at, nor what comes after it")
             return False
         self._things[id(thing)] = thing
         self._todo.append(thing)
@@ -167,8 +169,7 @@ class _Walker:
         if _ATOMS.issuperset(map(type, items)):
             return True
         if many > _ITEMS:
-            path = written("", "".join(step for _, step in self._first_way(id(thing))))
-            self.cut.append(f"{path}: {_ITEMS:,} of {many:,} items looked at")
+            self.cut.append(f"{self._path(id(thing))}: {_ITEMS:,} of {many:,} items looked at")
         return False
 
     def _attributes(self, thing: object) -> Steps:
@@ -201,13 +202,13 @@ class _Walker:
                 holders=tuple(holders),
             )
 
-    def _first_way(self, at: int) -> list[tuple[int, str]]:
-        way: list[tuple[int, str]] = []
+    def _path(self, at: int) -> str:
+        """Write the first way to an object, which is one of the shortest."""
+        steps: list[str] = []
         while at:
-            step = self._ways[at][0]
-            way.insert(0, step)
-            at = step[0]
-        return way
+            at, step = self._ways[at][0]
+            steps.append(step)
+        return written("", "".join(reversed(steps)))
 
     def _ways_to(self, thing: object) -> Iterator[list[tuple[int, str]]]:
         """Give the ways from the roots to an object, without going round in circles."""

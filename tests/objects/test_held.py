@@ -13,6 +13,7 @@ import mmap
 import os
 import sqlite3
 import tempfile
+import threading
 import time
 import types
 import zipfile
@@ -399,6 +400,28 @@ def test_a_walk_without_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.found == ()
     assert len(found.cut) == 1
     assert found.cut[0].endswith(": not looked at, nor what comes after it")
+
+
+def test_what_another_thread_changes_is_left_and_told(opened: ExitStack) -> None:
+    """The rest is looked at; here, a table that loses items while they are counted."""
+    file = opened.enter_context(open("a.bin", "rb"))
+    table: dict[int, object] = {n: [] for n in range(200_000)}
+    stop = threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            table.clear()
+            table.update(dict.fromkeys(range(1_000), ()))
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(50):
+            found = walk([("dataset", Data(table=table, file=file))])
+            assert [one.paths for one in found.found] == [("dataset.file",)]
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_circles_and_many_paths_end(opened: ExitStack) -> None:
