@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from preflight.facts.host import Gpu, GpuProcess, Gpus, HostFacts
     from preflight.facts.missing import Absent, Frame, Unbuilt
-    from preflight.facts.source import EnvironmentRead, SourceFacts
+    from preflight.facts.source import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 
 __all__ = [
     "Absent",
@@ -56,6 +56,7 @@ __all__ = [
     "ImageDamage",
     "Inherited",
     "Loaded",
+    "LoaderCall",
     "Pairing",
     "Part",
     "Sent",
@@ -64,6 +65,7 @@ __all__ = [
     "Trip",
     "Unbuilt",
     "Uncopyable",
+    "Unguarded",
     "Unloadable",
     "Unpaired",
     "Unsendable",
@@ -87,6 +89,7 @@ _HOME = {
     "ImageDamage": "files",
     "Inherited": "code",
     "Loaded": "code",
+    "LoaderCall": "source",
     "Pairing": "files",
     "Part": "code",
     "Sent": "code",
@@ -95,6 +98,7 @@ _HOME = {
     "Trip": "code",
     "Unbuilt": "missing",
     "Uncopyable": "code",
+    "Unguarded": "source",
     "Unloadable": "code",
     "Unpaired": "files",
     "Unsendable": "code",

@@ -28,6 +28,52 @@ class EnvironmentRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderCall:
+    """A call in the sources that makes a loader of batches."""
+
+    file: str
+    line: int
+    num_workers: str = ""
+    """As it is written: `4`, `args.workers`; empty where it is not."""
+
+    has_workers: bool | None = False
+    """None where the source does not tell."""
+
+    start_method: str | None = None
+    """By its own `multiprocessing_context`, where the source tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unguarded:
+    """A source that starts work as soon as it is imported, outside a main guard."""
+
+    file: str
+    """The one that is imported; the work may stand in what it imports."""
+
+    at: str
+    """The file in which the work stands."""
+
+    line: int
+    code: str
+    """The statement's first line."""
+
+    what: str
+    """As a predicate of the place: `calls main(), which takes an optimizer step in line 31`."""
+
+    guard: str
+    """What to do about it, as a sentence."""
+
+    loaders: tuple[LoaderCall, ...] = ()
+    """Its own; where it has none, those of its own modules that it imports."""
+
+    start_method: str | None = None
+    """What the sources give to `set_start_method`, where that is a literal."""
+
+    start_method_from: str | None = None
+    """Where they do so, such as `train.py:5`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """Python sources, as they can be read without being run."""
 
@@ -41,6 +87,17 @@ class SourceFacts:
 
     is_folder: bool = False
     """Whether a folder was named, of which not every file need be part of the job."""
+
+    implied: bool = False
+    """Whether nobody named it: it holds a loader or a model that was named."""
+
+    unguarded: tuple[Unguarded, ...] = ()
+    """Of a folder, only those that may start workers by themselves."""
+
+    default_start_method: str = "fork"
+    """How processes are started here where nobody says how."""
+
+    default_start_method_from: str = "the default of this platform"
 
     in_allocation: bool = False
     """Whether this is a shell inside a Slurm allocation, from which srun starts the ranks."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from preflight.readers.modules import Modules
-from preflight.readers.parsing import UnparsableError, parse_text
+from preflight.readers.parsing import Parsed, UnparsableError, parse_text
 from preflight.readers.running import Ran, running
 from preflight.readers.scopes import Module, module_of, module_scope
 from preflight.readers.training import Training
@@ -46,10 +46,14 @@ def work_at_import(text: str, file: str) -> ImportWork | None:
     importing it says so by itself.
     """
     try:
-        module = module_of(parse_text(text), file=file)
+        return work_in(parse_text(text), file)
     except UnparsableError:
         return None
-    return _first_work(Modules(), [module])
+
+
+def work_in(parsed: Parsed, file: str) -> ImportWork | None:
+    """Do the same with code that is parsed already."""
+    return _first_work(Modules(), [module_of(parsed, file=file)])
 
 
 def work_of_import(path: str, folder: str, root: str) -> ImportWork | None:
@@ -63,14 +67,36 @@ def work_of_import(path: str, folder: str, root: str) -> ImportWork | None:
 
     Imports that stand in functions are not followed: nothing runs them yet.
     """
+    modules, named = _named(path, folder, root)
+    return _first_work(modules, named) if named else None
+
+
+def modules_of_import(path: str, folder: str, root: str) -> tuple[Module, ...]:
+    """Give the own modules that importing this file runs, as far as they can be found.
+
+    The arguments are those of `work_of_import`.
+    """
+    modules, named = _named(path, folder, root)
+    found = dict.fromkeys(named)
+    waiting = list(named)
+    while waiting:
+        module = waiting.pop()
+        for ran in running(module.parsed.tree.body):
+            asked = modules.run_by(ran.node, module)
+            waiting.extend(one for one in dict.fromkeys(asked) if one not in found)
+            found.update(dict.fromkeys(asked))
+    return tuple(found)
+
+
+def _named(path: str, folder: str, root: str) -> tuple[Modules, list[Module]]:
+    """Read a module behind the packages that it lies in; none where it cannot be read."""
     full = os.path.abspath(path)
     modules = Modules(folders=(os.path.abspath(folder), *_places_of_job(root)), root=root)
     dotted = _dotted(full, os.path.abspath(folder))
     named = modules.read_file(full, dotted)
     if named is None:
-        return None
-    packages = [one for one in modules.chain(dotted[:-1]) if one is not named]
-    return _first_work(modules, [*packages, named])
+        return modules, []
+    return modules, [*(one for one in modules.chain(dotted[:-1]) if one is not named), named]
 
 
 def _places_of_job(root: str) -> Iterator[str]:

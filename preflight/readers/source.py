@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 
-from preflight.facts import EnvironmentRead, SourceFacts
+from preflight.facts import EnvironmentRead, SourceFacts, Unguarded
 from preflight.machine.environment import launcher_of
+from preflight.machine.start_method import default_start_method
 from preflight.names import name_of
 from preflight.readers.environment_reads import Found, environment_reads, is_stored_before
 from preflight.readers.parsing import UnparsableError, parse
+from preflight.readers.unguarded import unguarded_below, unguarded_file
 from preflight.targets import Source
 
 # Larger files are data that somebody wrote as Python.
@@ -31,15 +34,12 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
     """
     path = os.path.join(root, source.path)
     is_folder = os.path.isdir(path)
+    files = list(itertools.islice(_python_files(path), _MOST_FILES + 1)) if is_folder else [path]
     found: dict[str, tuple[Found, tuple[str, ...]]] = {}
+    unguarded: list[Unguarded | None] = []
     unreadable: list[tuple[str, ...]] = []
-    files = 0
-    for file in _python_files(path) if is_folder else [path]:
+    for file in files[:_MOST_FILES]:
         name = name_of(file, root)
-        if files == _MOST_FILES:
-            unreadable.append((name_of(path, root), "", f"holds more than {_MOST_FILES:,} sources"))
-            break
-        files += 1
         try:
             parsed = parse(_content(file))
         except UnparsableError as error:
@@ -52,12 +52,22 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
             continue
         about = os.path.basename(file).removesuffix(".py") if is_folder else ""
         found[name] = (environment_reads(parsed.tree, parsed.lines, about=about), parsed.lines)
+        unguarded.append(
+            unguarded_below(parsed, name) if is_folder else unguarded_file(file, parsed, root, name)
+        )
+    if len(files) > _MOST_FILES:
+        unreadable.append((name_of(path, root), "", f"holds more than {_MOST_FILES:,} sources"))
+    method, method_from = default_start_method()
     return SourceFacts(
         file=name_of(path, root),
-        files=files,
+        files=min(len(files), _MOST_FILES),
         reads=tuple(_judged(found, environment)),
         unreadable=tuple(unreadable),
         is_folder=is_folder,
+        implied=source.implied,
+        unguarded=tuple(one for one in unguarded if one is not None),
+        default_start_method=method,
+        default_start_method_from=method_from,
         in_allocation="SLURM_JOB_ID" in environment,
     )
 
