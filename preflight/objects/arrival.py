@@ -238,11 +238,6 @@ def memory_of_own() -> int | None:
             int(lines[name].split()[0]) for name in ("Private_Clean", "Private_Dirty")
         )
     except (OSError, ValueError, KeyError):
-        pass
-    try:
-        psutil = importlib.import_module("psutil")
-        return int(psutil.Process().memory_full_info().uss)
-    except Exception:  # noqa: BLE001  the job's interpreter need not have a psutil that works
         return None
 
 

@@ -7,12 +7,13 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from preflight.facts import Definition, Loaded, Sent, Trip, Unloadable, Weight
+from preflight.facts import Definition, Loaded, Part, Sent, Trip, Unloadable, Weight
 from preflight.names import name_of, shown
 from preflight.objects import pickling, where
 from preflight.objects.parcel import NOTHING_LEFT_OUT, LeftOut
 from preflight.objects.paths import type_name, written
 from preflight.objects.pickle_trial import Roots
+from preflight.objects.weights import heaviest, weigh
 from preflight.readers import loader as loaders
 from preflight.readers.memory import memory_limits
 from preflight.readers.round_trip import Culprit, Journey, journey
@@ -85,7 +86,7 @@ def travel(
     )
     if going is None:
         return sent, loaded
-    weight = Weight(bytes=going.bytes, shared_bytes=going.tensors)
+    weight = _weight(going)
     return replace(sent, weight=weight), replace(
         loaded,
         trips=tuple(_trip(one, sent) for one in going.trips.values()),
@@ -113,6 +114,21 @@ def _there_and_back(going: Journey) -> pickling.Walk:
             return walk
     going.arrive(left_out)
     return walk
+
+
+def _weight(going: Journey) -> Weight:
+    """Name the heaviest parts where there is much; it was weighed on the way."""
+    if going.cut:
+        weighed = weigh(going.roots)
+        total, tensors, portions = weighed.bytes, weighed.shared_bytes, weighed.parts
+    else:
+        total, tensors = going.bytes, going.tensors
+        portions = heaviest(going.roots, total)
+    parts = tuple(
+        Part(path=one.path, bytes=one.bytes, dragged_by=one.dragged_by, mapped=one.mapped)
+        for one in portions
+    )
+    return Weight(bytes=total, shared_bytes=tensors, parts=parts)
 
 
 def _trip(trip: Trip, sent: Sent) -> Trip:

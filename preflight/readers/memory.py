@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, NamedTuple, cast
 
@@ -26,7 +27,22 @@ def memory_limits() -> MemoryLimits:
     """Find the limit that is met first: the control group's, the machine's, or Windows' own."""
     if sys.platform == "win32":
         return _commit_limit()
-    return tightest(control_group_limits(), *physical_memory())
+    return tightest(control_group_limits(), *_said_by_system())
+
+
+def _said_by_system() -> tuple[int | None, int | None]:
+    """Give the machine's memory, and what of it is free, without importing anything.
+
+    It is asked where the user's folder is on the path, which may hold a psutil of the user's own.
+    """
+    lines = (_read_text("/proc/meminfo") or "").splitlines()
+    amounts = {line.partition(":")[0]: line.split()[1:2] for line in lines}
+    if amounts.get("MemTotal") and amounts.get("MemAvailable"):
+        return int(amounts["MemTotal"][0]) * 1024, int(amounts["MemAvailable"][0]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), None
+    except (AttributeError, ValueError, OSError):  # not POSIX, or the number is kept from us
+        return None, None
 
 
 def tightest(group: GroupLimits, total: int | None, available: int | None) -> MemoryLimits:
@@ -74,5 +90,5 @@ def _commit_limit() -> MemoryLimits:
     status = (ctypes.c_uint64 * 8)()
     status[0] = ctypes.sizeof(status)  # the length; the load behind it is written by Windows
     if not cast("Any", ctypes).windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
-        return tightest(GroupLimits(), *physical_memory())
+        return tightest(GroupLimits(), None, None)
     return MemoryLimits(status[3], "commit limit", status[4])
