@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from preflight import discover, registry, runner, settings
+from preflight.facts import Loaded
 from preflight.finding import Finding
 from preflight.job import Job
 from preflight.names import name_of
 from preflight.plain import to_plain
 from preflight.render import renderer
 from preflight.report import Named, Report
-from preflight.runner import Look, Looked
+from preflight.runner import Left, Look, Looked
 from preflight.settings_file import SettingsError
 from preflight.survey import Progress, Survey, Watch
 from preflight.targets import MistypedError
@@ -128,7 +129,9 @@ def run(
 def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Report:
     """Look at live objects in this process, and say GO, NO-GO or CANNOT JUDGE.
 
-    Runs no code of theirs but what pickle and deepcopy themselves call, and starts no worker.
+    Runs no code of theirs but what pickle and deepcopy themselves call. What the loader sends is
+    loaded in two fresh workers, which end with the look; from a main module that is not under
+    `if __name__ == "__main__":` none is started, and the checks that would judge it are skipped.
 
     Args:
         loader: a DataLoader, or whatever hands out batches and has `dataset` and `collate_fn`.
@@ -154,17 +157,7 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         job = settings.make_job(folder=here, flags=_read_flags(flags), environ=os.environ)
     except SettingsError as error:
         raise UsageError(str(error)) from error
-    looks: list[Look] = []
-    if loader is not None:
-        sent = loaders.walk_loader(
-            loader,
-            name="loader",
-            root=job.root,
-            factory=None,
-            num_workers=job.launch.num_workers,
-            start_method=job.launch.start_method,
-        )
-        looks.append(Looked(facts=sent))
+    looks = [] if loader is None else _looks_at_loader(loader, job)
     if model is not None:
         copied = models.copy_model(model, name="model", root=job.root, factory=None, sources=())
         looks.append(Looked(facts=copied))
@@ -193,10 +186,36 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         more=judged.more,
         targets=tuple(Named(word=word, kind=word, text="a live object") for word in named),
         accepted=judgement.accepted,
-        reasons=judgement.reasons,
+        reasons=(
+            *judgement.reasons,
+            *(f"No worker was started: {one.reason}." for one in looks if isinstance(one, Left)),
+        ),
         command="preflight.inspect(...)",
         fail_on=job.gate.fail_on,
     )
+
+
+def _looks_at_loader(loader: object, job: Job) -> list[Look]:
+    """Walk it, and load what it sends in fresh workers, where this process may start some."""
+    from preflight.readers import loaded, main_module, workers
+    from preflight.readers import loader as loaders
+
+    given: dict[str, Any] = {
+        "name": "loader",
+        "root": job.root,
+        "factory": None,
+        "num_workers": job.launch.num_workers,
+        "start_method": job.launch.start_method,
+    }
+    reason = main_module.why_no_worker()
+    if reason is not None:
+        sent = loaders.walk_loader(loader, **given)
+        return [Looked(facts=sent), Left(reason=reason, kinds=(Loaded,))]
+    surroundings = workers.Surroundings(
+        timeout=job.look.timeout, alive=lambda: None, path=sys.path, files={}
+    )
+    both = loaded.travel(loader, **given, surroundings=surroundings)
+    return [Looked(facts=one) for one in both]
 
 
 # --- the report -----------------------------------------------------------------------------------

@@ -165,10 +165,10 @@ def _as_while_starting() -> None:
 def _prepared(order: Mapping[str, Any]) -> dict[str, Any]:
     """Import what every worker of a DataLoader imports before it is given anything."""
     try:
-        for name in order["imports"]:
-            importlib.import_module(name)
         for name, path in order["files"].items():
             _import_file(name, path)
+        for name in order["imports"]:
+            importlib.import_module(name)
     except BaseException as error:  # noqa: BLE001  the user's modules run
         return {"refused": _described(error)}
     return {"ready": True, "at": time.time(), "memory": memory_of_own()}

@@ -12,8 +12,9 @@ import contextlib
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 from preflight.facts import Trip
@@ -114,17 +115,10 @@ class Journey:
         outlet.close()
         self.bytes = outlet.written + stand_ins.stood_in
         self.tensors, self.stood_in = stand_ins.tensors, stand_ins.stood_in
+        since = time.monotonic()
         for method, worker in self.workers.items():
-            self.answers[method] = self._answer(worker)
+            self.answers[method] = _answer(worker, since)
         return refused
-
-    def _answer(self, worker: Worker) -> Mapping[str, Any] | None:
-        """Wait for what a worker says of a stream; of its start, too, the first time."""
-        reply = worker.reply()
-        if reply is not None and reply.get("ready"):
-            worker.seconds_to_start = max(0.0, reply["at"] - worker.began)
-            reply = worker.reply()
-        return reply
 
     def turn_back(self, outcome: str) -> None:
         """Say that nothing was loaded that would tell anything."""
@@ -143,7 +137,10 @@ class Journey:
                 outcome, error = lost or "died", said
             elif "refused" in answer:
                 outcome, error = "refused", str(answer["refused"]["error"])
-            if outcome != "loaded" and not self.culprits:
+                self._see_work(answer["refused"])
+            if outcome == "refused" and self.started_work is not None:
+                pass  # the worker never came to what it was sent
+            elif outcome != "loaded" and not self.culprits:
                 self._name(method, answer, left_out, error or "")
                 if not self.culprits:
                     outcome, error = "loaded", None
@@ -199,7 +196,7 @@ class Journey:
         with contextlib.suppress(Enough), spawning(), kept_random_state():
             raised = pickled_slowly(roots, outlet, StandIns(large=large), left_out)
         outlet.close()
-        reply = self._answer(worker)
+        reply = _answer(worker, time.monotonic())
         return ({"unsent": True} if raised is not None else reply), worker
 
     def _living(self, method: str) -> Worker:
@@ -210,12 +207,7 @@ class Journey:
         surroundings = self.surroundings
         if worker.lost == "late":
             limit = min(surroundings.timeout, _SECOND_CHANCE)
-            surroundings = Surroundings(
-                timeout=limit,
-                alive=surroundings.alive,
-                path=surroundings.path,
-                files=surroundings.files,
-            )
+            surroundings = replace(surroundings, timeout=limit)
         self.workers[method] = start(method, surroundings)
         return self.workers[method]
 
@@ -291,6 +283,15 @@ def journey(roots: Roots, surroundings: Surroundings, *, most: int) -> Iterator[
         finally:
             for worker in going.workers.values():
                 worker.end()
+
+
+def _answer(worker: Worker, since: float) -> Mapping[str, Any] | None:
+    """Wait for what a worker says of a stream; of its start, too, the first time."""
+    reply = worker.reply(since)
+    if reply is not None and reply.get("ready"):
+        worker.seconds_to_start = max(0.0, reply["at"] - worker.began)
+        reply = worker.reply(since)
+    return reply
 
 
 def _frames(said: Mapping[str, Any]) -> tuple[tuple[str, int, str, str], ...]:

@@ -52,6 +52,9 @@ class Surroundings:
     files: Mapping[str, str]
     """Modules that are imported from a file, where their name alone does not lead to it."""
 
+    modules: Sequence[str] = ()
+    """Modules that are imported before anything is loaded, as a main module is."""
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Worker:
@@ -108,9 +111,13 @@ class Worker:
         """Say what comes next."""
         self.post(json.dumps(order).encode())
 
-    def reply(self) -> dict[str, Any] | None:
-        """Wait for an answer; None where the worker is lost."""
-        until = time.monotonic() + self.surroundings.timeout
+    def reply(self, since: float) -> dict[str, Any] | None:
+        """Wait for an answer; None where the worker is lost.
+
+        Args:
+            since: from when on it has had time for it, by the monotonic clock.
+        """
+        until = since + self.surroundings.timeout
         while self.lost is None:
             try:
                 if self.channel.poll(_MOMENT):
@@ -166,7 +173,8 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     worker = Worker(
         method=method, process=process, channel=ours, place=place, surroundings=surroundings
     )
-    worker.order(imports=_IMPORTS, files=dict(surroundings.files))
+    names = (*_IMPORTS, *surroundings.modules)
+    worker.order(imports=names, files=dict(surroundings.files))
     return worker
 
 
