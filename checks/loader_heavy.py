@@ -31,6 +31,7 @@ from preflight.check import check
 from preflight.facts import Loaded, Part, Trip, Weight
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
+from preflight.machine.start_method import SPAWNING
 from preflight.names import counted, shown
 from preflight.sizes import format_size
 
@@ -39,7 +40,6 @@ NOTED = 256 << 20
 
 HEAVY = 1 << 30
 
-_SPAWNING = frozenset({"spawn", "forkserver"})
 _NAMED = 3
 _FILLS_A_PIPE = 1 << 20  # bytes; where there is less, workers start side by side
 
@@ -80,7 +80,7 @@ def loader_heavy(loaded: Loaded, job: Job) -> Iterator[Finding]:
     weight = loaded.weight
     if weight is None or not loaded.num_workers:
         return  # Nothing is sent.
-    if loaded.start_method not in _SPAWNING:
+    if loaded.start_method not in SPAWNING:
         if weight.bytes >= HEAVY:
             yield _where_spawned(loaded, weight)
         return

@@ -26,9 +26,8 @@ from preflight.check import check
 from preflight.facts import Loaded, Unloadable
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
+from preflight.machine.start_method import SPAWNING
 from preflight.names import counted, shown
-
-_SPAWNING = frozenset({"spawn", "forkserver"})
 
 _GUESSED = "; a guess, since zeros stood in for its large data"
 
@@ -52,7 +51,7 @@ def _does_not_apply(loaded: Loaded, _: Job) -> str | None:
 )
 def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
     """Tell each object once, with all its paths."""
-    spawned = loaded.start_method in _SPAWNING
+    spawned = loaded.start_method in SPAWNING
     sure = spawned and not loaded.stands_in
     for one in loaded.objects:
         first, *others = (shown(path) for path in one.paths)

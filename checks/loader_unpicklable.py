@@ -29,9 +29,8 @@ from preflight.check import check
 from preflight.facts import Sent, Unsendable
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
+from preflight.machine.start_method import SPAWNING
 from preflight.names import counted, shown
-
-_SPAWNING = frozenset({"spawn", "forkserver"})
 
 _REASONS = {
     "lambda": "pickle sends functions by name, and a lambda has none",
@@ -77,7 +76,7 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
     """Tell each object once, with all its paths."""
     if not sent.num_workers:
         return  # Nothing is sent, whatever it is.
-    spawned = sent.start_method in _SPAWNING
+    spawned = sent.start_method in SPAWNING
     why = _why(sent, job) if spawned else _why_elsewhere(sent)
     for number, one in enumerate(sent.objects, 1):
         cut = sent.cut if number == len(sent.objects) else ()

@@ -156,6 +156,7 @@ WORDS = {
     "FolderFacts": "folder of images",
     "CacheFacts": "cache",
     "Sent": "loader",
+    "Loaded": "loader",
     "Copied": "model",
     "Absent": "path to hold against the disk",
     "Unbuilt": "loader or model to make",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import multiprocessing
 import socket
 import sys
 import threading
@@ -17,15 +16,16 @@ from preflight.objects import pickling, where
 from preflight.objects.paths import type_name
 from preflight.objects.pickle_trial import Roots
 from preflight.readers.inherited import inherited
+from preflight.readers.starting import (
+    configured,
+    is_of_forking,
+    own_attributes,
+    start_method_of,
+    travels_there,
+)
 
 SENT = ("dataset", "collate_fn", "worker_init_fn")
 """What torch hands to each worker. The sampler and the generator stay where they are."""
-
-FROM_LAUNCH = "launch.start_method"
-"""What `Sent.start_method_from` says where the job's settings name the method."""
-
-FROM_LOADER = "the loader's multiprocessing_context"
-FROM_IMPORT = "a call of multiprocessing.set_start_method"
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
 _HANDLES = frozenset({"h5py", "lmdb", "sqlite3", "_sqlite3", "mmap", "pyarrow", "tables", "zarr"})
@@ -34,7 +34,7 @@ _GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorTyp
 
 def is_loader(thing: object) -> bool:
     """Whether it is a DataLoader, or holds its dataset and its workers as one does."""
-    return _unwrapped(thing) is not None
+    return {"dataset", "num_workers", "collate_fn"} <= own_attributes(_real_loader(thing)).keys()
 
 
 def is_dataset(thing: object) -> bool:
@@ -71,12 +71,13 @@ def walk_loader(
         root: the job's folder, absolute.
         factory: what made it, where that is known.
         num_workers: how many workers the job's settings say, which counts before the loader's own.
-        start_method: how the job's settings start them, where the loader itself does not say.
+        start_method: how the job's settings start them, which counts before the loader's own.
         walked: walks what is sent.
     """
-    parts = _unwrapped(loader) or {"dataset": loader}
+    real = _real_loader(loader)
+    method, method_from = start_method_of(own_attributes(real), start_method)
+    parts = own_attributes(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
-    method, method_from = _start_method(parts, start_method)
     walk = pickling.Walk()
     if workers:
         walk = walked([(part, parts[part]) for part in SENT if parts.get(part) is not None])
@@ -90,7 +91,7 @@ def walk_loader(
         objects=tuple(
             _unsendable(one, root, made)
             for one in walk.refused
-            if not _travels_there(one.thing, method, method_from)
+            if not travels_there(one.thing, method, method_from)
         ),
         cut=walk.cut,
         inherited=inherited(_sent(parts), root) if workers else None,
@@ -101,75 +102,10 @@ def _sent(parts: Mapping[str, Any]) -> Mapping[str, Any]:
     return {part: parts[part] for part in SENT if parts.get(part) is not None}
 
 
-def _unwrapped(thing: object) -> Mapping[str, Any] | None:
-    """Give a loader's attributes; of webdataset's WebLoader, those of the DataLoader in it."""
-    attributes = _attributes(thing)
-    stages = attributes.get("pipeline")
-    if type(stages) is list and stages:
-        attributes = _attributes(stages[0])
-    return attributes if {"dataset", "num_workers", "collate_fn"} <= attributes.keys() else None
-
-
-def _attributes(thing: object) -> Mapping[str, Any]:
-    """Give an instance's own attributes, without asking the instance."""
-    try:
-        attributes = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return {}
-    return attributes if type(attributes) is dict else {}
-
-
-# --- how workers are started ----------------------------------------------------------------------
-
-
-def _start_method(parts: Mapping[str, Any], launch: str | None) -> tuple[str, str]:
-    """Say how this loader's workers are started, and what makes it so."""
-    own = parts.get("_DataLoader__multiprocessing_context", parts.get("multiprocessing_context"))
-    method = own if isinstance(own, str) else _method_of(own)
-    if method is not None:
-        return method, FROM_LOADER
-    if launch is not None:
-        return launch, FROM_LAUNCH
-    # With allow_none, since asking without it would settle the matter for the user's own code.
-    method = multiprocessing.get_start_method(allow_none=True)
-    if method is not None:
-        return method, FROM_IMPORT
-    return _platform_default()
-
-
-def _method_of(context: Any) -> str | None:
-    if not isinstance(context, multiprocessing.context.BaseContext):
-        return None
-    return context.get_start_method(allow_none=True)
-
-
-def _platform_default() -> tuple[str, str]:
-    if sys.platform in ("win32", "darwin"):
-        return "spawn", "the default of Windows" if sys.platform == "win32" else "that of macOS"
-    python = "{}.{}".format(*sys.version_info)
-    method = "forkserver" if sys.version_info >= (3, 14) else "fork"
-    return method, f"the default of Python {python} on {sys.platform.capitalize()}"
-
-
-def _travels_there(thing: object, method: str, method_from: str) -> bool:
-    """Whether only this process makes it unsendable.
-
-    A lock of multiprocessing that is made where processes are forked cannot be sent to a spawned
-    one. Where spawning is the default, `multiprocessing.Lock()` makes one that can; one that was
-    made by `get_context("fork")` looks just the same. So where the settings name another method
-    than this process's default, all such locks get the benefit of the doubt.
-    """
-    if not _is_of_forking(thing):
-        return False
-    default = multiprocessing.get_start_method(allow_none=True) or _platform_default()[0]
-    return method == "fork" or (method_from == FROM_LAUNCH and default == "fork")
-
-
-def _is_of_forking(thing: object) -> bool:
-    """Whether it is a lock of multiprocessing that only forked processes can share."""
-    if not type_name(type(thing)).startswith("multiprocessing.synchronize."):
-        return False
-    return bool(_attributes(thing).get("_is_fork_ctx"))
+def _real_loader(thing: object) -> object:
+    """Give a loader itself; of webdataset's WebLoader, the DataLoader in it."""
+    stages = own_attributes(thing).get("pipeline")
+    return stages[0] if type(stages) is list and stages else thing
 
 
 # --- what was refused -----------------------------------------------------------------------------
@@ -221,7 +157,7 @@ def kind_of(thing: object) -> str:
         return "module"
     if issubclass(kind, _GENERATORS):
         return "generator"
-    if _is_of_forking(thing):
+    if is_of_forking(thing):
         return "forked-lock"
     if issubclass(kind, _LOCKS) or type_name(kind).startswith("multiprocessing.synchronize."):
         return "lock"
@@ -246,7 +182,7 @@ def _kind_by_name(thing: object) -> str:
     module = sys.modules.get(_module(thing))
     found: object = module
     for part in _qualname(thing).split("."):
-        variables = _attributes(found)
+        variables = own_attributes(found)
         if issubclass(type(found), type):
             bases = type.__dict__["__mro__"].__get__(found)
             variables = {k: v for one in reversed(bases) for k, v in vars(one).items()}

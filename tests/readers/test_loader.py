@@ -22,15 +22,9 @@ import webdataset
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from preflight.facts import Definition, Sent
-from preflight.readers.loader import (
-    FROM_IMPORT,
-    FROM_LAUNCH,
-    FROM_LOADER,
-    is_dataset,
-    is_loader,
-    kind_of,
-    walk_loader,
-)
+from preflight.readers.loader import is_dataset, is_loader, kind_of, walk_loader
+from preflight.readers.starting import FROM_IMPORT, FROM_LAUNCH, FROM_LOADER, configured
+from preflight.targets import CannotLookError
 
 HERE = str(Path(__file__).parent)
 
@@ -294,23 +288,50 @@ def test_the_factory_is_where_the_loader_comes_from() -> None:
     assert look(DataLoader(Numbers())).defined == Definition()
 
 
-def test_the_loaders_own_start_method_comes_first() -> None:
-    """Then the job's settings, as that is what the loader would be started with."""
+def test_the_jobs_start_method_comes_first() -> None:
+    """It is the launch to judge for; then the loader's own counts."""
     own = DataLoader(Numbers(), num_workers=1, multiprocessing_context="forkserver")
     plain = DataLoader(Numbers(), num_workers=1)
 
-    assert (look(own).start_method, look(own).start_method_from) == ("forkserver", FROM_LOADER)
-    assert (look(plain).start_method, look(plain).start_method_from) == ("spawn", FROM_LAUNCH)
+    for loader, launch, expected in (
+        (own, None, ("forkserver", FROM_LOADER)),
+        (own, "forkserver", ("forkserver", FROM_LOADER)),
+        (own, "spawn", ("spawn", FROM_LAUNCH)),
+        (plain, "spawn", ("spawn", FROM_LAUNCH)),
+    ):
+        sent = look(loader, start_method=launch)
+        assert (sent.start_method, sent.start_method_from) == expected
+
+
+def test_settings_go_to_a_copy() -> None:
+    """In the order that torch takes them; the user's own loader is as it was."""
+    loader = DataLoader(Numbers(), num_workers=2, multiprocessing_context="spawn")
+
+    alone: Any = configured(loader, 0, "forkserver")
+    more: Any = configured(DataLoader(Numbers()), 3, "forkserver")
+
+    assert (alone.num_workers, alone.multiprocessing_context) == (0, None)
+    assert next(iter(alone)) is not None
+    assert (more.num_workers, more.prefetch_factor) == (3, 2)
+    assert more.multiprocessing_context.get_start_method() == "forkserver"
+    assert (loader.num_workers, loader.multiprocessing_context.get_start_method()) == (2, "spawn")
+    assert configured(loader, None, None) is loader
+
+
+def test_settings_that_torch_does_not_take_are_told() -> None:
+    """A method that this system does not have."""
+    with pytest.raises(CannotLookError, match="does not take the job's settings"):
+        configured(DataLoader(Numbers(), num_workers=1), None, "teleport")
 
 
 SETTLED = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from preflight.readers.loader import _start_method
-before = _start_method({{}}, None)
+from preflight.readers.starting import start_method_of
+before = start_method_of({{}}, None)
 again = multiprocessing.get_start_method(allow_none=True)
 multiprocessing.set_start_method("spawn")
-print(before, again, _start_method({{}}, None), sep="|")
+print(before, again, start_method_of({{}}, None), sep="|")
 """
 
 
