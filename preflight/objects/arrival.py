@@ -8,6 +8,7 @@ loaded as multiprocessing does it while a process starts.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import json
@@ -189,6 +190,7 @@ def _load(stream: Stream, order: Mapping[str, Any], place: Any) -> dict[str, Any
     unpickler: Any = _Unhurried(stream, place) if slow else pickle.Unpickler(stream)  # noqa: S301
     before, root = 0, 0
     begun = time.perf_counter()
+    gc.disable()  # nothing is let go here, and there may be millions of objects
     try:
         for root in range(order["roots"]):
             before = stream.taken

@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import ctypes
 import functools
+import mmap
 import operator
 import sys
 from dataclasses import dataclass
@@ -115,7 +116,8 @@ class StandIns:
 
 
 def _zeros(size: int) -> _Call:
-    return _Call(function=bytearray, arguments=(size,))
+    """Call for pages that take no memory until they are written to, as a bytearray's would."""
+    return _Call(function=mmap.mmap, arguments=(-1, size))
 
 
 def _bytes_at(address: int, size: int) -> bytes:

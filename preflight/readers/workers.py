@@ -29,9 +29,9 @@ METHODS = ("spawn", "forkserver")
 _IMPORTS = ("torch.utils.data",)
 
 # Messages that wait for a worker; whoever sends more waits.
-_MOST_WAITING = 32
+_MOST_WAITING = 16
 
-_MESSAGE = 1 << 16  # bytes
+_MESSAGE = 1 << 18  # bytes
 _MOMENT = 0.2  # seconds
 _LONGEST_GOODBYE = 5.0  # seconds
 
