@@ -1,0 +1,167 @@
+"""What is said of a loader is what happens when its workers are really spawned.
+
+The cases lie in cases/, a function each. oracle.py starts them in earnest; preflight looks at the
+same ones; each verdict has to be the same, for what is sound as for what is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight import registry
+from preflight.finding import Severity
+from preflight.report import Report
+
+HERE = Path(__file__).parent
+IDS = ["loader-unpicklable", "loader-unloadable"]
+SPAWNED = {"start_method": "spawn"}
+
+# Processes that each module's cases are shared out to: a start costs seconds, a refusal nothing.
+GROUPS = {
+    "sound_loaders": 1,
+    "sound_values": 1,
+    "unloadable": 3,
+    "unsendable": 1,
+    "unsendable_things": 1,
+    "varying": 1,
+}
+
+# What a module's cases are there for; a case that does something else tests nothing.
+EXPECTED = {
+    "sound_loaders": "started",
+    "sound_values": "started",
+    "unloadable": "died",
+    "unsendable": "refused",
+    "unsendable_things": "refused",
+}
+
+
+def words_of(module: str) -> list[str]:
+    """Name the cases of a module, without importing it."""
+    tree = ast.parse((HERE / "cases" / f"{module}.py").read_text(encoding="utf-8"))
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [f"{module}:{name}" for name in functions if not name.startswith("_")]
+
+
+@dataclass(frozen=True)
+class Real:
+    """What became of a loader that was started."""
+
+    outcome: str
+    error: str
+
+
+def start_all(folder: Path, words: list[str]) -> subprocess.Popen[str]:
+    """Start loaders in a process that knows nothing of us."""
+    with (folder / "oracle.err").open("w", encoding="utf-8") as errors:
+        return subprocess.Popen(
+            [sys.executable, str(HERE / "oracle.py"), *words],
+            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+            encoding="utf-8", errors="replace",
+        )  # fmt: skip
+
+
+def heard(started: subprocess.Popen[str], folder: Path) -> dict[str, Real]:
+    """Wait for what became of them."""
+    said, _ = started.communicate(timeout=250)
+    assert started.returncode == 0, (folder / "oracle.err").read_text(encoding="utf-8")[-3000:]
+    answers = [line.partition("ORACLE ")[2] for line in said.splitlines() if "ORACLE {" in line]
+    return {
+        one["case"]: Real(outcome=one["outcome"], error=one["error"])
+        for one in map(json.loads, answers)
+    }
+
+
+def look(words: list[str], folder: Path) -> dict[str, list[str]]:
+    """Ask both checks, and give what stops each loader, as what was raised.
+
+    What the quick one calls broken is broken, whatever the one that starts workers would say.
+    """
+    refused = errors_found(preflight.run(*words, folder=str(folder), select=IDS[:1], **SPAWNED))
+    rest = [word for word in words if word not in refused]
+    if not rest:
+        return refused
+    return refused | errors_found(preflight.run(*rest, folder=str(folder), select=IDS, **SPAWNED))
+
+
+def errors_found(report: Report) -> dict[str, list[str]]:
+    """Give each loader's findings that stop it, as what was raised."""
+    assert {one.id: one.broken for one in report.checks if one.broken} == {}
+    found: dict[str, list[str]] = {}
+    for one in report.findings:
+        assert one.check in IDS, one
+        if one.severity is Severity.ERROR:
+            found.setdefault(str(one.evidence["loader"]), []).append(str(one.evidence["error"]))
+    return found
+
+
+def both(words: list[str], folder: Path) -> tuple[dict[str, Real], dict[str, list[str]]]:
+    """Start loaders in earnest, and look at them at the same time."""
+    real_folder, our_folder = folder / "real", folder / "ours"
+    for place in (real_folder, our_folder):
+        shutil.copytree(HERE / "cases", place, ignore=shutil.ignore_patterns("__pycache__"))
+    started = start_all(real_folder, words)
+    try:
+        ours = look(words, our_folder)
+        real = heard(started, real_folder)
+    finally:
+        started.kill()
+        started.wait()
+    assert sorted(real) == sorted(words)
+    return real, ours
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "part"),
+    [
+        pytest.param(module, part, id=f"{module}-{part + 1}")
+        for module, parts in GROUPS.items()
+        for part in range(parts)
+    ],
+)
+def test_the_verdict_is_what_really_happens(module: str, part: int, tmp_path: Path) -> None:
+    """For each loader, down to the type of the error where pickle refuses it."""
+    words = words_of(module)[part :: GROUPS[module]]
+
+    real, ours = both(words, tmp_path)
+
+    assert {word: word in ours for word in words} == {
+        word: real[word].outcome != "started" for word in words
+    }
+    for word, one in real.items():
+        if one.outcome == "refused":
+            kinds = {error.partition(":")[0].rpartition(".")[2] for error in ours[word]}
+            assert one.error.partition(":")[0] in kinds, word
+    if module in EXPECTED:
+        outcomes = {word: one.outcome for word, one in real.items()}
+        assert outcomes == dict.fromkeys(words, EXPECTED[module])
+
+
+@pytest.mark.slow
+def test_what_is_known_to_be_judged_otherwise(tmp_path: Path) -> None:
+    """A loader that is judged right by now belongs with the others."""
+    words = words_of("disputed")
+
+    real, ours = both(words, tmp_path)
+
+    judged_right = [word for word in words if (word in ours) == (real[word].outcome != "started")]
+    assert judged_right == []
+
+
+def test_the_cases_are_many() -> None:
+    """And no name stands for two of them."""
+    words = [word for module in GROUPS for word in words_of(module)]
+
+    assert len(set(words)) == len(words)
+    assert len(words) >= 160
+    assert set(IDS) <= set(registry.built_in())
