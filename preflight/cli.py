@@ -122,6 +122,11 @@ _LOOK: tuple[Callable[[Any], Any], ...] = (
         help="The job runs on another machine: this one is not judged.",
     ),
     click.option("--python", metavar="EXE", help="The job's interpreter (default: ours)."),
+    click.option(
+        "--depth",
+        type=click.Choice(["index", "bytes", "decode"]),
+        help="Names and ends of files; every byte (default); or every image decoded.",
+    ),
     click.option("--jobs", type=_AT_LEAST_1, metavar="N", help="Processes that read files."),
     click.option(
         "--timeout",

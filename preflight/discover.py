@@ -446,4 +446,5 @@ def plain_options(job: Job) -> Mapping[str, Any]:
         "start_method": job.launch.start_method,
         "import_anyway": job.look.import_anyway,
         "timeout": job.look.timeout,
+        "depth": job.look.depth,
     }

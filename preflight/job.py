@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 FailOn = Literal["error", "warning", "note", "never"]
 StartMethod = Literal["fork", "spawn", "forkserver"]
+Depth = Literal["index", "bytes", "decode"]
 Captions = Literal["auto", "textfile", "filename", "prompt", "json", "table", "none"]
 
 # Settings files are read by pydantic; an unknown key is a mistake that is told, not passed over.
@@ -127,7 +128,11 @@ class Look:
     import_anyway: bool = False
     """Import a module even where its source starts work outside a main guard."""
 
-    depth: str | None = None
+    depth: Depth = "bytes"
+    """How deep to look into shards and images. `index`: names, structure, and both ends of each
+    file; `bytes`: every byte once, and a decoder where something looks odd; `decode`: every image
+    decoded."""
+
     budget: float | None = None
 
 
@@ -203,7 +208,6 @@ UNREAD = frozenset(
         *(f"data.{key}" for key in ("repeats", "batch_size", "split", "sample")),
         *(f"loader.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
         *(f"model.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
-        "look.depth",
         "look.budget",
     }
 )

@@ -74,6 +74,7 @@ FLAGS: Mapping[str, Flag] = {
     "start-method": Flag(key="launch.start_method", read=_one_of("fork", "spawn", "forkserver")),
     "elsewhere": Flag(key="launch.elsewhere", read=_yes),
     "python": Flag(key="python", read=str),
+    "depth": Flag(key="look.depth", read=_one_of("index", "bytes", "decode")),
     "timeout": Flag(key="look.timeout", read=_seconds),
     "jobs": Flag(key="look.jobs", read=_count),
     "state": Flag(key="look.state", read=str),
