@@ -194,13 +194,24 @@ def _look_at_parts(
         ]
         known = [facts for one in looks if one is not None for facts in one]
         if not any(one is not None for one in looks):
-            raise CannotLookError(
-                f"it gave {_described(made)}, which is neither a loader nor a model",
-                fix="Name what gives a DataLoader, a Dataset or an nn.Module, or the part of it "
-                f"that is one, such as  {built.spec}[0]",
-            )
+            raise CannotLookError(_what_it_gave(made), fix=_what_to_name(built, made))
         return known
     return found
+
+
+def _what_it_gave(made: object) -> str:
+    if type(made).__qualname__ == "CombinedLoader":
+        return f"it gave {_described(made)}, which this version does not look into"
+    return f"it gave {_described(made)}, which is neither a loader nor a model"
+
+
+def _what_to_name(built: Built, made: object) -> str:
+    if type(made).__qualname__ == "CombinedLoader":
+        return "Name what gives the DataLoaders that it combines, in a tuple, list or dict."
+    return (
+        "Name what gives a DataLoader, a Dataset or an nn.Module, or the part of it that is one, "
+        f"such as  {built.spec}[0]"
+    )
 
 
 def _look_at_one(

@@ -208,6 +208,20 @@ def test_something_else_is_no_verdict(tmp_path: Path) -> None:
     }
 
 
+def test_loaders_that_combine_others_are_told_as_not_looked_into(tmp_path: Path) -> None:
+    """Lightning has such loaders; what they combine can be named."""
+    report = look(
+        tmp_path,
+        "class CombinedLoader:\n    iterables = []\ndef make():\n    return CombinedLoader()\n",
+    )
+
+    broken = {one for outcome in report.checks for one in outcome.broken}
+    assert {one.error for one in broken} == {
+        "it gave an object of type train.CombinedLoader, which this version does not look into"
+    }
+    assert all("in a tuple, list or dict" in (one.fix or "") for one in broken)
+
+
 def test_a_message_with_escapes_in_it_is_shown_escaped() -> None:
     """An exception's text is the user's data."""
     facts = Unbuilt(
