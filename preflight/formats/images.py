@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from preflight.formats.jpeg import walk_jpeg
+from preflight.formats.magic import what_is
 from preflight.formats.png import walk_png
 from preflight.formats.seen import Seen
 from preflight.formats.webp import walk_webp
+from preflight.formats.window import Window
 
 EXTENSIONS = frozenset(
     (
@@ -21,7 +23,11 @@ SAME_FORMAT = (frozenset({"jpg", "jpeg", "jpe", "jfif"}), frozenset({"tif", "tif
 MOST_PIXELS = 178_956_970
 """Pillow opens no image with more of them (twice `Image.MAX_IMAGE_PIXELS`)."""
 
+TAIL = 12
+"""Bytes from the end of an image that are enough to see that it has one."""
+
 _WALKS = {"JPEG image": walk_jpeg, "PNG image": walk_png, "WebP image": walk_webp}
+_PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 
 def is_image(name: str) -> bool:
@@ -31,12 +37,30 @@ def is_image(name: str) -> bool:
     return bool(stem) and not base.startswith("._") and extension.lower() in EXTENSIONS
 
 
-def walk_image(data: bytes, what: str | None) -> Seen:
-    """Walk over an image of a format that has a walk; of others nothing is seen.
+def walk_image(window: Window, what: str | None) -> Seen | None:
+    """Walk over an image of a format that has a walk; None for every other.
 
     Args:
-        data: the whole file.
+        window: the whole file.
         what: what `what_is` calls it.
     """
     walk = _WALKS.get(what or "")
-    return walk(data) if walk is not None else Seen()
+    return walk(window) if walk is not None else None
+
+
+def has_both_ends(head: bytes, tail: bytes, size: int) -> bool:
+    """Whether an image begins as one, and ends as one where its format says how that looks.
+
+    Args:
+        head: its first 512 bytes.
+        tail: its last 12.
+        size: of all of it, in bytes.
+    """
+    if head.startswith(b"\xff\xd8\xff"):
+        return tail.endswith(b"\xff\xd9")
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        width, height = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+        return tail == _PNG_END and width * height <= MOST_PIXELS
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return 8 + int.from_bytes(head[4:8], "little") <= size
+    return (what_is(head) or "").endswith(" image")

@@ -5,32 +5,44 @@ from __future__ import annotations
 from preflight.formats.crc import crc32
 from preflight.formats.flaw import Flaw
 from preflight.formats.seen import Seen, longest_zeros
+from preflight.formats.window import Window
 
 _CRITICAL = (b"IHDR", b"PLTE", b"IDAT")
 
 
-def walk_png(data: bytes) -> Seen:
+def walk_png(window: Window) -> Seen:
     """Walk to the end chunk; what stands behind it is nobody's business."""
-    view = memoryview(data)
     width = height = 0
+    pictured = odd = False
     at = 8
     while True:
-        length = int.from_bytes(data[at : at + 4], "big")
-        kind = data[at + 4 : at + 8]
+        head = window.at(at, 16)
+        length = int.from_bytes(head[:4], "big")
+        kind = head[4:8]
         end = at + 12 + length
-        if end > len(data):
-            return Seen(width, height, _cut(data, at, kind, length))
-        stated = int.from_bytes(data[end - 4 : end], "big")
-        if _is_critical(kind) and crc32(view[at + 4 : end - 4]) != stated:
+        if end > window.size:
+            return Seen(width, height, _cut(window.size, at, kind, length))
+        if _is_critical(kind) and not _agrees(window, at + 4, end - 4):
             text = f"has wrong bytes in a chunk at {at:,}: its checksum differs"
             flaw = Flaw(kind="undecodable", text=text, offset=at)
-            return Seen(width, height, flaw, longest_zeros(data, at, len(data)))
+            return Seen(width, height, flaw, longest_zeros(window, at, window.size))
+        odd |= (at == 8) is not (kind == b"IHDR")
         if kind == b"IHDR" and length >= 8:
-            width = int.from_bytes(data[at + 8 : at + 12], "big")
-            height = int.from_bytes(data[at + 12 : at + 16], "big")
+            width = int.from_bytes(head[8:12], "big")
+            height = int.from_bytes(head[12:16], "big")
+        elif kind == b"IDAT":
+            pictured = True
         elif kind == b"IEND":
-            return Seen(width, height)
+            return Seen(width, height, odd=odd or not pictured)
         at = end
+
+
+def _agrees(window: Window, begin: int, end: int) -> bool:
+    """Compare the checksum behind a stretch with the stretch."""
+    checksum = 0
+    for piece in window.pieces(begin, end):
+        checksum = crc32(piece, checksum)
+    return checksum == int.from_bytes(window.at(end, 4), "big")
 
 
 def _is_critical(kind: bytes) -> bool:
@@ -41,8 +53,7 @@ def _is_critical(kind: bytes) -> bool:
     return kind in _CRITICAL or (kind != b"IEND" and not (kind.isalpha() and kind[0] & 0x20))
 
 
-def _cut(data: bytes, at: int, kind: bytes, length: int) -> Flaw:
-    size = len(data)
+def _cut(size: int, at: int, kind: bytes, length: int) -> Flaw:
     if at + 8 >= size:
         text = "stops before its end chunk"
     elif kind.isalpha():

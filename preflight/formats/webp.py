@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from preflight.formats.flaw import Flaw
 from preflight.formats.seen import Seen, longest_zeros
+from preflight.formats.window import Window
 
 _COMPRESSED = frozenset({b"VP8 ", b"VP8L"})
+_PICTURED = frozenset({b"ALPH", b"ANMF"})
+_FIRST = frozenset({b"VP8 ", b"VP8L", b"VP8X"})
 
 
-def walk_webp(data: bytes) -> Seen:
+def walk_webp(window: Window) -> Seen:
     """Walk over the chunks of the RIFF container, those of animation frames left alone."""
-    end = 8 + int.from_bytes(data[4:8], "little")
+    end = 8 + int.from_bytes(window.at(4, 4), "little")
     zeros: tuple[int, int] | None = None
+    odd = window.at(12, 4) not in _FIRST
     at = 12
-    while at + 8 <= min(end, len(data)):
-        size = int.from_bytes(data[at + 4 : at + 8], "little")
-        if data[at : at + 4] in _COMPRESSED:
-            run = longest_zeros(data, at + 8, min(at + 8 + size, len(data)))
-            if run is not None and (zeros is None or run[1] > zeros[1]):
-                zeros = run
-        at += 8 + size + size % 2
+    while at + 8 <= min(end, window.size):
+        head = window.at(at, 8)
+        size = int.from_bytes(head[4:], "little")
+        run = longest_zeros(window, at + 8, min(at + 8 + size, window.size))
+        if head[:4] not in _COMPRESSED:  # alpha may be flat, and metadata anything
+            odd |= run is not None and head[:4] in _PICTURED
+        elif run is not None and (zeros is None or run[1] > zeros[1]):
+            zeros = run
+        at += 8 + size
+        odd |= at > end or not head[:4].strip(b" ").isalnum()
+        at += size % 2
     flaw = None
-    if end > len(data):
-        text = f"stops after {len(data):,} of its {end:,} bytes"
-        flaw = Flaw(kind="cut", text=text, offset=len(data))
+    if end > window.size:
+        text = f"stops after {window.size:,} of its {end:,} bytes"
+        flaw = Flaw(kind="cut", text=text, offset=window.size)
     elif zeros is not None:
         flaw = zeros_in(zeros)
-    return Seen(flaw=flaw, zeros=zeros)
+    return Seen(flaw=flaw, zeros=zeros, odd=odd)
 
 
 def zeros_in(zeros: tuple[int, int]) -> Flaw:

@@ -1,4 +1,4 @@
-"""Looks at one image: walks over its structure, decodes it, and says where it is damaged."""
+"""Looks at one image, as deep as it is asked to, and says where it is damaged."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import re
 import struct
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.facts import ImageDamage
-from preflight.formats.images import MOST_PIXELS, walk_image
+from preflight.formats.images import MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.seen import Seen
 from preflight.formats.webp import zeros_in
+from preflight.formats.window import Window
+from preflight.sizes import format_size
 from preflight.targets import CannotLookError
+
+MOST_IMAGE = 1 << 30
+"""Bytes of an image that are held in memory to be decoded."""
 
 # What Pillow's decoders raise on damaged bytes; MemoryError is not among them, and goes up.
 _REFUSALS = (
@@ -68,6 +73,41 @@ _NEAR = 8
 """Bytes beside a lost page that may be zeros by themselves."""
 
 
+def look_into_image(
+    window: Window, name: str, depth: str, *, begins: int = 0, tell: Callable[[], object]
+) -> ImageDamage | None:
+    """Look at an image as deep as is asked for, and deeper where it looks odd.
+
+    Args:
+        window: the whole file.
+        name: of the file, or of the member of a shard, for the damage.
+        depth: `index`, `bytes` or `decode`, as the job has it.
+        begins: where it begins in the file on disk, in bytes.
+        tell: called before a decoder is asked.
+    """
+    if depth != "decode" and _looks_sound(window, depth):
+        return None
+    if window.size > MOST_IMAGE:
+        text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
+        return ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
+    tell()
+    return look_at_image(window.whole(), name, begins)
+
+
+def _looks_sound(window: Window, depth: str) -> bool:
+    """Whether there is nothing to ask a decoder about."""
+    if not window.size:
+        return False
+    if depth == "index":
+        head = window.at(0, HEAD)
+        if has_both_ends(head, window.at(max(0, window.size - TAIL), TAIL), window.size):
+            return True
+    seen = walk_image(window, what_is(window.at(0, HEAD)))
+    if seen is None or seen.suspicious:
+        return False
+    return seen.width * seen.height <= MOST_PIXELS
+
+
 def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageDamage | None:
     """Decode an image, and say what is wrong with it; None where nothing is.
 
@@ -96,7 +136,7 @@ def _damage(data: bytes, what: str, begins: int) -> tuple[str, str] | None:
     """Give the kind of damage and its text."""
     if not data:
         return "empty", "is empty (0 bytes)"
-    seen = walk_image(data, what)
+    seen = walk_image(Window.over(data), what) or Seen()
     pixels = seen.width * seen.height
     if pixels > MOST_PIXELS:
         return "huge", f"has {seen.width:,} x {seen.height:,} = {pixels:,} pixels"

@@ -1,0 +1,85 @@
+"""A file, or a member of an archive, of which a piece is held at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preflight.formats.blocks import BLOCK, Read
+
+
+class Piece(NamedTuple):
+    """Bytes at hand, and where they are."""
+
+    data: bytes
+    begin: int
+    """Where in `data` the place is that was asked for."""
+
+    at: int
+    """That place, in bytes from the beginning of the file."""
+
+
+class Window:
+    """Gives any stretch of a file; neighbours come with one read, and cost no further one."""
+
+    __slots__ = ("_ahead", "_at", "_data", "_read", "size")
+
+    def __init__(self, read: Read, size: int, *, ahead: int = BLOCK) -> None:
+        """Begin with nothing held.
+
+        Args:
+            read: gives the file's bytes.
+            size: of the file, in bytes.
+            ahead: bytes that are read at a time, where fewer are asked for.
+        """
+        self.size = size
+        self._read = read
+        self._ahead = ahead
+        self._at = 0
+        self._data = b""
+
+    @classmethod
+    def over(cls, data: bytes) -> Window:
+        """Look through a file that is held whole."""
+        window = cls(lambda offset, size: data[offset : offset + size], len(data))
+        window._data = data
+        return window
+
+    def at(self, offset: int, size: int) -> bytes:
+        """Give a stretch; fewer bytes only where the file ends."""
+        begin = offset - self._at
+        if begin < 0 or begin + size > len(self._data):
+            size = max(0, min(size, self.size - offset))
+            begin = self._come_to(offset, size)
+        return self._data[begin : begin + size]
+
+    def pieces(self, offset: int, end: int) -> Iterator[bytes]:
+        """Give a stretch piece by piece; it ends early where the file does."""
+        end = min(end, self.size)
+        while offset < end:
+            piece = self.at(offset, min(self._ahead, end - offset))
+            if not piece:
+                return
+            yield piece
+            offset += len(piece)
+
+    def whole(self) -> bytes:
+        """Give the whole file."""
+        return self.at(0, self.size)
+
+    def piece(self, offset: int) -> Piece:
+        """Give what is at hand from a place on: two bytes at least, but where the file ends."""
+        begin = offset - self._at
+        if begin < 0 or begin + 2 > len(self._data):
+            begin = self._come_to(offset, min(2, max(0, self.size - offset)))
+        return Piece(self._data, begin, offset)
+
+    def _come_to(self, offset: int, size: int) -> int:
+        """Have these bytes at hand, as far as there are any; give where in the held they begin."""
+        begin = offset - self._at
+        if begin < 0 or begin + size > len(self._data):
+            wanted = min(max(size, self._ahead), self.size - offset)
+            self._data = bytes(self._read(offset, wanted)) if wanted > 0 else b""
+            self._at = offset
+            return 0
+        return begin
