@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -45,11 +46,16 @@ EXPECTED = {
 }
 
 
+# Cases of packages that need not be installed.
+NEEDS = {"unsendable_things:hdf5_file": "h5py", "unsendable_things:lmdb_environment": "lmdb"}
+
+
 def words_of(module: str) -> list[str]:
     """Name the cases of a module, without importing it."""
     tree = ast.parse((HERE / "cases" / f"{module}.py").read_text(encoding="utf-8"))
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return [f"{module}:{name}" for name in functions if not name.startswith("_")]
+    words = [f"{module}:{name}" for name in functions if not name.startswith("_")]
+    return [word for word in words if word not in NEEDS or find_spec(NEEDS[word])]
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,9 @@ def look(words: list[str], folder: Path) -> dict[str, list[str]]:
 
     What the quick one calls broken is broken, whatever the one that starts workers would say.
     """
-    refused = errors_found(preflight.run(*words, folder=str(folder), select=IDS[:1], **SPAWNED))
+    refused: dict[str, list[str]] = {}
+    if not words[0].startswith(("sound", "unloadable")):
+        refused = errors_found(preflight.run(*words, folder=str(folder), select=IDS[:1], **SPAWNED))
     rest = [word for word in words if word not in refused]
     if not rest:
         return refused
@@ -148,14 +156,20 @@ def test_the_verdict_is_what_really_happens(module: str, part: int, tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere torch shares memory by names, and not by descriptors"
+)
 def test_what_is_known_to_be_judged_otherwise(tmp_path: Path) -> None:
-    """A loader that is judged right by now belongs with the others."""
+    """A loader that is judged right by now belongs with the others.
+
+    What pickle refuses is no matter of dispute: older versions of torch refuse one of them.
+    """
     words = words_of("disputed")
 
     real, ours = both(words, tmp_path)
 
-    judged_right = [word for word in words if (word in ours) == (real[word].outcome != "started")]
-    assert judged_right == []
+    disputed = [word for word in words if real[word].outcome != "refused"]
+    assert [word for word in disputed if (word in ours) == (real[word].outcome == "died")] == []
 
 
 def test_the_cases_are_many() -> None:

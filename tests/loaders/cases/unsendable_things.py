@@ -32,8 +32,6 @@ import zipfile
 import zlib
 from typing import Any
 
-import h5py
-import lmdb
 import numpy
 import refusing
 import torch
@@ -164,10 +162,14 @@ def sqlite_connection() -> DataLoader:
 
 
 def hdf5_file() -> DataLoader:
+    import h5py
+
     return holding(_kept(h5py.File("some.h5", "w", driver="core", backing_store=False)))
 
 
 def lmdb_environment() -> DataLoader:
+    import lmdb
+
     return holding(_kept(lmdb.open("some.lmdb", lock=False)))
 
 
