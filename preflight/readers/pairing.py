@@ -13,8 +13,7 @@ from preflight.targets import CaptionRule
 # What `auto` looks for, in this order. Class labels count in shards only.
 _GUESSES = (("txt", "caption"), ("json",), ("cls",))
 
-# Text files that lie in a folder for people or for a trainer, and caption no image.
-_NO_CAPTIONS = frozenset(
+NO_CAPTIONS = frozenset(
     {
         *("readme", "license", "licence", "notice", "requirements", "changelog", "about", "index"),
         *("metadata", "meta", "config", "settings", "stats", "dataset_info", "dataset_infos"),
@@ -23,6 +22,7 @@ _NO_CAPTIONS = frozenset(
         *("data", "dataset", "sample_prompts", "all_image_files", "trigger", "notes"),
     }
 )
+"""Stems of text files that lie in a folder for people or a trainer, and caption no image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,9 @@ class Group:
 
     suffixes: tuple[str, ...]
     """As they are written, without the dot: `jpg`, `JPG`, `seg.png`."""
+
+    many: int = 1
+    """Groups like this one that it stands for, where only their number counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,9 @@ class _Rule:
         count = sum(map(self.is_caption, one.suffixes))
         return 0 if count and _captions_nothing(one, shard=self.shard) else count
 
+    def is_whole(self, one: Group) -> bool:
+        return self.images_in(one) > 0 < self.captions_in(one)
+
 
 def pair(
     groups: Sequence[Group],
@@ -80,18 +86,19 @@ def pair(
         shard: whether names are read as webdataset reads those in an archive.
         links: by key, the suffixes of links in the archive, which webdataset passes over.
     """
-    images = sum(_is_image(suffix) for one in groups for suffix in one.suffixes)
+    images = sum(one.many * sum(map(_is_image, one.suffixes)) for one in groups)
+    samples = sum(one.many for one in groups)
     applied = _applied(groups, rule, shard=shard)
     if applied is None:
         captions = _captions_of_a_few(groups, rule, shard=shard)
-        return Pairing(rule="none", samples=len(groups), images=images, captions=captions)
+        return Pairing(rule="none", samples=samples, images=images, captions=captions)
     return Pairing(
         rule=applied.name,
-        samples=len(groups),
+        samples=samples,
         images=images,
-        captions=sum(map(applied.captions_in, groups)),
+        captions=sum(one.many * applied.captions_in(one) for one in groups),
         unpaired=tuple(_unpaired(groups, applied, links or {})),
-        whole=sum(applied.images_in(one) > 0 < applied.captions_in(one) for one in groups),
+        whole=sum(one.many for one in groups if applied.is_whole(one)),
         takes=applied.images,
         looks_for=applied.captions,
         beside=_beside(groups, applied),
@@ -128,16 +135,21 @@ def _most_common(
     groups: Sequence[Group], named: tuple[str, ...] | None, *, shard: bool
 ) -> tuple[str, ...]:
     """Give the first kind of caption that more than half of all images have."""
-    pictured = {one.key for one in groups if any(map(_is_image, one.suffixes))}
+    pictured = {one.key: one.many for one in groups if any(map(_is_image, one.suffixes))}
     told: dict[str, set[str]] = {}
     for one in groups:
         for suffix in one.suffixes:
             if one.key in pictured:
                 told.setdefault(_extension(suffix).lower(), set()).add(one.key)
+
+    def number(*extensions: str) -> int:
+        keys = set().union(*(told[one] for one in extensions))
+        return sum(pictured[key] for key in keys)
+
     guesses = _GUESSES if shard else _GUESSES[:-1]
     for guess in guesses if named is None else (named,):
-        kinds = sorted((one for one in guess if one in told), key=lambda one: -len(told[one]))
-        if 2 * len(set().union(*(told[one] for one in kinds))) > len(pictured):
+        kinds = sorted((one for one in guess if one in told), key=lambda one: -number(one))
+        if 2 * number(*kinds) > sum(pictured.values()):
             return (*kinds, *(one for one in guess if one not in kinds))
     return ()
 
@@ -149,7 +161,8 @@ def _captions_of_a_few(groups: Sequence[Group], rule: CaptionRule, *, shard: boo
     counted: Counter[str] = Counter()
     for one in groups:
         if any(map(_is_image, one.suffixes)):
-            counted.update(_extension(suffix).lower() for suffix in one.suffixes)
+            for suffix in one.suffixes:
+                counted[_extension(suffix).lower()] += one.many
     named = (rule.extension.lstrip(".").lower(),) if rule.extension else None
     guesses = _GUESSES if shard else _GUESSES[:-1]
     kinds = guesses if named is None else (named,)
@@ -162,8 +175,9 @@ def _beside(groups: Sequence[Group], rule: _Rule) -> tuple[str, ...]:
     lacking = 0
     for one in groups:
         if rule.images_in(one) and not rule.captions_in(one):
-            lacking += 1
-            told.update({_extension(two) for two in one.suffixes if not _is_image(two)})
+            lacking += one.many
+            for extension in {_extension(two) for two in one.suffixes if not _is_image(two)}:
+                told[extension] += one.many
     return tuple(extension for extension, count in told.most_common(3) if 2 * count > lacking)
 
 
@@ -251,7 +265,7 @@ def _why_not_taken(images: Sequence[str], rule: _Rule) -> str:
 
 def _captions_nothing(one: Group, *, shard: bool) -> bool:
     """Whether this is a text that lies in the folder for another purpose."""
-    if shard or one.key.rpartition("/")[2].lower() not in _NO_CAPTIONS:
+    if shard or one.key.rpartition("/")[2].lower() not in NO_CAPTIONS:
         return False
     return not any(map(_is_image, one.suffixes))
 
