@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 class Window:
     """Gives any stretch of a file; neighbours come with one read, and cost no further one."""
 
-    __slots__ = ("_ahead", "_at", "_data", "_read", "size")
+    __slots__ = ("_at", "_data", "_read", "ahead", "size")
 
     def __init__(self, read: Read, size: int, *, ahead: int = BLOCK) -> None:
         """Begin with nothing held.
@@ -34,7 +34,7 @@ class Window:
         """
         self.size = size
         self._read = read
-        self._ahead = ahead
+        self.ahead = ahead
         self._at = 0
         self._data = b""
 
@@ -57,7 +57,7 @@ class Window:
         """Give a stretch piece by piece; it ends early where the file does."""
         end = min(end, self.size)
         while offset < end:
-            piece = self.at(offset, min(self._ahead, end - offset))
+            piece = self.at(offset, min(self.ahead, end - offset))
             if not piece:
                 return
             yield piece
@@ -78,7 +78,7 @@ class Window:
         """Have these bytes at hand, as far as there are any; give where in the held they begin."""
         begin = offset - self._at
         if begin < 0 or begin + size > len(self._data):
-            wanted = min(max(size, self._ahead), self.size - offset)
+            wanted = min(max(size, self.ahead), self.size - offset)
             self._data = bytes(self._read(offset, wanted)) if wanted > 0 else b""
             self._at = offset
             return 0

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.facts import ImageDamage
+from preflight.formats.blocks import BLOCK
 from preflight.formats.images import MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.seen import Seen
@@ -99,9 +100,11 @@ def _looks_sound(window: Window, depth: str) -> bool:
     if not window.size:
         return False
     if depth == "index":
+        window.ahead = HEAD
         head = window.at(0, HEAD)
         if has_both_ends(head, window.at(max(0, window.size - TAIL), TAIL), window.size):
             return True
+        window.ahead = BLOCK
     seen = walk_image(window, what_is(window.at(0, HEAD)))
     if seen is None or seen.suspicious:
         return False
