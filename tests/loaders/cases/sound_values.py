@@ -291,6 +291,7 @@ def shared_by_processes() -> DataLoader:
     spawn = multiprocessing.get_context("spawn")
     ends, sockets = spawn.Pipe(), socket.socketpair()
     memory = shared_memory.SharedMemory(create=True, size=8)
+    pathlib.Path("shared.txt").write_text(memory.name, encoding="utf-8")
     manager, ended = spawn.Manager(), spawn.Manager()
     left = ended.dict()
     ended.shutdown()
