@@ -6,29 +6,36 @@ believed without being compared with the size of the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import NamedTuple
+from zlib import adler32
 
 from preflight.formats.flaw import Flaw
-from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.tar_end import (
+    Archive,
+    NextData,
+    Read,
+    at_no_header,
+    cut_in,
+    cut_in_header,
+    next_header,
+    refused,
+)
 from preflight.formats.tar_header import (
+    ARE_NUMBERS,
     BLOCK,
-    MAGIC_AT,
+    EXPECTED,
     NOTHING_TOLD,
     Header,
     Told,
+    only_path,
     padded,
     read_header,
     told_by,
+    usual_fields,
 )
-from preflight.names import shown, text_of
+from preflight.names import text_of
 from preflight.sizes import format_size
-
-Read: TypeAlias = Callable[[int, int], bytes]
-"""`read(offset, size)`: that many bytes from there, fewer only where the file ends."""
-
-LONGEST_PADDING = 64 * 1024
-"""Bytes of zeros that a writer may leave at the end: 10,240 by default, more with `tar -b`."""
 
 # Small members and the header behind them come with one read of this many bytes.
 _WINDOW = 4096
@@ -36,11 +43,23 @@ _WINDOW = 4096
 # Names are bounded by PATH_MAX, and attributes by 64 kB each; nothing behind this is a name.
 _LONGEST_BODY = 1 << 20
 
+# tarfile holds all of an extended header in memory, and no writer makes one of this size.
+_MOST_BODY = 64 << 20
+
+# Four stand before a member at most: tarfile reads them by recursion, and gives up at some 300.
+_MOST_HEADERS = 64
+
+# Blocks of 21 entries of an old sparse map, which tarfile reads to its end wherever that is.
+_LONGEST_MAP = 1 << 16
+
 _EXTENDED = frozenset({b"x", b"X", b"L", b"K", b"g"})
 _KINDS = {b"0": "file", b"\0": "file", b"7": "file", b"S": "sparse", b"1": "link", b"2": "link"}
 _KINDS |= {b"5": "folder", b"3": "device", b"4": "device", b"6": "device"}
 # Types that have no content, whatever their size field says (tarfile.SUPPORTED_TYPES).
 _BODILESS = frozenset({"link", "folder", "device"})
+
+# A named tuple's own constructor takes twice the time.
+_new = tuple.__new__
 
 
 class Member(NamedTuple):
@@ -59,26 +78,9 @@ class Member(NamedTuple):
     """`file`, `sparse`, `link`, `folder`, `device`, `other`."""
 
 
-class _Window:
-    """Keeps the last few kilobytes that were read, so that neighbours cost no further read."""
-
-    __slots__ = ("_at", "_bytes", "_read")
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-        self._at = 0
-        self._bytes = b""
-
-    def at(self, offset: int, size: int) -> bytes:
-        begin = offset - self._at
-        if begin < 0 or begin + size > len(self._bytes):
-            self._bytes = self._read(offset, max(size, _WINDOW))
-            self._at = offset
-            begin = 0
-        return self._bytes[begin : begin + size]
-
-
-def walk(read: Read, size: int | None, start: int = 0) -> Iterator[Member | Flaw]:
+def walk(  # noqa: C901, PLR0912  one loop, for speed
+    read: Read, size: int | None, start: int = 0, *, next_data: NextData | None = None
+) -> Iterator[Member | Flaw]:
     """Give the members in the order of the archive, and last, where there is one, the flaw.
 
     A member that the end of the file cuts is not given; it is named in the flaw.
@@ -87,51 +89,71 @@ def walk(read: Read, size: int | None, start: int = 0) -> Iterator[Member | Flaw
         read: gives the archive's bytes.
         size: of the archive in bytes; None where only reading on can tell.
         start: where the first header stands.
+        next_data: finds the end of a hole in the file, where the system can say.
     """
-    window = _Window(read)
-    offset = start
-    told = NOTHING_TOLD
-    last: Member | None = None
+    archive = Archive(read, size, next_data)
+    limit = -1 if size is None else size
+    offset, told, last = start, NOTHING_TOLD, None
+    at, window = 0, b""
     while True:
-        block = window.at(offset, BLOCK)
-        header = read_header(block)
-        if header is None:
-            flaw = _at_no_header(read, block, offset, told, last)
-            if flaw is not None:
-                yield flaw
+        begin = offset - at
+        if begin < 0 or begin + BLOCK > len(window):
+            at, window, begin = offset, read(offset, _WINDOW), 0
+        block = window[begin : begin + BLOCK]
+        # Most headers are those of plain files, or tell a long name. What `_step` does is done here
+        # for them: calls alone would take as long as all the rest.
+        if len(block) == BLOCK:
+            name, ids, digits, after, mtime, checksum, kind, device, prefix = usual_fields(block)
+            content = -1
+            if (
+                adler32(block) & 0xFFFF == EXPECTED[checksum]
+                and not prefix
+                and after in b"\0 "
+                and ARE_NUMBERS[ids + mtime + device]
+            ):
+                try:
+                    content = int(digits, 8)
+                except ValueError:
+                    content = -1
+            end = offset + BLOCK + (content + BLOCK - 1 & -BLOCK)
+            if content >= 0 and end <= limit:
+                if kind == b"0" and not told.more:
+                    if told.name is not None:
+                        name = told.name
+                    elif (zero := name.find(b"\0")) >= 0:
+                        name = name[:zero]
+                    last = _new(Member, (text_of(name), offset + BLOCK, content, "file"))
+                    yield last
+                    offset, told = end, NOTHING_TOLD
+                    continue
+                if kind == b"x" and told is NOTHING_TOLD:
+                    path = only_path(window[begin + BLOCK : begin + BLOCK + content], content)
+                    if path is not None:
+                        offset, told = end, Told(name=path, headers=1)
+                        continue
+        step = _step(archive, window[begin:], offset, told, last)
+        if step.gives is not None:
+            last = step.gives
+            yield last
+        if step.flaw is not None:
+            yield step.flaw
+        if step.ends:
             return
-        data = offset + BLOCK
-        end = data + padded(header.size)
-        if header.type in _EXTENDED:
-            if _is_past(end, read, size):
-                yield _cut_in_header(offset, told)
-                return
-            told = told_by(told, header, window.at(data, min(header.size, _LONGEST_BODY)))
-            offset = end
-            continue
-
-        if header.type == b"S":
-            data += _sparse_map(window, block, data)
-        last = _member(header, told, data)
-        end = data if last.kind in _BODILESS else data + padded(last.size)
-        if _is_past(end, read, size):
-            if not _is_past(data + last.size, read, size):
-                yield last
-            yield _cut_in(last, offset, read, size)
-            return
-        yield last
-        offset, told = end, NOTHING_TOLD
+        offset, told = step.offset, step.told
 
 
-def behind(read: Read, size: int | None, offset: int) -> Iterator[Member]:
+def behind(
+    read: Read, size: int | None, offset: int, *, next_data: NextData | None = None
+) -> Iterator[Member]:
     """Give the members that still stand in the archive behind a damaged header."""
+    archive = Archive(read, size, next_data)
     found: int | None = offset
     while found is not None:
-        found = _next_header(read, found + BLOCK)
+        found = next_header(archive, found + BLOCK)
         if found is None:
             return
         flaw: Flaw | None = None
-        for one in walk(read, size, found):
+        for one in walk(read, size, found, next_data=next_data):
             if isinstance(one, Flaw):
                 flaw = one
             else:
@@ -141,24 +163,85 @@ def behind(read: Read, size: int | None, offset: int) -> Iterator[Member]:
         found = max(found, flaw.offset)
 
 
-def named_in(block: bytes) -> str | None:
-    """Read the name in a header whose checksum is wrong: a guess, None where it is none."""
-    name = block[:100].partition(b"\0")[0]
-    return text_of(name) if name and name.isascii() and text_of(name).isprintable() else None
+class _Step(NamedTuple):
+    """What a header that is not that of a plain file leads to."""
+
+    gives: Member | None = None
+    offset: int = 0
+    """Where the next header stands."""
+
+    told: Told = NOTHING_TOLD
+    flaw: Flaw | None = None
+    ends: bool = True
+    """Whether the archive ends here."""
 
 
-def _is_past(end: int, read: Read, size: int | None) -> bool:
-    """Whether the archive ends before this place."""
-    return end > size if size is not None else not read(end - 1, 1)
+def _step(archive: Archive, read: bytes, offset: int, told: Told, last: Member | None) -> _Step:
+    """Take a header of any type, or what stands in its place.
+
+    Args:
+        archive: the whole of it.
+        read: bytes from there on that have been read already.
+        offset: where it stands.
+        told: what extended headers before it have told.
+        last: the member before it.
+    """
+    data, block = offset + BLOCK, read[:BLOCK]
+    header = read_header(block)
+    if isinstance(header, str):
+        named = last and (last.name, last.offset, last.size)
+        inside = told.headers > 0
+        return _Step(flaw=at_no_header(archive, block, offset, header, named, inside=inside))
+    if header.type in _EXTENDED:
+        return _extended(archive, header, read[BLOCK:], offset, told)
+    if header.type == b"S":
+        blocks = _sparse_map(archive.read, block, data)
+        if blocks > _LONGEST_MAP:
+            quiet = offset > 0 and not told.headers
+            return _Step(flaw=refused("has a map of holes without end", block, offset, quiet=quiet))
+        data += blocks * BLOCK
+    member = _member(header, told, data)
+    if member.size < 0 and member.kind not in _BODILESS:
+        return _Step(flaw=refused(f"has a size of {member.size:,} bytes", block, offset))
+    end = data if member.kind in _BODILESS else data + padded(member.size)
+    if not archive.is_past(end):
+        return _Step(member, end, ends=False)
+    whole = not archive.is_past(data + member.size)
+    cut = cut_in(archive, member.name, member.offset, member.size, offset)
+    return _Step(member if whole else None, flaw=cut)
 
 
-def _sparse_map(window: _Window, block: bytes, at: int) -> int:
-    """Measure the further blocks of an old GNU sparse map, in bytes."""
-    extended, begin = block[482:483], at
-    while extended not in (b"", b"\0"):
-        extended = window.at(at, BLOCK)[504:505]
-        at += BLOCK
-    return at - begin
+def _extended(archive: Archive, header: Header, read: bytes, offset: int, told: Told) -> _Step:
+    """Take a header that tells something of the member behind it."""
+    quiet = offset > 0 and not told.headers
+    of = "an extended header"
+    if header.size < 0:
+        what = f"has a size of {header.size:,} bytes"
+        return _Step(flaw=refused(what, b"", offset, of=of))
+    end = offset + BLOCK + padded(header.size)
+    if archive.is_past(end):
+        return _Step(flaw=cut_in_header(offset, quiet=quiet))
+    if header.size > _MOST_BODY:
+        what = f"is {format_size(header.size)} long, all of which tarfile takes into memory"
+        return _Step(flaw=refused(what, b"", offset, quiet=quiet, of=of))
+    if told.headers >= _MOST_HEADERS:
+        what = f"stands behind {told.headers} others, and tarfile gives up at some 300"
+        return _Step(flaw=refused(what, b"", offset, of=of))
+    size = min(header.size, _LONGEST_BODY)
+    body = read[:size] if size <= len(read) else archive.read(offset + BLOCK, size)
+    more = told_by(told, header, body)
+    if isinstance(more, str):
+        return _Step(flaw=refused(more, b"", offset, quiet=quiet, of=of))
+    return _Step(offset=end, told=more, ends=False)
+
+
+def _sparse_map(read: Read, block: bytes, at: int) -> int:
+    """Count the further blocks of an old GNU sparse map."""
+    extended, blocks = block[482:483], 0
+    while extended not in (b"", b"\0") and blocks <= _LONGEST_MAP:
+        extended = read(at + blocks * BLOCK, BLOCK)[504:505]
+        blocks += 1
+    return blocks
 
 
 def _member(header: Header, told: Told, data: int) -> Member:
@@ -170,120 +253,3 @@ def _member(header: Header, told: Told, data: int) -> Member:
     if told.sparse and kind == "file":
         kind = "sparse"
     return Member(text_of(name), data, size, kind)
-
-
-def _at_no_header(
-    read: Read, block: bytes, offset: int, told: Told, last: Member | None
-) -> Flaw | None:
-    """Say what it means that no sound header stands here; None where the archive just ends."""
-    quiet = offset > 0 and not told.any
-    if offset == 0 and (len(block) < BLOCK or (_magic(block) != b"ustar" and any(block))):
-        return _foreign(read(0, HEAD))
-    if block and not any(block):
-        return _at_zeros(read, offset, last, quiet=quiet)
-    if not block and quiet:
-        text = f"ends at {offset:,} bytes, between two members, without an end marker"
-        return Flaw(kind="no-end-marker", text=text, offset=offset, quiet=True)
-    if len(block) < BLOCK:
-        return _cut_in_header(offset, told, have=len(block))
-    name = named_in(block)
-    of = f" of what looks like {shown(name)}" if name else ""
-    text = f"has a damaged header at {offset:,} bytes{of}: its checksum is wrong"
-    return Flaw(kind="checksum", text=text, offset=offset, member=name, quiet=quiet)
-
-
-def _magic(block: bytes) -> bytes:
-    return block[MAGIC_AT : MAGIC_AT + 5]
-
-
-def _foreign(head: bytes) -> Flaw:
-    if not head:
-        return Flaw(kind="empty", text="is empty (0 bytes)", offset=0)
-    name = what_is(head)
-    if name is None:
-        begins = head[:8].hex(" ")
-        return Flaw(kind="foreign", text=f"is no tar archive: it begins with {begins}", offset=0)
-    return Flaw(kind="foreign", text=f"is {with_article(name)}, and no tar archive", offset=0)
-
-
-def _at_zeros(read: Read, offset: int, last: Member | None, *, quiet: bool) -> Flaw | None:
-    """Tell an end marker with its padding from zeros that stand where something else should be."""
-    hollow = last is not None and _ends_in_zeros(read, last)
-    rest, end = _after_zeros(read, offset)
-    if rest is None:
-        zeros = end - offset
-        if zeros <= LONGEST_PADDING:
-            return None
-        if offset == 0:
-            text = f"holds nothing but {format_size(zeros)} of zeros"
-            return Flaw(kind="foreign", text=text, offset=0)
-        if last is not None and hollow:
-            text = (
-                f"is zeros from inside {shown(last.name)} to its end, {format_size(zeros)} and more"
-            )
-            return Flaw(kind="cut", text=text, offset=offset, member=last.name, quiet=quiet)
-        return None
-
-    zeros = rest // BLOCK * BLOCK - offset
-    follows = _next_header(read, rest // BLOCK * BLOCK)
-    if zeros >= 2 * BLOCK and follows == rest // BLOCK * BLOCK:
-        text = f"goes on behind its end marker, at {follows:,} bytes, with a second archive"
-        return Flaw(kind="trailing", text=text, offset=offset, quiet=quiet)
-    if follows is None:
-        text = f"has bytes behind its end marker, from {rest:,} on, that are no archive"
-        return Flaw(kind="trailing", text=text, offset=offset, quiet=quiet)
-    text = f"has {zeros or BLOCK:,} zero bytes at {offset:,}, where a header should be"
-    return Flaw(kind="zero-block", text=text, offset=offset, quiet=quiet)
-
-
-def _after_zeros(read: Read, offset: int) -> tuple[int | None, int]:
-    """Find the first byte that is not zero, and how far was read; None where there is none."""
-    for begin, chunk in _chunks(read, offset):
-        if chunk.count(0) != len(chunk):
-            return begin + len(chunk) - len(chunk.lstrip(b"\0")), begin
-        offset = begin + len(chunk)
-    return None, offset
-
-
-def _chunks(read: Read, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Read on in whole blocks: little at first, since what is looked for is mostly near."""
-    size = _WINDOW
-    while chunk := read(offset, size):
-        yield offset, chunk
-        offset += len(chunk)
-        size = min(2 * size, 1 << 20)
-
-
-def _next_header(read: Read, offset: int) -> int | None:
-    """Find the next header, by its magic and checksum, at a distance of whole blocks."""
-    for begin, chunk in _chunks(read, offset):
-        at = chunk.find(b"ustar")
-        while at >= 0:
-            block = at - MAGIC_AT
-            if block % BLOCK == 0 and read_header(chunk[block : block + BLOCK]) is not None:
-                return begin + block
-            at = chunk.find(b"ustar", at + 1)
-    return None
-
-
-def _ends_in_zeros(read: Read, member: Member) -> bool:
-    tail = read(member.offset + max(0, member.size - BLOCK), min(BLOCK, member.size))
-    return len(tail) == BLOCK and not any(tail)
-
-
-def _cut_in_header(offset: int, told: Told, have: int | None = None) -> Flaw:
-    there = f", after {have:,} of its {BLOCK} bytes" if have else ""
-    text = f"ends inside the header at {offset:,} bytes{there}"
-    return Flaw(kind="cut", text=text, offset=offset, quiet=offset > 0 and not told.any)
-
-
-def _cut_in(member: Member, offset: int, read: Read, size: int | None) -> Flaw:
-    name = shown(member.name)
-    if not _is_past(member.offset + member.size, read, size):
-        text = f"ends in the padding behind {name}"
-    elif size is None:
-        text = f"ends inside {name}, which should have {member.size:,} bytes"
-    else:
-        have = max(0, size - member.offset)
-        text = f"ends inside {name}, after {have:,} of its {member.size:,} bytes"
-    return Flaw(kind="cut", text=text, offset=offset, member=member.name)

@@ -6,7 +6,8 @@ ustar and pax (IEEE Std 1003.1, pax), GNU long names, base-256 numbers.
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
+from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 from zlib import adler32
@@ -14,10 +15,25 @@ from zlib import adler32
 BLOCK = 512
 """Bytes that everything in a tar is a multiple of."""
 
-# name, mode-uid-gid, size, mtime, checksum, type, link name, magic and owners, prefix, padding
-_HEADER = Struct("100s 24x 12s 12x 8s c 100x 88x 155s 12x")
 MAGIC_AT = 257
 """Where `ustar` stands in a header, of GNU tar's too."""
+
+HUGE = 1 << 88
+"""Stands for a size of more digits than any file has bytes."""
+
+# name; mode, uid, gid; size; mtime; checksum; type; link name, magic, owners; device; prefix
+_FIELDS = Struct("100s 24s 12s 12s 8s c 172x 16s 155s 12x").unpack
+
+usual_fields = Struct("100s 24s 11s c 12s 8s c 172x 16s B 166x").unpack
+"""The same, but of the size its eleven digits and the byte behind them, and of the prefix its first
+byte: for a walk in a hurry."""
+
+WRONG_CHECKSUM = "has a wrong checksum"
+
+_MOST_REMEMBERED = 1 << 14
+
+_PAX_LENGTH = 20
+"""Digits of a record's length: as many as tarfile reads since Python 3.12.6."""
 
 
 class Header(NamedTuple):
@@ -25,7 +41,7 @@ class Header(NamedTuple):
 
     name: bytes
     size: int
-    """Of what follows, in bytes."""
+    """Of what follows, in bytes; below zero where the header says so."""
 
     type: bytes
 
@@ -36,29 +52,29 @@ class Told(NamedTuple):
     name: bytes | None = None
     size: int | None = None
     sparse: bool = False
-    any: bool = False
-    """Whether there was such a header at all."""
+    headers: int = 0
+    """How many such headers there were."""
+
+    more: bool = False
+    """Whether anything but names is told."""
 
 
 NOTHING_TOLD = Told()
 
 
-def read_header(block: bytes) -> Header | None:
-    """Read a header, or None where there is none or its checksum says that it is damaged."""
+def read_header(block: bytes) -> Header | str:
+    """Read a header; where readers refuse it, say what is wrong, as a predicate of the header."""
     if len(block) < BLOCK:
-        return None
-    name, size, checksum, kind, prefix = _HEADER.unpack(block)
-    expected = _expected(checksum)
-    if expected is None:
-        return None
-    if adler32(block) & 0xFFFF != expected and not _signed_sum_holds(block, checksum):
-        return None
-    try:
-        number = _number(size)
-    except ValueError:
-        return None
-    if number < 0:
-        return None
+        return "is cut short"
+    name, ids, size, mtime, checksum, kind, device, prefix = _FIELDS(block)
+    right = adler32(block) & 0xFFFF == EXPECTED[checksum]
+    if not right and not _signed_sum_holds(block, checksum):
+        return WRONG_CHECKSUM
+    number = number_in(size)
+    if number is None:
+        return "has a size that is no number"
+    if not ARE_NUMBERS[ids + mtime + device]:
+        return "has an owner, a mode or a time that is no number"
     name = name.partition(b"\0")[0]
     if prefix[0] and kind not in (b"L", b"K", b"S"):
         name = prefix.partition(b"\0")[0] + b"/" + name
@@ -67,71 +83,146 @@ def read_header(block: bytes) -> Header | None:
     return Header(name, number, kind)
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _expected(checksum: bytes) -> int | None:
+class _Remembered(dict[bytes, int]):
+    """Answers that are worked out once: headers of one archive have much in common."""
+
+    def __init__(self, work_out: Callable[[bytes], int]) -> None:
+        super().__init__()
+        self._work_out = work_out
+
+    def __missing__(self, field: bytes) -> int:
+        if len(self) > _MOST_REMEMBERED:
+            self.clear()
+        self[field] = answer = self._work_out(field)
+        return answer
+
+
+def _expected(checksum: bytes) -> int:
     """Work out the low half of adler32 of a sound header with this checksum field.
 
     That half is 1 plus the sum of all bytes, modulo 65,521: the header's own checksum, in C. The
-    header's sum counts its checksum field as eight spaces.
+    header's sum counts its checksum field as eight spaces. Gives -1 where the field is no number.
     """
-    try:
-        stated = _number(checksum)
-    except ValueError:
-        return None
-    return (1 + stated - 8 * 0x20 + sum(checksum)) % 65521
+    stated = number_in(checksum)
+    return -1 if stated is None else (1 + stated - 8 * 0x20 + sum(checksum)) % 65521
+
+
+def _are_numbers(fields: bytes) -> bool:
+    """Whether mode, owners, time and device are: tarfile refuses a header where one is not."""
+    ends = (0, 8, 16, 24, 36, 44, 52)
+    return all(number_in(fields[begin:end]) is not None for begin, end in pairwise(ends))
+
+
+EXPECTED = _Remembered(_expected)
+"""By a header's checksum field: the low half of adler32 of the header, if it is sound."""
+
+ARE_NUMBERS = _Remembered(_are_numbers)
+"""By mode, owners, time and device, one behind the other: whether all of them are numbers."""
 
 
 def _signed_sum_holds(block: bytes, checksum: bytes) -> bool:
     """Whether the checksum was made with signed bytes, as old tars of Sun and NeXT did."""
     rest = block[:148] + block[156:]
-    return _number(checksum) == 8 * 0x20 + sum(rest) - 256 * sum(byte > 0x7F for byte in rest)
+    signed = 8 * 0x20 + sum(rest) - 256 * sum(byte > 0x7F for byte in rest)
+    return number_in(checksum) == signed
 
 
-def _number(field: bytes) -> int:
-    """Read a number field: octal text, or base-256 behind a first byte of 0x80 or 0xff.
-
-    Raises:
-        ValueError: it is neither.
-    """
+def number_in(field: bytes) -> int | None:
+    """Read a number: octal text, or base-256 behind a first byte of 0x80 or 0xff; None if none."""
     if field[0] in (0x80, 0xFF):
         number = int.from_bytes(field[1:], "big")
         return number if field[0] == 0x80 else number - (1 << 8 * (len(field) - 1))
-    return int(field.partition(b"\0")[0].decode("ascii").strip() or "0", 8)
+    try:
+        return int(field.partition(b"\0")[0].decode("ascii").strip() or "0", 8)
+    except ValueError:
+        return None
 
 
 def padded(size: int) -> int:
     """Round a size up to whole blocks."""
-    return (size + BLOCK - 1) // BLOCK * BLOCK
+    return (size + BLOCK - 1) & -BLOCK
 
 
-def told_by(told: Told, header: Header, body: bytes) -> Told:
-    """Add what an extended header tells; what stands first holds, as with tarfile."""
+def told_by(told: Told, header: Header, body: bytes) -> Told | str:
+    """Add what an extended header tells; what stands first holds, as with tarfile.
+
+    Gives a text where readers refuse the header, as a predicate of it.
+
+    Args:
+        told: by the headers before.
+        header: the extended one.
+        body: what follows it; only its beginning where it is very long.
+    """
+    headers = told.headers + 1
     if header.type == b"L":
         name: bytes | None = body.partition(b"\0")[0]
-        return told._replace(name=name if told.name is None else told.name, any=True)
-    if header.type in (b"K", b"g"):  # where a link leads, or what is said of all members
-        return told._replace(any=True)
-    records = _pax_records(body)
-    size = records.get(b"size", b"")
+        return told._replace(name=name if told.name is None else told.name, headers=headers)
+    if header.type == b"K":  # where a link leads
+        return told._replace(headers=headers)
+    records = _pax_records(body, of=header.size)
+    if records is None:
+        return "holds a pax record that cannot be read"
+    if header.type == b"g":  # what is said of all members: a commit, mostly
+        return told._replace(headers=headers)
     name = records.get(b"GNU.sparse.name", records.get(b"path"))
+    if name is not None:
+        name = name.rstrip(b"/")
+    size = records.get(b"size")
+    sparse = told.sparse or (b"GNU.sparse." in body and any(map(_is_of_sparse, records)))
     return Told(
         name=name if told.name is None else told.name,
-        size=int(size) if told.size is None and size.isdigit() and len(size) < 20 else told.size,
-        sparse=told.sparse or any(key.startswith(b"GNU.sparse.") for key in records),
-        any=True,
+        size=_decimal(size) if told.size is None and size is not None else told.size,
+        sparse=sparse,
+        headers=headers,
+        more=told.more or sparse or size is not None,
     )
 
 
-def _pax_records(body: bytes) -> dict[bytes, bytes]:
-    """Read the records `<length> <key>=<value>`, a line each, up to the first that is none."""
-    records = {}
-    at = 0
-    while at < len(body):
-        digits = body[at : at + 12].partition(b" ")[0]
-        length = int(digits) if digits.isdigit() else 0
-        if length <= len(digits) + 1:
-            break
-        key, _, value = body[at + len(digits) + 1 : at + length - 1].partition(b"=")
+def only_path(body: bytes, size: int) -> bytes | None:
+    """Give the path that a pax header tells, where it tells nothing else; None where it may."""
+    digits, _, path = body.partition(b" path=")
+    if len(body) == size and digits.isdigit() and int(digits[:_PAX_LENGTH]) == size:
+        return path[:-1].rstrip(b"/") if path.endswith(b"\n") else None
+    return None
+
+
+def _is_of_sparse(key: bytes) -> bool:
+    return key.startswith(b"GNU.sparse.")
+
+
+def _decimal(value: bytes) -> int:
+    """Read the size that a pax record states; tarfile takes what is no number for 0."""
+    if value.isdigit() and len(value) > 24:
+        return HUGE
+    try:
+        return int(value)
+    except ValueError:
+        return 0
+
+
+def _pax_records(body: bytes, *, of: int) -> dict[bytes, bytes] | None:
+    """Read the records `<length> <key>=<value>`, a line each; None where one is not so.
+
+    tarfile has compared all of that since Python 3.12.6 (and 3.11.10); before, it refused a length
+    of 0, and guessed at the rest.
+
+    Args:
+        body: what follows the header.
+        of: bytes that should follow; a record that goes on behind a shorter body is passed over.
+    """
+    records: dict[bytes, bytes] = {}
+    at, end = 0, len(body)
+    while at < end and body[at]:
+        space = body.find(b" ", at, at + _PAX_LENGTH + 1)
+        digits = body[at:space] if space > 0 else b""
+        if not digits.isdigit():
+            return None if end >= of or end - at > _PAX_LENGTH else records
+        behind = at + int(digits)
+        if behind > end and end < of and behind <= of:
+            return records
+        key, equals, value = body[space + 1 : behind - 1].partition(b"=")
+        if behind > end or not (key and equals) or body[behind - 1] != 0x0A:
+            return None
         records[key] = value
-        at += length
+        at = behind
     return records

@@ -13,19 +13,17 @@ from preflight.formats.flaw import Flaw
 from preflight.formats.images import is_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.packed import Packed, can_unpack
-from preflight.formats.tar import Member, Read, behind, walk
+from preflight.formats.tar import Member, behind, walk
+from preflight.formats.tar_end import Read
 from preflight.formats.tar_header import BLOCK
+from preflight.formats.window import Window
 from preflight.names import name_of, shown
-from preflight.readers.images import look_at_image
+from preflight.readers.images import MOST_IMAGE, look_into_image
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples, hold_back, key_of, roles
-from preflight.sizes import format_size
 from preflight.targets import Shard
 
 Tell = Callable[[str], None]
-
-MOST_IMAGE = 1 << 30
-"""Bytes of an image that are held in memory to be decoded."""
 
 # Bytes that tarfile reads of a packed file at once: it raises on further streams of bzip2 and xz
 # only where it reads again.
@@ -35,13 +33,14 @@ _ONE_READ = 10_240 + 512
 _COUNTABLE = frozenset({"checksum", "zero-block", "trailing", "streams"})
 
 
-def read_shard(shard: Shard, root: str, tell: Tell) -> ShardFacts:
-    """Read a shard once, from its first byte to its last, one image in memory at a time.
+def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> ShardFacts:
+    """Read a shard once, from its first header to its end, one image in memory at a time.
 
     Args:
         shard: where it is, and where its captions are.
         root: the job's folder.
-        tell: called before each image is decoded, with the member's name as reports say it.
+        tell: called before each image is looked at, with the member's name as reports say it.
+        depth: how deep to look into images: `index`, `bytes` or `decode`, as the job has it.
 
     Raises:
         OSError: it cannot be opened or read, or is no file.
@@ -50,15 +49,15 @@ def read_shard(shard: Shard, root: str, tell: Tell) -> ShardFacts:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{shard.path} is no regular file")
     with open(path, "rb", buffering=0) as stream:
-        return _read(stream, shard, name_of(shard.path, root), tell)
+        return _read(stream, shard, name_of(shard.path, root), tell, depth)
 
 
-def _read(stream: FileIO, shard: Shard, name: str, tell: Tell) -> ShardFacts:
+def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> ShardFacts:
     size = os.fstat(stream.fileno()).st_size
-    raw = _reading(stream)
+    raw = _reading(stream, size)
     what = what_is(raw(0, HEAD))
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
-    looked = _Looked(packed.read if packed else raw, tell, aligned=packed is None)
+    looked = _Looked(packed.read if packed else raw, tell, depth, packed=packed is not None)
     ended_at = looked.at_all(walk(looked.read, None if packed else size))
     flaw = ended_at if packed is None else _through_packing(packed, ended_at)
 
@@ -85,14 +84,16 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell) -> ShardFacts:
 class _Looked:
     """What was met on the way through an archive."""
 
-    def __init__(self, read: Read, tell: Tell, *, aligned: bool) -> None:
+    def __init__(self, read: Read, tell: Tell, depth: str, *, packed: bool) -> None:
         self.read = read
         self.samples = Samples()
         self.members = 0
         self.images = 0
         self.damaged: list[ImageDamage] = []
         self._tell = tell
-        self._aligned = aligned
+        # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
+        self._depth = "bytes" if packed and depth == "index" else depth
+        self._packed = packed
 
     def at_all(self, walked: Iterable[Member | Flaw]) -> Flaw | None:
         """Look at each member; give the flaw at which the walk ended."""
@@ -108,30 +109,55 @@ class _Looked:
         return flaw
 
     def _look_at_image(self, member: Member) -> None:
-        if member.size > MOST_IMAGE:
-            text = (
-                f"is {format_size(member.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
-            )
-            found = ImageDamage(name=member.name, kind="huge", text=text, bytes=member.size)
-            self.damaged.append(found)
-            return
-        self._tell(f"member {shown(member.name)}")
-        data = self.read(member.offset, member.size)
-        damage = look_at_image(data, member.name, member.offset if self._aligned else 0)
+        name = member.name
+        self._tell(f"member {shown(name)}")
+        window = self._window(member)
+        begins = 0 if self._packed else member.offset
+        damage = look_into_image(window, name, self._depth, begins=begins)
         self.images += 1
         if damage is not None:
             self.damaged.append(damage)
 
+    def _window(self, member: Member) -> Window:
+        read, begin, size = self.read, member.offset, member.size
+        if self._packed and size <= MOST_IMAGE:
+            return Window.over(read(begin, size))
+        return Window(lambda offset, wanted: read(begin + offset, wanted), size)
 
-def _reading(stream: FileIO) -> Read:
+
+def _reading(stream: FileIO, total: int) -> Read:
+    """Read at any place; a file that has become shorter than it was is an error."""
+    descriptor = stream.fileno()
+    pread = getattr(os, "pread", None)
+
     def read(offset: int, size: int) -> bytes:
-        stream.seek(offset)
-        found = stream.read(size)
-        while len(found) < size and (more := stream.read(size - len(found))):
-            found += more  # an unbuffered read may give less than there is
+        if offset >= total:
+            return b""
+        if pread is not None:
+            found: bytes = pread(descriptor, size, offset)
+        else:
+            stream.seek(offset)
+            found = stream.read(size)
+        if len(found) < size and offset + len(found) < total:
+            return _read_on(stream, found, offset, min(size, total - offset))
         return found
 
     return read
+
+
+def _read_on(stream: FileIO, found: bytes, offset: int, size: int) -> bytes:
+    """Read what an unbuffered read has left, since it may give less than there is."""
+    stream.seek(offset + len(found))
+    parts = [found]
+    missing = size - len(found)
+    while missing > 0:
+        part = stream.read(missing)
+        if not part:
+            at = offset + size - missing
+            raise OSError(f"it became shorter while it was read: it ends at {at:,} bytes")
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
 
 
 def _through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
