@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from io import FileIO
 from typing import TypeAlias
 
 Block: TypeAlias = bytes | memoryview
@@ -12,6 +13,19 @@ Read: TypeAlias = Callable[[int, int], Block]
 
 BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
+
+
+def reading(stream: FileIO) -> Callable[[int, int], bytes]:
+    """Give what reads an open file; its place in the file is nobody else's."""
+
+    def read(offset: int, size: int) -> bytes:
+        stream.seek(offset)
+        found = stream.read(size)
+        while len(found) < size and (more := stream.read(size - len(found))):
+            found += more  # an unbuffered read may give less than there is
+        return found
+
+    return read
 
 
 def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:

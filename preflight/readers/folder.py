@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from preflight.facts import FolderFacts, ImageDamage, Pairing
-from preflight.formats.images import is_image
+from preflight.formats.blocks import reading
+from preflight.formats.window import Window
 from preflight.names import name_of
-from preflight.readers.images import look_at_image
-from preflight.readers.pairing import Group, pair
+from preflight.readers.contents import Contents, list_all, pair_contents, split
+from preflight.readers.images import look_into_image
 from preflight.targets import Folder
-
-_FOLDER = "is a folder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,29 +23,19 @@ class FolderListing:
     """The folder, as reports name it."""
 
     files: int
-    images: tuple[str, ...]
-    """Paths of the images, to be opened as they are, in the order of their names."""
+    contents: tuple[Contents, ...]
+    """What is in it and in each folder below it, in the order of their names."""
 
     pairing: Pairing
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Folders that cannot be listed, images and captions that are no files: (name, reason)."""
 
-
-class _Found(NamedTuple):
-    """What is in one folder."""
-
-    path: str
-    names: list[str]
-    """Of its files, in order."""
-
-    folders: list[str]
-    """Paths of the folders in it, in order."""
-
-    no_files: dict[str, str]
-    """What has a name and is no file to be opened, and why not."""
-
-    error: str | None = None
-    """Why it could not be listed."""
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Paths of the images, to be opened as they are, in the order of their names."""
+        return tuple(
+            os.path.join(one.path, name) for one in self.contents for name in one.image_names()
+        )
 
 
 def list_folder(folder: Folder, root: str) -> FolderListing:
@@ -61,49 +48,55 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
     """
     top = os.path.join(root, folder.path)
     if os.path.isfile(top):
+        parent, name = os.path.split(top)
+        stem, suffix = split(name)
         return FolderListing(
             file=name_of(folder.path, root),
             files=1,
-            images=(top,),
+            contents=(Contents(path=parent, place="", files=1, images=1, stems={(suffix,): stem}),),
             pairing=Pairing(rule="none", samples=1, images=1, captions=0),
         )
     with os.scandir(top):
         pass  # what is wrong with the folder that was named goes up
-    groups: list[Group] = []
-    images: list[str] = []
-    unreadable: list[tuple[str, ...]] = []
-    no_files: list[tuple[str, str]] = []
-    files = 0
-    for found in _folders(top):
-        place = name_of(found.path, root)
-        if found.error is not None:
-            unreadable.append((place, found.error))
-        files += len(found.names)
-        images += (os.path.join(found.path, name) for name in found.names if is_image(name))
-        # A caption whose image is a link that leads nowhere does not lack its image.
-        groups += _groups(place, [*found.names, *found.no_files])
-        no_files += ((_inside(place, name), why) for name, why in found.no_files.items())
-    pairing = pair(groups, folder.captions, shard=False)
-    captions = _captions(groups, pairing)
-    unreadable += ((name, why) for name, why in no_files if is_image(name) or name in captions)
+    contents = tuple(list_all(top, root))
+    pairing = pair_contents(contents, folder.captions)
+    unreadable: list[tuple[str, ...]] = [
+        (one.place, one.error) for one in contents if one.error is not None
+    ]
+    unreadable += (told for one in contents for told in one.unopenable(pairing))
     return FolderListing(
         file=name_of(folder.path, root),
-        files=files,
-        images=tuple(images),
+        files=sum(one.files for one in contents),
+        contents=contents,
         pairing=pairing,
         unreadable=tuple(unreadable),
     )
 
 
-def read_image_file(path: str, root: str) -> ImageDamage | None:
-    """Read and decode one image file; None where nothing is wrong with it.
+def read_image_file(
+    path: str,
+    root: str,
+    depth: str = "bytes",
+    *,
+    name: str | None = None,
+    tell: Callable[[], object] | None = None,
+) -> ImageDamage | None:
+    """Look at one image file; None where nothing is wrong with it.
+
+    Args:
+        path: where it is.
+        root: the job's folder.
+        depth: how deep to look: `index`, `bytes` or `decode`, as the job has it.
+        name: its name in reports; None: made of its path.
+        tell: called before a decoder is asked.
 
     Raises:
         OSError: it cannot be opened or read.
     """
-    with open(path, "rb") as stream:
-        data = stream.read()
-    return look_at_image(data, name_of(path, root))
+    with open(path, "rb", buffering=0) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        window = Window(reading(stream), size)
+        return look_into_image(window, name or name_of(path, root), depth, tell=tell)
 
 
 def folder_facts(listing: FolderListing, damaged: Iterable[ImageDamage]) -> FolderFacts:
@@ -112,86 +105,7 @@ def folder_facts(listing: FolderListing, damaged: Iterable[ImageDamage]) -> Fold
         file=listing.file,
         files=listing.files,
         pairing=listing.pairing,
-        images=len(listing.images),
+        images=sum(one.images for one in listing.contents),
         damaged_images=tuple(sorted(damaged, key=lambda one: one.name)),
         unreadable=listing.unreadable,
-    )
-
-
-def _folders(top: str) -> Iterator[_Found]:
-    """Give what is in each folder.
-
-    Links are followed; a folder that was met before, by whatever path, is not entered again.
-    """
-    waiting = [top]
-    met: set[tuple[int, int]] = set()
-    while waiting:
-        path = waiting.pop()
-        try:
-            here = os.stat(path)
-            if here.st_ino and (here.st_dev, here.st_ino) in met:
-                continue
-            met.add((here.st_dev, here.st_ino))  # some file systems of Windows number nothing
-            found = _list(path)
-        except OSError as error:
-            yield _Found(path, [], [], {}, error.strerror or str(error))
-            continue
-        waiting += reversed(found.folders)
-        yield found
-
-
-def _list(path: str) -> _Found:
-    names, folders, no_files = [], [], {}
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            why = _why_no_file(entry)
-            if why is None:
-                names.append(entry.name)
-            elif why != _FOLDER:
-                no_files[entry.name] = why
-            else:
-                folders.append(entry.path)
-                if is_image(entry.name):
-                    no_files[entry.name] = why
-    return _Found(path, sorted(names), sorted(folders), dict(sorted(no_files.items())))
-
-
-def _why_no_file(entry: os.DirEntry[str]) -> str | None:
-    """Say what this is, where it is no file; mostly known without a look at the disk."""
-    try:
-        if entry.is_file():
-            return None
-        if entry.is_dir():
-            return _FOLDER
-        pipe = stat.S_ISFIFO(entry.stat().st_mode)
-    except FileNotFoundError:
-        return "is a link that leads nowhere"
-    except OSError as error:
-        return f"cannot be reached: {error.strerror or error}"
-    return "is a pipe" if pipe else "is no regular file"
-
-
-def _groups(folder: str, names: list[str]) -> list[Group]:
-    """Put the names of one folder together by their stems."""
-    stems: dict[str, list[str]] = {}
-    for name in names:
-        stem, extension = os.path.splitext(name)
-        stems.setdefault(stem, []).append(extension[1:])
-    return [Group(_inside(folder, stem), tuple(suffixes)) for stem, suffixes in stems.items()]
-
-
-def _inside(folder: str, name: str) -> str:
-    return name if folder == "." else f"{folder}/{name}"
-
-
-def _captions(groups: Iterable[Group], pairing: Pairing) -> frozenset[str]:
-    """Name the captions of images, where captions are looked for."""
-    return frozenset(
-        f"{one.key}.{suffix}"
-        for one in groups
-        if pairing.looks_for and any(is_image(f"x.{suffix}") for suffix in one.suffixes)
-        for suffix in one.suffixes
-        if suffix.lower() in map(str.lower, pairing.looks_for)
     )

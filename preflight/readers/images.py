@@ -75,7 +75,12 @@ _NEAR = 8
 
 
 def look_into_image(
-    window: Window, name: str, depth: str, *, begins: int = 0, tell: Callable[[], object]
+    window: Window,
+    name: str,
+    depth: str,
+    *,
+    begins: int = 0,
+    tell: Callable[[], object] | None = None,
 ) -> ImageDamage | None:
     """Look at an image as deep as is asked for, and deeper where it looks odd.
 
@@ -91,7 +96,8 @@ def look_into_image(
     if window.size > MOST_IMAGE:
         text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
         return ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
-    tell()
+    if tell is not None:
+        tell()
     return look_at_image(window.whole(), name, begins)
 
 
