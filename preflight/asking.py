@@ -189,15 +189,14 @@ def _hear(
     *,
     patiently: bool = True,
 ) -> None:
-    got = wait(lines, patiently=patiently)
-    for _ in range(MOST_LINES):  # and then see who is late
+    for number in range(MOST_LINES):  # and then see who is late
+        got = wait(lines, patiently=patiently and number == 0)
         if got is None:
             return
         speaker, line = got
         for one in running:
             if one.started is speaker:
                 one.hear(line)
-        got = wait(lines, patiently=False)
 
 
 def _end(
