@@ -187,7 +187,8 @@ def _look_at_shard(
 ) -> list[Facts]:
     from preflight.readers import shard
 
-    return [shard.read_shard(from_plain(Shard, plain), options["root"], channel.alive)]
+    target, root, depth = from_plain(Shard, plain), options["root"], options["depth"]
+    return [shard.read_shard(target, root, channel.alive, depth)]
 
 
 def _look_at_cache(
@@ -201,7 +202,7 @@ def _look_at_cache(
 def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Any]:
     from preflight.readers import folder
 
-    damage = folder.read_image_file(plain["path"], options["root"])
+    damage = folder.read_image_file(plain["path"], options["root"], options["depth"])
     return [] if damage is None else [damage]
 
 

@@ -122,7 +122,7 @@ class ShardFacts:
     """None where nothing of the archive can be read."""
 
     images: int = 0
-    """Images that were decoded."""
+    """Images that were looked at, as deep as the job has it."""
 
     damaged_images: tuple[ImageDamage, ...] = ()
 
@@ -135,7 +135,7 @@ class FolderFacts:
     files: int
     pairing: Pairing
     images: int
-    """Images that were decoded."""
+    """Images that were looked at, as deep as the job has it."""
 
     damaged_images: tuple[ImageDamage, ...] = ()
     unreadable: tuple[tuple[str, ...], ...] = ()
