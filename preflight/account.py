@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,7 +22,7 @@ from preflight.facts import (
 from preflight.job import UNREAD, Job
 from preflight.names import counted
 from preflight.plain import to_plain
-from preflight.report import Named, Setting
+from preflight.report import Named, Recalled, Setting
 from preflight.survey import KINDS, Survey
 from preflight.targets import Built, Missing, Remote, Target
 from preflight.version import __version__
@@ -86,6 +87,19 @@ def _seen_of(targets: list[Target], survey: Survey) -> str:
     for one in sorted(asked):
         counter.update(survey.seen[one])
     return ", ".join(counted(number, noun) for noun, number in counter.items())
+
+
+def recalled(survey: Survey) -> tuple[Recalled, ...]:
+    """Say which files were not read again, and how old what is known of them is."""
+    memory = survey.memory
+    if memory.oldest is None:
+        return ()
+    age = round(max(0.0, time.time() - memory.oldest), 3)
+    return tuple(
+        Recalled(noun=noun, count=count, of=memory.asked[noun], age=age)
+        for noun, count in memory.known.items()
+        if count
+    )
 
 
 def interpreter(job: Job, targets: Iterable[Target]) -> Iterable[str]:

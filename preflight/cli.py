@@ -79,6 +79,17 @@ def _size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> in
         raise click.BadParameter(str(error)) from error
 
 
+def _age(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
+    from preflight.ages import parse_age
+
+    if value is None:
+        return None
+    try:
+        return parse_age(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def _ids(name: str, help_text: str) -> Callable[[_F], _F]:
     return click.option(
         name,
@@ -134,7 +145,20 @@ _LOOK: tuple[Callable[[Any], Any], ...] = (
         metavar="S",
         help="Silence of one step of your code that counts as hung (default: 120 s).",
     ),
-    click.option("--state", metavar="DIR", help="Where the report is kept (default: .preflight)."),
+    click.option(
+        "--state",
+        metavar="DIR",
+        help="Where the report and the ledger are kept (default: .preflight).",
+    ),
+    click.option(
+        "--no-ledger", is_flag=True, default=None, help="Read every file, and remember none."
+    ),
+    click.option(
+        "--reread",
+        callback=_age,
+        metavar="AGE",
+        help="Read unchanged files again that were read so long ago: 12h, 30d (default), 0.",
+    ),
     click.option(
         "--max-findings",
         type=_AT_LEAST_1,

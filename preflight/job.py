@@ -120,7 +120,13 @@ class Look:
     """Processes that read files at the same time; where it is not said, one a core."""
 
     state: str = ".preflight"
-    """The folder, under the job's, where the last report is kept."""
+    """The folder, under the job's, where the last report and the ledger are kept."""
+
+    no_ledger: bool = False
+    """Read every file, and remember none."""
+
+    reread: float = 30 * 86_400.0
+    """Seconds after which a file is read again that has not changed, since bytes rot on disks."""
 
     max_findings: int = 10_000
     """Findings kept for each check; beyond that they are counted by file."""

@@ -77,8 +77,10 @@ class Outcome:
     """Things there are to look at."""
 
     looked_at: int
+    """Of these, how many were looked at in this run."""
+
     remembered: int = 0
-    """Of those looked at, how many have not changed since an earlier run."""
+    """And how many have not changed since an earlier run, whose facts were judged again."""
 
     found: int = 0
     skipped: tuple[Skip, ...] = ()
@@ -96,6 +98,21 @@ class Named:
 
     text: str
     """What was seen of it: `4 shards, 32 samples`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """Files of one kind that were not read again, since they have not changed."""
+
+    noun: str
+    """What they are, for people: `shard`, `cache file`, `image`."""
+
+    count: int
+    of: int
+    """Files of the kind that the run was about."""
+
+    age: float
+    """Seconds since the first of all remembered files was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +169,7 @@ class Report:
     """Findings beyond the limit of each check, counted by file."""
 
     targets: tuple[Named, ...] = ()
+    remembered: tuple[Recalled, ...] = ()
     accepted: tuple[Accepted, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
     """Seconds that single steps took, such as `import torch`."""

@@ -28,6 +28,8 @@ class Looked:
     """A target was looked at, and these are the facts."""
 
     facts: Facts
+    read_at: float | None = None
+    """When it was read, where that was in an earlier run; in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,14 +85,16 @@ class _Tally:
     check: Check
     limit: int
     looked_at: int = 0
+    remembered: int = 0
     found: list[Finding] = field(default_factory=list)
     more: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     broken: list[Broken] = field(default_factory=list)
     seconds: float = 0.0
 
-    def ask(self, facts: Facts, job: Job, tell: Tell) -> bool:
+    def ask(self, look: Looked, job: Job, tell: Tell) -> bool:
         """Ask the check about one value of facts, and say whether it has judged it."""
+        facts = look.facts
         begun = time.perf_counter()
         try:
             reason = self.check.skip(facts, job) if self.check.skip is not None else None
@@ -104,7 +108,8 @@ class _Tally:
             self.broken.append(Broken(at=where(facts), error=text))
             return False
         else:
-            self.looked_at += 1
+            self.looked_at += look.read_at is None
+            self.remembered += look.read_at is not None
             return True
         finally:
             self.seconds += time.perf_counter() - begun
@@ -120,7 +125,8 @@ class _Tally:
         """Close the account."""
         total = len(self.found) + sum(self.more.values())
         skipped = tuple(Skip(reason=reason, count=n) for reason, n in self.skipped.items())
-        count = self.looked_at + len(self.broken) + sum(self.skipped.values())
+        seen = self.looked_at + self.remembered
+        count = seen + len(self.broken) + sum(self.skipped.values())
         if not count:
             skipped = (Skip(reason=f"no {self._what()} was looked at", count=0),)
         return Outcome(
@@ -131,6 +137,7 @@ class _Tally:
             many=self.check.many,
             targets=count,
             looked_at=self.looked_at,
+            remembered=self.remembered,
             found=total,
             skipped=skipped,
             broken=tuple(sorted(self.broken, key=lambda one: str(one.at))),
@@ -142,7 +149,7 @@ class _Tally:
             return "broken"
         if total:
             return "found"
-        return "passed" if self.looked_at else "skipped"
+        return "passed" if self.looked_at or self.remembered else "skipped"
 
     def _what(self) -> str:
         """Say what the check would have looked at."""
@@ -201,7 +208,7 @@ def _pass_on(look: Look, tallies: list[_Tally], job: Job, tell: Tell) -> bool:
     """Hand a look to the checks it concerns, and say whether one has judged it."""
     if isinstance(look, Looked):
         mine = [one for one in tallies if isinstance(look.facts, one.check.over)]
-        judged = [one.ask(look.facts, job, tell) for one in mine]
+        judged = [one.ask(look, job, tell) for one in mine]
         return any(judged)
     for tally in tallies:
         if set(tally.check.over).isdisjoint(look.kinds):

@@ -20,6 +20,7 @@ from preflight.render import renderer
 from preflight.report import Named, Report
 from preflight.runner import Left, Look, Looked
 from preflight.settings_file import SettingsError
+from preflight.state import make_state, write_whole
 from preflight.survey import Progress, Survey, Watch
 from preflight.targets import MistypedError
 
@@ -111,6 +112,7 @@ def run(
         findings=judgement.findings,
         more=judged.more,
         targets=account.named(found, survey),
+        remembered=account.recalled(survey),
         accepted=judgement.accepted,
         steps=survey.steps,
         reasons=(
@@ -268,30 +270,12 @@ def _leave_behind(report: Report, job: Job) -> Report:
     path = os.path.join(state, name)
     report = dataclasses.replace(report, last=name_of(path, job.root))
     try:
-        ours = not os.path.isdir(state)
-        os.makedirs(state, exist_ok=True)
-        if ours:  # in a folder of the user's, git is the user's
-            _write_whole(os.path.join(state, ".gitignore"), "*\n")
-        _write_whole(path, renderer("json")(report))
+        make_state(state)
+        write_whole(path, renderer("json")(report))
     except OSError as error:
         sys.stderr.write(f"preflight: the report was not kept: {path}: {error.strerror}\n")
         return dataclasses.replace(report, last=None)
     return report
-
-
-def _write_whole(path: str, text: str) -> None:
-    """Write under another name and rename, so that a reader meets the old file or the new one."""
-    import tempfile
-
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _now() -> str:

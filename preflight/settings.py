@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from preflight.ages import parse_age
 from preflight.job import Job
 from preflight.names import name_of
 from preflight.settings_file import SettingsError, find_file, read_file, unknown_key
@@ -78,6 +79,8 @@ FLAGS: Mapping[str, Flag] = {
     "timeout": Flag(key="look.timeout", read=_seconds),
     "jobs": Flag(key="look.jobs", read=_count),
     "state": Flag(key="look.state", read=str),
+    "no-ledger": Flag(key="look.no_ledger", read=_yes),
+    "reread": Flag(key="look.reread", read=parse_age),
     "max-findings": Flag(key="look.max_findings", read=_count),
     "import-anyway": Flag(key="look.import_anyway", read=_yes),
     "fail-on": Flag(key="gate.fail_on", read=_one_of("error", "warning", "note", "never")),

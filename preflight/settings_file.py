@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from preflight.ages import parse_age
 from preflight.job import Job
 from preflight.names import name_of
 from preflight.sizes import parse_size
@@ -176,18 +177,21 @@ def _take_plugins(
 def _take_sizes(
     tree: Mapping[str, Any], lines: Mapping[str, int], shown: str, mistakes: list[str]
 ) -> None:
-    launch = tree.get("launch")
-    if not isinstance(launch, dict) or "vram" not in launch:
-        return
-    try:
-        launch["vram"] = parse_size(str(launch["vram"]))
-    except ValueError as error:
-        mistakes.append(f"{shown}:{lines.get('launch.vram', 1)}: launch.vram: {error}")
-        del launch["vram"]
+    """Make numbers of sizes and ages, which are written as text with their units."""
+    for name, key, read in (("launch", "vram", parse_size), ("look", "reread", parse_age)):
+        table = tree.get(name)
+        if not isinstance(table, dict) or key not in table:
+            continue
+        try:
+            table[key] = read(str(table[key]))
+        except ValueError as error:
+            place = f"{name}.{key}"
+            mistakes.append(f"{shown}:{lines.get(place, 1)}: {place}: {error}")
+            del table[key]
 
 
 # What a number must at least be, where 0 means something; all others must be at least 1.
-_AT_LEAST = {"launch.gpus": 0, "launch.num_workers": 0, "look.timeout": 0.001}
+_AT_LEAST = {"launch.gpus": 0, "launch.num_workers": 0, "look.timeout": 0.001, "look.reread": 0}
 
 
 def _hold_numbers(

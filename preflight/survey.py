@@ -26,6 +26,8 @@ from preflight.facts import (
 )
 from preflight.finding import Finding, Location
 from preflight.job import Job
+from preflight.ledger import Remembered
+from preflight.memory import Memory, facts_in
 from preflight.names import name_of
 from preflight.plain import from_plain, to_exact, to_plain
 from preflight.processes import Question
@@ -91,6 +93,8 @@ class _Item:
     name: str
     kinds: tuple[type, ...]
     part_of: _Gathering | None = None
+    how: str | None = None
+    """How its file is read, where what is seen in it may be remembered."""
 
 
 @dataclass(slots=True)
@@ -100,6 +104,11 @@ class _Gathering:
     target: Folder
     listing: folder.FolderListing
     left: int
+    """Images that are still to be read."""
+
+    remembered: float | None = None
+    """When the first of them was read, where all are remembered from earlier runs."""
+
     damaged: list[ImageDamage] = field(default_factory=list)
     broken: list[Failed] = field(default_factory=list)
 
@@ -119,6 +128,13 @@ class Survey:
 
     gave: dict[str, set[type]] = field(default_factory=dict)
     """The types of facts that came of each target, by its repr."""
+
+    memory: Memory = field(init=False)
+    """What earlier runs have seen."""
+
+    def __post_init__(self) -> None:
+        """Find what earlier runs have left."""
+        self.memory = Memory(job=self.job)
 
     def looks(
         self, targets: Iterable[Target], *, meanwhile: Callable[[], None]
@@ -146,7 +162,11 @@ class Survey:
                 yield from self._prepare(target, items)
         if self.job.launch.elsewhere:
             yield Left(reason="the job will run on another machine", kinds=(HostFacts,))
-        yield from self._ask(items, meanwhile)
+        try:
+            left = yield from self._recall(items)
+            yield from self._ask(left, meanwhile)
+        finally:
+            self.memory.ledger.write()
 
     def _wanted(self, target: Target) -> bool:
         """Whether a selected check is over facts that this target gives."""
@@ -201,8 +221,14 @@ class Survey:
         from preflight.readers import folder
 
         listing = folder.list_folder(target, self.job.root)
-        gathering = _Gathering(target=target, listing=listing, left=len(listing.images))
-        for path in listing.images:
+        how = self.memory.how({"type": "Image"}) or ""
+        known = self.memory.recall(how, listing.images)
+        unknown = [path for path in listing.images if path not in known]
+        gathering = _Gathering(target=target, listing=listing, left=len(unknown))
+        gathering.damaged += self._damaged(known)
+        if known and not unknown:
+            gathering.remembered = min(one.read_at for one in known.values())
+        for path in unknown:
             plain = {"type": "Image", "path": path}
             name = name_of(path, self.job.root)
             items.append(
@@ -212,12 +238,13 @@ class Survey:
                     name=name,
                     kinds=(FolderFacts,),
                     part_of=gathering,
+                    how=how,
                 )
             )
         for path, reason in listing.unreadable:
             place = Location(file=name_of(path, self.job.root))
             yield Failed(at=place, error=reason, kinds=(FolderFacts,), fix=_mend(reason))
-        if not listing.images:
+        if not unknown:
             yield from self._gathered(gathering)
 
     def _absent(self, target: Missing) -> Absent:
@@ -240,6 +267,35 @@ class Survey:
             "--may-skip shard,sample,image",
         )
 
+    # --- remembering
+
+    def _recall(self, items: list[_Item]) -> Generator[Look, None, list[_Item]]:
+        """Give what is remembered of single files, and return what has to be asked about."""
+        by_how: dict[str, dict[str, _Item]] = {}
+        for item in items:
+            item.how = item.how or self.memory.how(item.plain)
+            if item.how is not None and item.part_of is None:
+                by_how.setdefault(item.how, {})[self._path(item)] = item
+        known: set[int] = set()
+        for how, files in by_how.items():
+            for path, remembered in self.memory.recall(how, files).items():
+                item = files[path]
+                known.add(id(item))
+                plains = facts_in(remembered, item.name)
+                yield from self._answered(item, plains, read_at=remembered.read_at)
+        return [item for item in items if id(item) not in known]
+
+    def _damaged(self, known: Mapping[str, Remembered]) -> Iterator[ImageDamage]:
+        """Give what is remembered of images that are not whole."""
+        for path, remembered in known.items():
+            if remembered.facts is not None:
+                plains = facts_in(remembered, name_of(path, self.job.root))
+                yield from map(_facts_of, plains)
+
+    def _path(self, item: _Item) -> str:
+        """Give the path of an item's file, as it can be opened."""
+        return os.path.join(self.job.root, item.plain["path"])
+
     # --- asking
 
     def _ask(self, items: list[_Item], meanwhile: Callable[[], None]) -> Iterator[Look]:
@@ -248,7 +304,12 @@ class Survey:
         total, done = len(items), 0
         batches = _batches(items, self.job, self._wants(), jobs)
         timeout = self.job.look.timeout
-        for result in asking.ask(batches, jobs=jobs, timeout=timeout, meanwhile=meanwhile):
+
+        def both() -> None:
+            meanwhile()
+            self.memory.ledger.prepare()
+
+        for result in asking.ask(batches, jobs=jobs, timeout=timeout, meanwhile=both):
             match result:
                 case asking.Took():
                     self.steps[result.step] = round(
@@ -256,8 +317,11 @@ class Survey:
                     )
                 case asking.Answer():
                     done += 1
-                    self.watch(Progress(done=done, total=total, name=items[result.key].name))
-                    yield from self._answered(items[result.key], result.facts)
+                    item = items[result.key]
+                    self.watch(Progress(done=done, total=total, name=item.name))
+                    if item.how is not None:
+                        self.memory.keep(item.how, self._path(item), result.facts)
+                    yield from self._answered(item, result.facts)
                 case asking.Fault():
                     done += 1
                     yield from self._failed(items[result.key], result)
@@ -266,7 +330,9 @@ class Survey:
         """Name the types of facts that a selected check is over."""
         return tuple({kind.__name__ for one in self._asking() for kind in one.over})
 
-    def _answered(self, item: _Item, plains: Iterable[Mapping[str, Any]]) -> Iterator[Look]:
+    def _answered(
+        self, item: _Item, plains: Iterable[Mapping[str, Any]], *, read_at: float | None = None
+    ) -> Iterator[Look]:
         found = [_facts_of(plain) for plain in plains]
         if item.part_of is not None:
             item.part_of.damaged += found
@@ -274,7 +340,7 @@ class Survey:
             return
         for one in found:
             self._see(item.target, one)
-            yield from _unparsable(item, one) or [Looked(facts=one)]
+            yield from _unparsable(item, one) or [Looked(facts=one, read_at=read_at)]
         if isinstance(item.target, Built) and not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))
 
@@ -302,7 +368,7 @@ class Survey:
 
         found = folder.folder_facts(gathering.listing, damaged)
         self._see(gathering.target, found)
-        yield Looked(facts=found)
+        yield Looked(facts=found, read_at=gathering.remembered)
 
     def _see(self, target: Target, found: Facts) -> None:
         """Count what was seen of a target."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 import time
 from pathlib import Path
 
 from preflight import asking
-from preflight.processes import MOST_LINES, Question
+from preflight.processes import MOST_LINES, Lines, Question
 
 
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
@@ -24,3 +25,14 @@ def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path:
     errors = {one.error for one in told if isinstance(one, asking.Fault)}
     assert errors == {"No such file or directory (FileNotFoundError)"}
     assert len(told) == len(items)
+
+
+def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
+    """After many lines, others have their turn; the next line stays where it is."""
+    lines: Lines = queue.Queue()
+    for number in range(MOST_LINES + 2):
+        lines.put((None, b"%d" % number))  # type: ignore[arg-type]
+
+    asking._hear([], lines)
+
+    assert lines.get_nowait()[1] == b"%d" % MOST_LINES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from preflight.ages import format_age
 from preflight.names import counted
 from preflight.render.blocks import View
 from preflight.render.groups import Group, count_by_outcome
@@ -19,6 +20,7 @@ _WORTH_TELLING = 0.2  # of all seconds
 def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
     """Give the foot of a page that found something, or could not look."""
     yield from entry("Looked at", _looked_at(report), view)
+    yield from _remembered(report, view)
     yield from _common(report, view)
     yield from entry("Took", _took(report), view)
     if report.last:
@@ -34,6 +36,7 @@ def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
 
 def quiet_foot(report: Report, view: View) -> Iterator[Line]:
     """Give the foot of a GO page: only what its reader has to know."""
+    yield from _remembered(report, view)
     yield from _common(report, view, skips=bool(view.verbose))
     settings = sorted({_file_of(one.origin) for one in report.job.values()} - {""})
     if settings:
@@ -88,6 +91,14 @@ def entry(label: str, text: str, view: View) -> Iterator[Line]:
     for piece in paper.wrap(paper.say(text), paper.width - _LABEL_WIDTH):
         yield (Span(head, "foot.label"), Span(piece, "foot"))
         head = " " * _LABEL_WIDTH
+
+
+def _remembered(report: Report, view: View) -> Iterator[Line]:
+    if report.remembered:
+        files = [f"{one.count:,} of {counted(one.of, one.noun)}" for one in report.remembered]
+        age = format_age(max(one.age for one in report.remembered))
+        text = f"{', '.join(files)}, read up to {age} ago; --reread 0 reads them again"
+        yield from entry("Remembered", text, view)
 
 
 def _common(report: Report, view: View, *, skips: bool = True) -> Iterator[Line]:
@@ -154,7 +165,7 @@ def _took(report: Report) -> str:
 def _became(one: Outcome) -> str:
     said = [f"{one.looked_at:,} of {one.targets:,} looked at"]
     if one.remembered:
-        said.append(f"{one.remembered:,} unchanged since an earlier run")
+        said.append(f"{one.remembered:,} remembered from an earlier run")
     if one.found:
         said.append(counted(one.found, "finding"))
     said += [f"{counted(len(one.broken), 'place')} could not be looked at"] if one.broken else []

@@ -31,6 +31,8 @@ class Group:
     """Findings that were counted by file, and not kept."""
 
     looked_at: int
+    """Targets that were judged, in this run or as they are remembered."""
+
     many: str = ""
     """The title of several findings, to stand behind their number."""
 
@@ -92,7 +94,7 @@ def groups(report: Report) -> tuple[Group, ...]:
                 gates=gates(report, found[0]),
                 findings=tuple(found),
                 more={} if check in told else report.more.get(check, {}),
-                looked_at=outcome.looked_at if outcome else 0,
+                looked_at=outcome.looked_at + outcome.remembered if outcome else 0,
                 many=outcome.many if outcome else "",
             )
         )

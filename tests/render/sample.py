@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from preflight.finding import Finding, Location, Severity, fingerprint
-from preflight.report import Accepted, Broken, Named, Outcome, Report, Setting, Skip
+from preflight.report import Accepted, Broken, Named, Outcome, Recalled, Report, Setting, Skip
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -100,7 +100,7 @@ def everything() -> Report:
                 "archive that cannot be read to its end",
                 became="broken",
                 targets=4,
-                looked_at=3,
+                looked_at=2,
                 found=3,
                 remembered=1,
                 broken=(
@@ -131,7 +131,7 @@ def everything() -> Report:
             outcome(
                 "cache-damaged",
                 "cached file that is not what was written",
-                looked_at=16,
+                looked_at=0,
                 targets=16,
                 remembered=16,
             ),
@@ -191,6 +191,10 @@ def everything() -> Report:
             Named(word="data/shard-{001..004}.tar", kind="data", text="4 shards, 48 samples"),
             Named(word="cache/\u732b", kind="cache", text="16 files"),
             Named(word="train:make_loader", kind="loader", text=""),
+        ),
+        remembered=(
+            Recalled(noun="shard", count=1, of=4, age=11_000.0),
+            Recalled(noun="cache file", count=16, of=16, age=11_000.0),
         ),
         accepted=(
             Accepted(

@@ -1,0 +1,275 @@
+"""Remembers what readers saw in files that have not changed since: facts, and never findings.
+
+One row a file, under its folder, its name and how it was looked at. A row holds as long as the
+file's size, time of change and inode, and the readers' own version are the same, and for as long as
+it is trusted: bytes that rot on a disk change no time stamp.
+
+Any number of runs may use one ledger at the same time, and each may be killed at any moment: rows
+are written in short transactions under SQLite's rollback journal, and the file is not kept open. A
+ledger that is damaged is set aside; one that cannot be used is done without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from preflight.readers_version import readers_version
+from preflight.state import make_state
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FILE = "ledger.sqlite"
+
+T = TypeVar("T")
+
+# A file that changed less than this ago may change again without its time stamp telling it: that of
+# FAT has steps of 2 s. In nanoseconds.
+_YOUNG = 2 * 10**9
+
+# Seconds that another run is waited for; it writes for some milliseconds.
+_PATIENCE = 1.0
+
+# Seconds of work that a run which is killed may lose.
+_OFTEN = 2.0
+
+# Seconds after which rows are dropped, unless they are trusted for longer.
+_KEPT = 90 * 86_400
+
+# The number is of this form of the table. Another version's table may lie beside it.
+_TABLE = """CREATE TABLE IF NOT EXISTS files_1 (
+    place BLOB, name BLOB, mark TEXT, read_at REAL, facts TEXT, checksum INTEGER, version TEXT,
+    PRIMARY KEY (place, name)) WITHOUT ROWID"""
+_IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'files_1'"
+_LOOK_UP = """SELECT name, mark, read_at, facts, checksum FROM files_1
+    WHERE place = ? AND name BETWEEN ? AND ? AND version = ? AND read_at > ? AND read_at <= ?"""
+_WRITE = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
+_DROP = "DELETE FROM files_1 WHERE read_at < ?"
+
+
+class Remembered(NamedTuple):
+    """What was seen of a file that has not changed since."""
+
+    read_at: float
+    """In seconds since the epoch."""
+
+    facts: str | None
+    """As it was handed over: any text, or None."""
+
+
+class _DamagedError(Exception):
+    """A row is not what was written."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The facts of earlier runs, looked up and added to."""
+
+    folder: str
+    """Where it is kept; made when there is something to write."""
+
+    trusted: float
+    """Seconds for which a row is believed."""
+
+    tell: Callable[[str], None]
+    """Called with a sentence where the ledger cannot be used as it should."""
+
+    usable: bool = True
+    """Whether it is used at all."""
+
+    _version: str = ""
+    _marks: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What each file looked like before it was read, by how it is read and by its path."""
+
+    _rows: list[tuple[Any, ...]] = field(default_factory=list)
+    """What waits to be written."""
+
+    _places: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    _written: float = field(default_factory=time.monotonic)
+
+    def recall(self, how: str, paths: Iterable[str]) -> Mapping[str, Remembered]:
+        """Look files up, and give what is known of those that have not changed.
+
+        The others may be handed to `remember` when they have been read.
+
+        Args:
+            how: whatever decides, beside the file, on what is seen of it.
+            paths: as they can be opened.
+        """
+        if not self.usable:
+            return {}
+        by_place: dict[bytes, dict[bytes, tuple[str, str]]] = {}
+        newest = time.time_ns() - _YOUNG
+        folder: str | None = None
+        files: dict[bytes, tuple[str, str]] = {}
+        for path in paths:  # mostly many of one folder, one behind the other
+            mark = _mark(path, newest)
+            if mark is None:
+                continue
+            head, _, name = path.rpartition(os.sep)
+            if head != folder:
+                folder = head
+                files = by_place.setdefault(self._place(how, path), {})
+            files[_bytes(name)] = path, mark
+        known = self._known(by_place) or {}
+        for files in by_place.values():
+            for path, mark in files.values():
+                if path not in known:
+                    self._marks[how, path] = mark
+        return known
+
+    def prepare(self) -> None:
+        """Do while others work what would have to be waited for later."""
+        if self._marks:
+            self._ready()
+
+    def remember(self, how: str, path: str, facts: str | None) -> None:
+        """Note what was seen of a file that was read whole, unless it has changed meanwhile."""
+        mark = self._marks.pop((how, path), None)
+        if not self.usable or mark is None or _mark(path) != mark:
+            return
+        place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
+        self._rows.append((place, name, mark, time.time(), facts, _checksum(facts)))
+        if time.monotonic() - self._written > _OFTEN:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits to be written."""
+        rows, self._rows = self._rows, []
+        if not (rows and self._ready()):
+            return
+        try:
+            make_state(self.folder)
+        except OSError as error:
+            self._do_without(error.strerror or str(error))
+            return
+        for _ in range(2):  # again where the first try has found it damaged
+            if self._use(lambda connection: self._add(connection, rows)) or not self.usable:
+                break
+        self._written = time.monotonic()
+
+    def _known(
+        self, by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]]
+    ) -> dict[str, Remembered] | None:
+        if not (by_place and os.path.exists(self._file) and self._ready()):
+            return {}
+        return self._use(lambda connection: self._find(connection, by_place))
+
+    def _find(
+        self,
+        connection: sqlite3.Connection,
+        by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]],
+    ) -> dict[str, Remembered]:
+        known: dict[str, Remembered] = {}
+        if connection.execute(_IS_THERE).fetchone() is None:
+            return known
+        now = time.time()
+        for place, files in by_place.items():
+            key = (place, min(files), max(files), self._version, now - self.trusted, now)
+            for name, marked, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
+                path, mark = files.get(name, ("", ""))
+                if mark == marked:
+                    if checksum != _checksum(facts):
+                        raise _DamagedError
+                    known[path] = Remembered(read_at, facts)
+        return known
+
+    def _add(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> bool:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_TABLE)
+        connection.executemany(_WRITE, [(*row, self._version) for row in rows])
+        connection.execute(_DROP, (time.time() - max(self.trusted, _KEPT),))
+        connection.execute("COMMIT")
+        return True
+
+    # --- the file
+
+    @property
+    def _file(self) -> str:
+        return os.path.join(self.folder, FILE)
+
+    def _ready(self) -> bool:
+        """Bring in what is needed to look into the ledger, and say whether all is there."""
+        if self.usable and not self._version:
+            try:
+                import sqlite3  # noqa: F401  some builds of Python have none
+
+                self._version = readers_version()
+            except (ImportError, OSError) as error:
+                self._do_without(str(error))
+        return self.usable
+
+    def _use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Open the file and work with it; None where that cannot be done."""
+        import sqlite3
+
+        try:
+            connection = sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
+            try:
+                return work(connection)
+            finally:
+                connection.close()
+        except _DamagedError:
+            self._set_aside()
+        except sqlite3.DatabaseError as error:
+            # Locks and disks that refuse raise one of its subclasses.
+            if type(error) is sqlite3.DatabaseError:
+                self._set_aside()
+            else:
+                self._do_without(str(error))
+        return None
+
+    def _set_aside(self) -> None:
+        """Keep a damaged ledger under another name, and with it the journal that belongs to it."""
+        when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        beside = f"{self._file}.damaged-{when}-{os.getpid()}"
+        try:
+            os.rename(self._file, beside)
+            if os.path.exists(f"{self._file}-journal"):
+                os.rename(f"{self._file}-journal", f"{beside}-journal")
+        except FileNotFoundError:
+            return  # another run was faster
+        except OSError as error:
+            self._do_without(f"is damaged, and cannot be set aside: {error.strerror}")
+            return
+        self.tell(f"the ledger was damaged, and was set aside as {beside}; a new one is begun")
+
+    def _do_without(self, reason: str) -> None:
+        self.usable = False
+        self.tell(f"nothing is remembered of this run or of earlier ones: {self._file}: {reason}")
+
+    def _place(self, how: str, path: str) -> bytes:
+        """Give the key of a file's real folder, together with how the file is read."""
+        folder = path[: len(path) - len(path.rpartition(os.sep)[2])]
+        place = self._places.get((how, folder))
+        if place is None:
+            real = _bytes(os.path.realpath(folder or os.curdir))
+            place = hashlib.blake2b(real + b"\0" + how.encode(), digest_size=16).digest()
+            self._places[how, folder] = place
+        return place
+
+
+def _bytes(name: str) -> bytes:
+    """Give a name as SQLite keeps it, also one that is no Unicode."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _mark(path: str, newest: int | None = None) -> str | None:
+    """Say what tells one content of a file from another; None for one that changed too lately."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    if newest is not None and status.st_mtime_ns > newest:
+        return None
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+
+
+def _checksum(facts: str | None) -> int:
+    return -1 if facts is None else zlib.crc32(facts.encode())

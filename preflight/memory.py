@@ -1,0 +1,100 @@
+"""What a run remembers of earlier ones: which files need no reading, and what was seen in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight import discover
+from preflight.job import Job
+from preflight.ledger import Ledger, Remembered
+
+NOUNS: Mapping[str, str] = {"Shard": "shard", "CacheFile": "cache file", "Image": "image"}
+"""What is remembered, by the type of item; each is one file."""
+
+# What no reader of files asks for. Whatever else a process is told of the job decides on facts.
+_NOT_FOR_FILES = frozenset(
+    {
+        *("root", "ranks", "num_workers", "batch_size", "start_method", "import_anyway"),
+        *("timeout", "wants"),
+    }
+)
+
+# The fields that name the file; the same file may go by another name in the next run.
+_NAMES = ("file", "name")
+
+
+@dataclass(slots=True)
+class Memory:
+    """The ledger as a run uses it, and an account of what it gave."""
+
+    job: Job
+    asked: Counter[str] = field(default_factory=Counter)
+    """Files that were looked up, by their noun."""
+
+    known: Counter[str] = field(default_factory=Counter)
+    """Files that needed no reading, by their noun."""
+
+    oldest: float | None = None
+    """When the one was read that was read first, in seconds since the epoch."""
+
+    ledger: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the ledger's place; nothing is opened as yet."""
+        look = self.job.look
+        self.ledger = Ledger(
+            folder=os.path.join(self.job.root, look.state),
+            trusted=look.reread,
+            tell=_tell,
+            usable=not look.no_ledger,
+        )
+
+    def how(self, plain: Mapping[str, Any]) -> str | None:
+        """Say what decides on the facts of an item beside its file; None: it is never remembered.
+
+        Args:
+            plain: the item as a process is asked about it.
+        """
+        if plain["type"] not in NOUNS:
+            return None
+        options = discover.plain_options(self.job)
+        deciding = {key: value for key, value in options.items() if key not in _NOT_FOR_FILES}
+        item = {key: value for key, value in plain.items() if key != "path"}
+        return json.dumps([item, deciding], sort_keys=True)
+
+    def recall(self, how: str, paths: Iterable[str]) -> Mapping[str, Remembered]:
+        """Give what is known of those of the files that have not changed since."""
+        paths = tuple(paths)
+        known = self.ledger.recall(how, paths)
+        noun = NOUNS[json.loads(how)[0]["type"]]
+        self.asked[noun] += len(paths)
+        self.known[noun] += len(known)
+        if known:
+            first = min(one.read_at for one in known.values())
+            self.oldest = first if self.oldest is None else min(first, self.oldest)
+        return known
+
+    def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> None:
+        """Remember what was seen in a file that was read whole."""
+        nameless = [{**plain, _name_in(plain): ""} for plain in plains]
+        self.ledger.remember(how, path, json.dumps(nameless) if nameless else None)
+
+
+def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:
+    """Give plain facts as a process gave them, under the name that the file has now."""
+    plains = [] if remembered.facts is None else json.loads(remembered.facts)
+    return [{**plain, _name_in(plain): name} for plain in plains]
+
+
+def _name_in(plain: Mapping[str, Any]) -> str:
+    return next(key for key in _NAMES if key in plain)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"preflight: {text}\n")

@@ -1,0 +1,37 @@
+"""The folder in which a job's last report and its ledger are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def make_state(folder: str) -> None:
+    """Make the folder where there is none; one of ours is ignored by git.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    ours = not os.path.isdir(folder)
+    os.makedirs(folder, exist_ok=True)
+    if ours:  # in a folder of the user's, git is the user's
+        write_whole(os.path.join(folder, ".gitignore"), "*\n")
+
+
+def write_whole(path: str, text: str) -> None:
+    """Write under another name and rename, so that a reader meets the old file or the new one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import tempfile
+
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
