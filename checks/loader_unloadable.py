@@ -102,10 +102,10 @@ def _why(loaded: Loaded, job: Job) -> str:
         origin = job.origins.get(origin) or "the job's settings"
     way = "spawned" if loaded.start_method == "spawn" else "started by a forkserver"
     return (
-        f"The workers of this job are {way} ({origin}): each of the "
-        f"{counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} dies while it starts, "
-        "and the first batch fails with `DataLoader worker exited unexpectedly`, which names "
-        "nothing."
+        f"The workers of this job are {way} ({origin}): none of the "
+        f"{counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} comes through its "
+        "start, and the first batch fails with `DataLoader worker exited unexpectedly`, which "
+        "names nothing."
     )
 
 
@@ -123,6 +123,11 @@ def _fix(one: Unloadable) -> str:
         return (
             "Keep it in a module that a worker can import: a file beside the script or an "
             "installed package, at its top level."
+        )
+    if one.fleeting:
+        return (
+            "Keep what makes it, such as the seed of a generator or a numpy array, and make the "
+            "tensor in the worker; or keep the tensor itself as an attribute."
         )
     if ".__self__" in one.paths[0]:
         return (

@@ -159,6 +159,9 @@ class Unloadable:
     missing: str | None = None
     """The module, or `module.name`, that the worker looks for in vain."""
 
+    fleeting: bool = False
+    """Whether it makes a tensor while it is pickled, whose memory is gone before a worker is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trip:

@@ -158,6 +158,8 @@ def main(channel: Connection, place: Any) -> None:
 
 def _as_while_starting() -> None:
     """Let the user's code see what it sees in a process that is starting."""
+    variables: Any = vars(process)
+    variables["_parent_process"] = None  # as it is until everything has been loaded
     me: Any = process.current_process()
     me._inheriting = True  # noqa: SLF001  as multiprocessing.spawn sets it
     me._config = {key: value for key, value in me._config.items() if key != "daemon"}  # noqa: SLF001

@@ -8,11 +8,12 @@ worker stopped names the object that it could not load.
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from preflight.objects.pickle_paths import Frame, holders_of, steps_to
+from preflight.objects.pickle_paths import CONTAINERS, Frame, holders_of, steps_to
 from preflight.objects.pickle_trial import PROTOCOL, Enough, Refusal, Roots, Sink, deep, reducers
 from preflight.objects.stand_ins import StandIns
 
@@ -206,3 +207,55 @@ def find(
         except BaseException:  # noqa: BLE001  pickle runs the user's own code
             return None
     return None
+
+
+# --- tensors that are gone when the worker starts -------------------------------------------------
+
+
+class _Watcher(_Finder):
+    """Notes of each tensor who holds it, and holds none of them itself."""
+
+    def __init__(self, stand_ins: StandIns, left_out: LeftOut) -> None:
+        super().__init__(stand_ins, left_out)
+        self.seen: list[tuple[Any, Found]] = []
+
+    def reducer_override(self, thing: object) -> Any:
+        before = len(self._stand_ins.storages)
+        reduction = super().reducer_override(thing)
+        if len(self._stand_ins.storages) > before:
+            self.seen.append((self._stand_ins.storages[-1], self._holder()))
+        return reduction
+
+    def _holder(self) -> Found:
+        """Describe the nearest object that is neither a tensor's part nor a container."""
+        torch: Any = sys.modules["torch"]
+        parts = (torch.Tensor, torch.UntypedStorage, torch.storage.TypedStorage, *CONTAINERS)
+        number = len(self._frames) - 1
+        while number and issubclass(type(self._frames[number].thing), parts):
+            number -= 1
+        above, thing = self._frames[:number], self._frames[number].thing
+        return Found(
+            thing=thing,
+            root=self.root,
+            steps="".join(steps_to(above, thing)),
+            holders=holders_of(above, thing),
+            above=(),
+        )
+
+
+def makers_of_fleeting(roots: Roots, left_out: LeftOut) -> list[Found]:
+    """Find the objects that make tensors while they are pickled, which are gone afterwards."""
+    watcher = _Watcher(StandIns(), left_out)
+    with deep():
+        for name, thing in roots:
+            watcher.root = name
+            try:
+                watcher.write_root(thing)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: BLE001  pickle runs the user's own code
+                break
+    seen = watcher.seen
+    del watcher  # its memo keeps all that it met
+    found = {id(one.thing): one for reference, one in seen if reference.expired()}
+    return list(found.values())

@@ -26,6 +26,13 @@ _STREAM = 4 << 30  # bytes of one pickle, without the data of arrays
 _NOTHING = (int, ())
 
 
+class Inherited:
+    """A descriptor that a process inherits while it is started, and only then."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+
 class _Process:
     """Stands where multiprocessing keeps the process that is being spawned.
 
@@ -36,7 +43,7 @@ class _Process:
     def duplicate_for_child(handle: int) -> int:
         return handle
 
-    DupFd = duplicate_for_child  # the name that multiprocessing.reduction.DupFd looks for
+    DupFd = Inherited  # the name that multiprocessing.reduction.DupFd looks for
 
 
 @contextlib.contextmanager

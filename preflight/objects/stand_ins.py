@@ -11,12 +11,13 @@ import ctypes
 import functools
 import mmap
 import operator
+import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.paths import type_name
-from preflight.objects.pickle_trial import bulk
+from preflight.objects.pickle_trial import Inherited, bulk
 
 LARGE = 1 << 20
 """Bytes from which on zeros are sent, in the data of arrays and tensors and in long strings."""
@@ -40,6 +41,15 @@ class StandIns:
 
     tensors: int = 0
     """Bytes of tensors, which a real worker would share with us."""
+
+    storages: list[Any] = field(default_factory=list)
+    """Weak references to the memory of tensors. A worker that starts is handed its descriptor,
+    which is closed with it."""
+
+    @property
+    def fleeting(self) -> bool:
+        """Whether a tensor was made to be sent and is gone: no worker could open its memory."""
+        return any(one.expired() for one in self.storages)
 
     def reduction(self, thing: object) -> Any:
         """Say how an object is pickled; NotImplemented for what travels as any object does.
@@ -107,6 +117,8 @@ class StandIns:
         self.tensors += size
         if not size:
             return torch.UntypedStorage, (0,)
+        if torch.multiprocessing.get_sharing_strategy() == "file_descriptor":
+            self.storages.append(torch.multiprocessing.reductions.StorageWeakRef(thing))
         content = _zeros(size)
         if size < self.large and thing.device.type == "cpu":
             content = _Call(function=bytearray, arguments=(_bytes_at(thing.data_ptr(), size),))
@@ -135,6 +147,10 @@ def _handle(thing: object) -> Any:
         cast("Any", thing).fileno()  # raises where it is closed, as its own reducer does
         connection = cast("Any", sys.modules["multiprocessing.connection"])
         return operator.itemgetter(0), (_Call(function=connection.Pipe, arguments=()),)
+    if kind is Inherited:
+        opened = _Call(function=os.open, arguments=(os.devnull, os.O_RDWR))
+        given = cast("Any", sys.modules["multiprocessing.popen_spawn_posix"])
+        return given._DupFd, (opened,)  # noqa: SLF001  what a spawned process is sent for it
     if name == "multiprocessing.heap.Arena":
         return kind, (cast("Any", thing).size,)
     if name == "socket.socket":

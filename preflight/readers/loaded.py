@@ -158,6 +158,7 @@ def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definit
         defined=_place(culprit, root) or made,
         raised=_raised(culprit, root),
         missing=culprit.missing,
+        fleeting=culprit.fleeting,
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 from preflight.facts import Trip
-from preflight.objects.parcel import LeftOut, find, pickled, pickled_slowly
+from preflight.objects.parcel import LeftOut, find, makers_of_fleeting, pickled, pickled_slowly
 from preflight.objects.pickle_trial import Enough, Refusal, Roots, spawning
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.stand_ins import LARGE, StandIns
@@ -35,6 +35,8 @@ Line: TypeAlias = tuple[str, int, str, str]
 """A line of a traceback: file, number, function, text."""
 
 _MOST_CULPRITS = 20
+
+_GONE = "it makes a tensor while it is sent, whose memory is gone before a worker can open it"
 
 # Bytes up to which data is sent as it is, once something was refused with zeros in its place.
 _SENT_IN_EARNEST = 256 << 20
@@ -57,6 +59,7 @@ class Culprit:
     error: str
     frames: tuple[Line, ...]
     missing: str | None
+    fleeting: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,6 +84,9 @@ class Journey:
     """Whether zeros stood in for data when a culprit was found."""
 
     started_work: tuple[str, int] | None = None
+    fleeting: bool = False
+    """Whether a tensor was made while it was sent, and was gone afterwards."""
+
     cut: bool = False
 
     # --- the first time: everything, at once
@@ -115,6 +121,7 @@ class Journey:
         outlet.close()
         self.bytes = outlet.written + stand_ins.stood_in
         self.tensors, self.stood_in = stand_ins.tensors, stand_ins.stood_in
+        self.fleeting = refused is None and stand_ins.fleeting
         since = time.monotonic()
         for method, worker in self.workers.items():
             self.answers[method] = _answer(worker, since)
@@ -130,6 +137,8 @@ class Journey:
 
     def arrive(self, left_out: LeftOut) -> None:
         """Say how each worker fared, and name what it could not load."""
+        if self.fleeting:
+            self._name_fleeting(left_out)
         for method, worker in list(self.workers.items()):
             answer, lost, said = self.answers[method], worker.lost, worker.said
             outcome, error = "loaded", None
@@ -138,9 +147,11 @@ class Journey:
             elif "refused" in answer:
                 outcome, error = "refused", str(answer["refused"]["error"])
                 self._see_work(answer["refused"])
-            if outcome == "refused" and self.started_work is not None:
+            if outcome == "loaded" and self.fleeting:
+                outcome, error = "refused", _GONE
+            elif outcome == "refused" and self.started_work is not None:
                 pass  # the worker never came to what it was sent
-            elif outcome != "loaded" and not self.culprits:
+            elif outcome != "loaded" and (self.fleeting or not self.culprits):
                 self._name(method, answer, left_out, error or "")
                 if not self.culprits:
                     outcome, error = "loaded", None
@@ -182,6 +193,26 @@ class Journey:
             left_out = LeftOut(
                 things={**left_out.things, id(culprit.thing): culprit.thing},
                 kinds=left_out.kinds | ({culprit.kind} if culprit.kind else set()),
+            )
+
+    def _name_fleeting(self, left_out: LeftOut) -> None:
+        """Name what makes tensors only to send them."""
+        with spawning(), kept_random_state():
+            makers = makers_of_fleeting(self.roots, left_out)
+        self.fleeting = bool(makers)
+        for one in makers:
+            self.culprits.append(
+                Culprit(
+                    thing=one.thing,
+                    kind=None,
+                    root=one.root,
+                    steps=one.steps,
+                    holders=one.holders,
+                    error=_GONE,
+                    frames=(),
+                    missing=None,
+                    fleeting=True,
+                )
             )
 
     def _slowly(

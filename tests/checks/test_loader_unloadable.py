@@ -97,6 +97,15 @@ def test_a_bound_method_is_told_to_let_go_of_its_object() -> None:
     assert "bound method" in (config.fix or "")
 
 
+def test_a_tensor_that_is_gone_too_soon_is_to_be_made_in_the_worker() -> None:
+    """No `__reduce__` would help there."""
+    gone = replace(CONFIG, fleeting=True, raised=Definition())
+
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(gone,)), JOB)
+
+    assert "make the tensor in the worker" in (found.fix or "")
+
+
 def test_zeros_in_place_of_data_are_told_as_a_guess() -> None:
     """What was found over stand-ins may be their fault."""
     found = ask("loader-unloadable", replace(LOADED, stands_in=True), JOB)

@@ -255,6 +255,29 @@ def test_zeros_in_place_of_data_raise_no_alarm(tmp_path: Path) -> None:
     assert loaded.objects == ()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="tensors are shared by name there")
+def test_a_tensor_that_is_gone_before_the_worker_starts_is_named(tmp_path: Path) -> None:
+    """Its memory goes by a descriptor, which is closed with it."""
+    loaded = look(
+        tmp_path,
+        """
+        class Doubles:
+            kept = torch.ones(4)
+            def __getstate__(self):
+                return {"doubled": self.kept * 2}
+        def make():
+            held = [torch.ones(4), torch.Generator(), {"a": Doubles()}]
+            return DataLoader(Numbers(*held), num_workers=1)
+        """,
+    )
+
+    assert {one.paths[0]: one.fleeting for one in loaded.objects} == {
+        "dataset.held[1]": True,
+        "dataset.held[2]['a']": True,
+    }
+    assert outcomes(loaded) == ["refused", "refused"]
+
+
 def test_what_only_misses_what_was_left_out_is_not_blamed(tmp_path: Path) -> None:
     """The lambda is left out for the look; its holder asks for it and is sound with it."""
     loaded = look(
