@@ -4,8 +4,9 @@ What it finds
     In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
     image that the data set's rule asks for; in a folder, images without a caption file of the same
     stem, and the other way round. Also what is there and will not be read: an image whose extension
-    the pipeline does not take, a hard or symbolic link in an archive, a caption that stands apart
-    from its image. Where no rule was named, only where more than half of all images have a caption.
+    the pipeline does not take. Where no rule was named, only where more than half of all images
+    have a caption. Links in a shard are shard-unsafe, samples whose files stand apart
+    shard-split-sample, images and texts in two folders shard-foreign; they are not told here again.
     Where the rule itself fits nearly nothing that is there, that is one finding. What may stand
     behind the damage of a shard is not said to be missing.
 
@@ -31,6 +32,9 @@ from preflight.formats.images import SAME_FORMAT
 from preflight.job import Job
 from preflight.names import counted, shown
 
+_TOLD_ELSEWHERE = frozenset({"link", "apart"})
+"""By shard-unsafe, and by shard-split-sample or what else has parted the files of a sample."""
+
 _TEXTS = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
 """Extensions of captions that are plain text, so that one can be renamed to another."""
 
@@ -39,8 +43,10 @@ def _is_cut_off(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
     """Say so where whatever seems to be missing may stand behind the shard's damage."""
     if not isinstance(facts, ShardFacts):
         return None
-    if facts.pairing is None or (facts.pairing.held and not facts.pairing.unpaired):
+    if facts.pairing is None or (facts.pairing.held and not _told_here(facts.pairing)):
         return "the shard is damaged; see shard-damaged"
+    if any(one.kind == "folders" for one in facts.oddities):
+        return "images and texts lie in two folders; see shard-foreign"
     return None
 
 
@@ -57,7 +63,7 @@ def sample_unpaired(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
     if pairing is None:
         return  # nothing of the archive can be read: shard-damaged says so
     in_shard = isinstance(facts, ShardFacts)
-    left = pairing.unpaired
+    left = _told_here(pairing)
     for lacks in ("image", "caption"):
         failing = [one for one in left if one.lacks == lacks and one.because in _BY_RULE]
         if _is_nearly_all(failing, pairing):
@@ -76,6 +82,10 @@ def sample_unpaired(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
             evidence={"lacks": one.lacks, "expected": shown(one.expected)},
             about=one.lacks,
         )
+
+
+def _told_here(pairing: Pairing) -> tuple[Unpaired, ...]:
+    return tuple(one for one in pairing.unpaired if one.because not in _TOLD_ELSEWHERE)
 
 
 # --- the rule itself
@@ -183,10 +193,6 @@ def _they(failing: Sequence[Unpaired]) -> str:
 def _message(one: Unpaired) -> str:
     expected, instead = shown(_base(one.expected)), shown(_base(one.instead or ""))
     lacks = f"has no {one.lacks}"
-    if one.because == "link":
-        return f"{lacks}: {instead} is a link in the archive"
-    if one.because == "apart":
-        return f"stands apart from its {one.lacks}, {instead}"
     if one.instead is not None:
         return f"{lacks}: {instead} is there, and {expected} is what is read"
     return f"{lacks}: there is no {expected}"
@@ -201,14 +207,7 @@ def _severity(one: Unpaired, pairing: Pairing, *, in_shard: bool) -> Severity:
 
 
 def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shard: bool) -> str:
-    apart = sum(two.because == "apart" for two in all_of)
-    if one.because == "apart":
-        share = f"{apart:,} of {counted(pairing.images, 'image')} here"
-        return (
-            "webdataset makes two samples of files that do not follow each other, and neither is "
-            f"whole: to_tuple raises, or a handler drops both without a word: {share}."
-        )
-    share = f"{len(all_of) - apart:,} of {counted(pairing.samples, 'sample')} here"
+    share = f"{len(all_of):,} of {counted(pairing.samples, 'sample')} here"
     if pairing.rule == "auto" and one.lacks == "caption" and one.because in _BY_RULE:
         share += ", judged by the other images, most of which have one"
     if not in_shard:
@@ -216,16 +215,11 @@ def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shar
         if one.lacks == "image":
             does = "is passed over, and so may be an image that was meant to be there"
         return f"It {does}: {share}."
-    reads = "webdataset passes over links. " if one.because == "link" else ""
-    return f"{reads}to_tuple raises here, or a handler drops the sample without a word: {share}."
+    return f"to_tuple raises here, or a handler drops the sample without a word: {share}."
 
 
 def _fix(one: Unpaired) -> str:
     expected, instead = shown(_base(one.expected)), shown(_base(one.instead or ""))
-    if one.because == "link":
-        return "Pack the archive again with links followed (GNU tar: --hard-dereference -h)."
-    if one.because == "apart":
-        return "Pack the archive again with the files of a sample side by side (tar --sort=name)."
     if one.instead is not None and _is_a_matter_of_names(one.expected, one.instead):
         return f"Rename {instead} to {expected}."
     if one.instead is not None and one.lacks == "image":

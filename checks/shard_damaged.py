@@ -3,7 +3,7 @@
 What it finds
     A shard that is empty, is something else than a tar (a RAR archive, a web page, a Git LFS
     pointer), ends too early, holds a header whose checksum is wrong, has zeros where a header
-    should be, goes on behind its end marker, or holds one name twice in one sample.
+    should be, or goes on behind its end marker.
 
 Why it matters
     Only some of this is loud. At a damaged header, or at zeros, Python's tarfile takes the archive
@@ -26,7 +26,7 @@ from preflight.check import check
 from preflight.facts import Damage, ShardFacts
 from preflight.finding import Finding, Location, Scalar, Severity
 from preflight.job import Job
-from preflight.names import counted
+from preflight.names import counted, shown
 
 _RAISES = "tarfile raises here"
 _GOES_ON = "with a handler that goes on, webdataset passes over the rest of the shard"
@@ -55,7 +55,7 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
 
 def _samples(facts: ShardFacts, damage: Damage) -> str:
     """Say how many samples are whole, and how many are lost, where that tells something."""
-    if damage.kind in ("foreign", "empty", "duplicate", "no-end-marker"):
+    if damage.kind in ("foreign", "empty", "no-end-marker"):
         return ""
     if _is_not_compared(facts, damage):
         return ""
@@ -64,8 +64,12 @@ def _samples(facts: ShardFacts, damage: Damage) -> str:
         one.because == "apart" for one in facts.pairing.unpaired
     )
     read = "read" if apart else "whole"
-    whole = f"; {counted(facts.samples, 'sample')} before it {_is(facts.samples)} {read}"
-    return f"{whole}, {facts.lost:,} more {_is(facts.lost)} lost" if facts.lost else whole
+    text = f"; {counted(facts.samples, 'sample')} before it {_is(facts.samples)} {read}"
+    first = shown(facts.first_lost or "")
+    if facts.lost:
+        text += f", {facts.lost:,} more {_is(facts.lost)} lost"
+        return f"{text}, from {first} on" if first and facts.lost > 1 else text
+    return text if not first or first in damage.text else f"{text}; the first lost is {first}"
 
 
 def _is_not_compared(facts: ShardFacts, damage: Damage) -> bool:
@@ -84,8 +88,6 @@ def _severity(facts: ShardFacts, damage: Damage) -> Severity:
 def _why(facts: ShardFacts, damage: Damage) -> str:
     if damage.kind == "no-end-marker":
         return "Readers accept that, and some writers do so; a copy that was cut looks the same."
-    if damage.kind == "duplicate":
-        return "webdataset raises ValueError (duplicate file name in tar file) at this sample."
     if damage.kind == "trailing" and facts.lost == 0:
         return "Nobody reads them; often they are the end of a longer file that was written over."
     if _is_not_compared(facts, damage):
@@ -101,8 +103,6 @@ def _why(facts: ShardFacts, damage: Damage) -> str:
 def _fix(damage: Damage) -> str:
     if damage.kind == "no-end-marker":
         return "Compare its size with that of the original, where there is one."
-    if damage.kind == "duplicate":
-        return "Pack it again with each name once."
     if damage.kind == "streams":
         return "Unpack it, and pack it again as one stream, or not at all."
     if damage.kind == "trailing":
@@ -118,6 +118,8 @@ def _evidence(facts: ShardFacts, damage: Damage) -> dict[str, Scalar]:
     evidence: dict[str, Scalar] = {"kind": damage.kind, "bytes": facts.size, "whole": facts.samples}
     if facts.lost is not None:
         evidence["lost"] = facts.lost
+    if facts.first_lost is not None:
+        evidence["first_lost"] = shown(facts.first_lost)
     if damage.offset is not None:
         evidence["offset"] = damage.offset
     return evidence

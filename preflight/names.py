@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections.abc import Sequence
 
 # Categories that change what a reader sees instead of being seen (Unicode 15, table 2-3), and the
 # separators that would start a new line.
@@ -54,3 +55,12 @@ def text_of(name: bytes) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Say a number with its noun: `1 shard`, `4 shards`, `12,000 shards`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def first_of(names: Sequence[str], count: int, most: int = 3) -> str:
+    """List the first few names of many: `a.jpg, b.jpg and 12 more`."""
+    listed = [shown(name) for name in names[:most]]
+    more = count - len(listed)
+    if more > 0:
+        return f"{', '.join(listed)} and {more:,} more"
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)

@@ -98,6 +98,24 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Oddity:
+    """Members of a shard that can be read, and are strange in one way."""
+
+    kind: str
+    """`absolute`, `parent` (a name with `..`), `link`, `device`, `sparse`, `left-behind` (by macOS
+    or Windows), `parted` (samples that such a file stands in), `folders` (an image and its text in
+    two), `split` (samples whose files stand apart), `twice` (a name again in one sample), `again`
+    (a sample again, elsewhere)."""
+
+    count: int
+    names: tuple[str, ...]
+    """Of the first few: members, or the keys of samples."""
+
+    of_samples: int = 0
+    """How many of them are, or by their names would be, part of a sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShardFacts:
     """One tar archive of samples, read to its end."""
 
@@ -115,6 +133,9 @@ class ShardFacts:
     lost: int | None = None
     """Samples that stand behind the damage; None where it cannot be known."""
 
+    first_lost: str | None = None
+    """The key of the first sample that is not read whole, where it can be known."""
+
     quiet: bool = False
     """Whether tarfile, and so webdataset, stops at the damage without raising."""
 
@@ -125,6 +146,7 @@ class ShardFacts:
     """Images that were looked at, as deep as the job has it."""
 
     damaged_images: tuple[ImageDamage, ...] = ()
+    oddities: tuple[Oddity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,18 @@ import zlib
 from typing import Any
 
 from preflight.formats.blocks import Read
+from preflight.sizes import format_size
 
 _PIECE = 1 << 18
 """Bytes unpacked at a time, however small the stream makes them."""
 
 _LONGEST_HEADER = 1 << 20
+
+MOST_UNPACKED = 4 << 30
+"""Bytes that are unpacked however little they were packed into."""
+
+MOST_TIMES = 100
+"""Times its packed size that a larger stream is unpacked to: text comes to 5, zeros to 1,000."""
 
 _KEPT = 1 << 22
 """Bytes kept behind the place last read, for a reader that goes back a little."""
@@ -49,6 +56,9 @@ class Packed:
 
         self.more = False
         """Whether another stream stands behind the one that ended."""
+
+        self.endless = ""
+        """Why it was not unpacked to its end; empty where it was."""
 
         self.position = 0
         """Packed bytes read so far."""
@@ -84,7 +94,13 @@ class Packed:
 
     def _unpack(self) -> bool:
         """Unpack a piece more; False where there is none."""
-        if self.ended or self.error is not None:
+        if self.ended or self.error is not None or self.endless:
+            return False
+        if self.unpacked > max(MOST_UNPACKED, MOST_TIMES * self.position):
+            self.endless = (
+                f"unpacks to more than {format_size(self.unpacked)} from "
+                f"{format_size(self.position)} of {self.name}: it was not read on"
+            )
             return False
         packed, self._waiting = self._waiting, b""
         if not packed and self._unpacker.needs_input:

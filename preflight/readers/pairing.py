@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.facts import Pairing, Unpaired
 from preflight.formats.images import EXTENSIONS, SAME_FORMAT
@@ -25,9 +26,11 @@ NO_CAPTIONS = frozenset(
 """Stems of text files that lie in a folder for people or a trainer, and caption no image."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Files that belong together: one sample of a shard, or one stem in a folder."""
+class Group(NamedTuple):
+    """Files that belong together: one sample of a shard, or one stem in a folder.
+
+    A named tuple: there are millions, and a frozen dataclass takes thrice the time.
+    """
 
     key: str
     """What their names share: `a/dog-0017`, to which a dot and a suffix are added."""
@@ -60,6 +63,11 @@ class _Rule:
         extension = _extension(suffix)
         return not self.images or (extension.lower() if self.shard else extension) in self.images
 
+    def is_even(self, suffixes: Sequence[str]) -> bool:
+        """Whether there are both an image and a caption, or neither."""
+        images = any(_is_image(suffix) and self.takes(suffix) for suffix in suffixes)
+        return images == any(map(self.is_caption, suffixes))
+
     def images_in(self, one: Group) -> int:
         return sum(_is_image(suffix) and self.takes(suffix) for suffix in one.suffixes)
 
@@ -86,23 +94,41 @@ def pair(
         shard: whether names are read as webdataset reads those in an archive.
         links: by key, the suffixes of links in the archive, which webdataset passes over.
     """
-    images = sum(one.many * sum(map(_is_image, one.suffixes)) for one in groups)
-    samples = sum(one.many for one in groups)
-    applied = _applied(groups, rule, shard=shard)
+    alike = _alike(groups) if shard else groups
+    together = _put_together(groups) if shard else groups
+    images = sum(one.many * sum(map(_is_image, one.suffixes)) for one in alike)
+    samples = sum(one.many for one in alike)
+    applied = _applied(alike if together is groups else _alike(together), rule, shard=shard)
     if applied is None:
-        captions = _captions_of_a_few(groups, rule, shard=shard)
+        captions = _captions_of_a_few(alike, rule, shard=shard)
         return Pairing(rule="none", samples=samples, images=images, captions=captions)
     return Pairing(
         rule=applied.name,
         samples=samples,
         images=images,
-        captions=sum(one.many * applied.captions_in(one) for one in groups),
+        captions=sum(one.many * applied.captions_in(one) for one in alike),
         unpaired=tuple(_unpaired(groups, applied, links or {})),
-        whole=sum(one.many for one in groups if applied.is_whole(one)),
+        whole=sum(one.many for one in alike if applied.is_whole(one)),
         takes=applied.images,
         looks_for=applied.captions,
-        beside=_beside(groups, applied),
+        beside=_beside(alike, applied),
     )
+
+
+def _alike(groups: Sequence[Group]) -> Sequence[Group]:
+    """Let one sample stand for all that have the same suffixes, where only numbers count."""
+    counted = Counter([one.suffixes for one in groups])
+    return [Group(f"{key}", *alike) for key, alike in enumerate(counted.items())]
+
+
+def _put_together(groups: Sequence[Group]) -> Sequence[Group]:
+    """Give one group for each key, also where its files stand apart in the archive."""
+    if len({one.key for one in groups}) == len(groups):
+        return groups
+    gathered: dict[str, list[str]] = {}
+    for one in groups:
+        gathered.setdefault(one.key, []).extend(one.suffixes)
+    return [Group(key, tuple(suffixes)) for key, suffixes in gathered.items()]
 
 
 def _applied(groups: Sequence[Group], rule: CaptionRule, *, shard: bool) -> _Rule | None:
@@ -186,12 +212,14 @@ def _unpaired(
 ) -> Iterator[Unpaired]:
     """Give each sample that lacks something, once."""
     apart = _apart(groups, rule) if rule.shard else {}
+    kinds = {one.suffixes for one in groups}
+    even = {suffixes for suffixes in kinds if rule.is_even(suffixes)}
     for one in groups:
+        if one.suffixes in even:
+            continue
         images = [suffix for suffix in one.suffixes if _is_image(suffix)]
         taken = [suffix for suffix in images if rule.takes(suffix)]
         captions = [suffix for suffix in one.suffixes if rule.is_caption(suffix)]
-        if bool(taken) == bool(captions):
-            continue
         elsewhere = apart.get(one.key, "")
         if taken:
             instead, because = _instead_of_caption(one, rule, links.get(one.key, ()), elsewhere)
@@ -216,17 +244,17 @@ def _unpaired(
 
 def _apart(groups: Sequence[Group], rule: _Rule) -> dict[str, str]:
     """Say which keys are met more than once in an archive, and what stands in their groups."""
-    met: set[str] = set()
-    twice: dict[str, str] = {}
+    if len({one.key for one in groups}) == len(groups):
+        return {}
+    met = Counter([one.key for one in groups])
+    twice = {key: "" for key, count in met.items() if count > 1}
     for one in groups:
-        if one.key in met:
-            twice[one.key] = ""
-        met.add(one.key)
-    for one in groups if twice else ():
         if one.key in twice:
             image = any(_is_image(suffix) and rule.takes(suffix) for suffix in one.suffixes)
             caption = any(map(rule.is_caption, one.suffixes))
-            twice[one.key] += "image " * image + "caption " * caption
+            for what in ["image"] * image + ["caption"] * caption:
+                if what not in twice[one.key]:
+                    twice[one.key] += f"{what} "
     return twice
 
 

@@ -11,12 +11,16 @@ from preflight.facts import Pairing, Unpaired
 from preflight.formats.images import is_image
 from preflight.formats.tar import Member
 from preflight.readers.pairing import Group
+from preflight.readers.strange import Strange
 
 # What webdataset passes over (tariterators.py: skip_meta, and names like __this__ at the top).
 _META = re.compile(r"__[^/]*__($|/)").match
 
 # The key ends at the first dot of the base name (tariterators.py: base_plus_ext).
 _KEY = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$").match
+
+# No name begins with this: bytes of names that are no UTF-8 are held as other surrogates.
+_NO_PREFIX = "\ud800"
 
 
 def key_of(name: str) -> tuple[str, str] | None:
@@ -35,29 +39,49 @@ class Samples:
         """Begin with none."""
         self.groups: list[Group] = []
         self.links: dict[str, list[str]] = {}
-        self.duplicate: Member | None = None
-        """The first member whose suffix its sample already has: webdataset raises there."""
+        self.strange = Strange()
 
         self._key: str | None = None
+        self._prefix = _NO_PREFIX
         self._suffixes: list[str] = []
+        self._lowered: set[str] = set()
         self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add(self, member: Member) -> bool:
         """Take a member in; False where webdataset passes over it."""
-        split = key_of(member.name)
-        if split is None or member.kind in ("folder", "device", "other") or _META(member.name):
+        # Most members are of the sample at hand: nothing about their names has to be asked again.
+        if member.kind == "file" and member.name.startswith(self._prefix):
+            suffix = member.name[len(self._prefix) :]
+            if "/" not in suffix:
+                self._take(member.name, suffix)
+                return True
+        return self._begin(member)
+
+    def _begin(self, member: Member) -> bool:
+        """Take in a member that may begin another sample, or belong to none."""
+        name, kind = member.name, member.kind
+        split = None if _META(name) else key_of(name)
+        odd = self.strange.meet(member, is_of_sample=split is not None)
+        if split is None or kind in ("folder", "device", "other"):
             return False
         key, suffix = split
-        if member.kind == "link":
+        if kind == "link":
             self.links.setdefault(key, []).append(suffix)
             return False
         if key != self._key:
             self.close()
             self._key = key
-        if suffix.lower() in map(str.lower, self._suffixes) and self.duplicate is None:
-            self.duplicate = member
-        self._suffixes.append(suffix)
+        self._prefix = _NO_PREFIX if odd else f"{key}."
+        self._take(name, suffix)
         return True
+
+    def _take(self, name: str, suffix: str) -> None:
+        lowered = suffix.lower()
+        if lowered in self._lowered:
+            self.strange.tell("twice", name)
+        else:
+            self._lowered.add(lowered)
+        self._suffixes.append(suffix)
 
     def close(self) -> None:
         """End the sample that is being gathered."""
@@ -65,7 +89,9 @@ class Samples:
             suffixes = tuple(self._suffixes)
             # Most samples have the same suffixes: one tuple serves them all.
             self.groups.append(Group(self._key, self._known.setdefault(suffixes, suffixes)))
-        self._key, self._suffixes = None, []
+            self._suffixes.clear()
+            self._lowered.clear()
+        self._key, self._prefix = None, _NO_PREFIX
 
     @property
     def scattered(self) -> bool:

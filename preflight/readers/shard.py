@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
@@ -14,14 +15,15 @@ from preflight.formats.images import is_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.packed import Packed, can_unpack
 from preflight.formats.tar import Member, behind, walk
-from preflight.formats.tar_end import Read
-from preflight.formats.tar_header import BLOCK
+from preflight.formats.tar_end import LONGEST_PADDING, NextData, Read
+from preflight.formats.tar_header import BLOCK, padded
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
 from preflight.readers.images import MOST_IMAGE, look_into_image
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples, hold_back, key_of, roles
-from preflight.targets import Shard
+from preflight.sizes import format_size
+from preflight.targets import CannotLookError, Shard
 
 Tell = Callable[[str], None]
 
@@ -30,7 +32,12 @@ Tell = Callable[[str], None]
 _ONE_READ = 10_240 + 512
 
 # Damage with readable headers behind it, so that what is lost can be counted.
-_COUNTABLE = frozenset({"checksum", "zero-block", "trailing", "streams"})
+_COUNTABLE = frozenset({"checksum", "header", "zero-block", "trailing", "streams"})
+
+# Samples that there have to be, for the last one to be held against the others.
+_FEWEST_USUAL = 3
+
+_LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
 
 
 def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> ShardFacts:
@@ -58,15 +65,20 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     what = what_is(raw(0, HEAD))
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
     looked = _Looked(packed.read if packed else raw, tell, depth, packed=packed is not None)
-    ended_at = looked.at_all(walk(looked.read, None if packed else size))
+    holes = None if packed else _holes(stream)
+    ended_at = looked.at_all(walk(looked.read, None if packed else size, next_data=holes))
+    if packed is not None and packed.endless:
+        raise CannotLookError(packed.endless, fix=_LOOK_INSIDE)
     flaw = ended_at if packed is None else _through_packing(packed, ended_at)
 
     samples = looked.samples
-    rest = _keys_behind(raw, size, what if packed else None, flaw) if flaw is not None else []
+    if flaw is None and packed is None:
+        flaw = ended_at = _hollow(samples, looked.end, size)
+    rest = _keys_behind(raw, size, what if packed else None, flaw, holes) if flaw else []
     broken = ended_at is not None and _is_broken(samples, ended_at, rest)
     lost = _lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
     pairing, flaw, broken = _pair(samples, shard, flaw, lost, broken=broken)
-    damage = _damage(flaw, samples)
+    damage = _damage(flaw)
     return ShardFacts(
         file=name,
         size=size,
@@ -74,10 +86,12 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         members=looked.members,
         samples=len(samples.groups) - broken,
         lost=lost,
+        first_lost=_first_lost(samples, flaw, rest, broken=broken) if flaw is not None else None,
         quiet=flaw is not None and flaw.quiet,
         pairing=pairing if looked.members or not damage else None,
         images=looked.images,
         damaged_images=tuple(looked.damaged),
+        oddities=samples.strange.told(samples.groups),
     )
 
 
@@ -92,6 +106,9 @@ class _Looked:
         self.damaged: list[ImageDamage] = []
         self._tell = tell
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
+        self.end = 0
+        """Where the last member ends, with its padding, in bytes."""
+
         self._depth = "bytes" if packed and depth == "index" else depth
         self._packed = packed
 
@@ -103,6 +120,7 @@ class _Looked:
                 flaw = one
                 continue
             self.members += one.kind in ("file", "sparse")
+            self.end = one.offset + padded(one.size)
             if self.samples.add(one) and one.kind == "file" and is_image(one.name):
                 self._look_at_image(one)
         self.samples.close()
@@ -143,6 +161,21 @@ def _reading(stream: FileIO, total: int) -> Read:
         return found
 
     return read
+
+
+def _holes(stream: FileIO) -> NextData | None:
+    """Give what finds the end of a hole in a sparse file, where the system can say."""
+    if not hasattr(os, "SEEK_DATA"):
+        return None
+    descriptor = stream.fileno()
+
+    def next_data(offset: int) -> int | None:
+        try:
+            return os.lseek(descriptor, offset, os.SEEK_DATA)
+        except OSError as error:
+            return None if error.errno == errno.ENXIO else offset
+
+    return next_data
 
 
 def _read_on(stream: FileIO, found: bytes, offset: int, size: int) -> bytes:
@@ -187,12 +220,14 @@ def _through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
     return replace(flaw, text=f"{flaw.text}, counted in what {name} unpacks")
 
 
-def _keys_behind(raw: Read, size: int, packing: str | None, flaw: Flaw) -> list[str]:
+def _keys_behind(
+    raw: Read, size: int, packing: str | None, flaw: Flaw, holes: NextData | None
+) -> list[str]:
     """Give the keys of the samples that stand behind a damage, in their order."""
     if flaw.kind not in _COUNTABLE or flaw.offset is None:
         return []
     if packing is None:
-        members = behind(raw, size, flaw.offset)
+        members = behind(raw, size, flaw.offset, next_data=holes)
     else:
         members = behind(Packed(raw, packing, every=True).read, None, flaw.offset)
     samples = Samples()
@@ -234,6 +269,33 @@ def _lost(
     return lost
 
 
+def _first_lost(samples: Samples, flaw: Flaw, rest: list[str], *, broken: bool) -> str | None:
+    """Name the first sample that is not read whole; None where that cannot be known."""
+    if broken:
+        return samples.groups[-1].key
+    named = key_of(flaw.member) if flaw.member is not None else None
+    usual = samples.usual()
+    if named is not None and (flaw.kind == "cut" or (usual and len(usual[0]) == 1)):
+        return named[0]
+    return rest[0] if rest else None
+
+
+def _hollow(samples: Samples, end: int, size: int) -> Flaw | None:
+    """Take zeros behind half a sample for a copy that was laid out in full and never finished."""
+    zeros = size - end
+    if zeros <= LONGEST_PADDING or len(samples.groups) < _FEWEST_USUAL or samples.scattered:
+        return None
+    last = samples.groups[-1]
+    lately = Flaw(
+        kind="cut",
+        text=f"is zeros from {end:,} bytes to its end ({format_size(zeros)}), in the middle of the "
+        f"sample {shown(last.key)}",
+        offset=end,
+        quiet=True,
+    )
+    return lately if _is_broken(samples, lately, []) else None
+
+
 def _pair(
     samples: Samples, shard: Shard, flaw: Flaw | None, lost: int | None, *, broken: bool
 ) -> tuple[Pairing, Flaw | None, bool]:
@@ -268,12 +330,7 @@ def _is_all_there(flaw: Flaw, lost: int | None) -> bool:
     return flaw.kind == "checksum" and flaw.offset is None and flaw.quiet
 
 
-def _damage(flaw: Flaw | None, samples: Samples) -> tuple[Damage, ...]:
-    found = []
-    if flaw is not None:
-        found.append(Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member))
-    twice = samples.duplicate
-    if twice is not None:
-        text = f"holds {shown(twice.name)} twice in one sample"
-        found.append(Damage(kind="duplicate", text=text, offset=twice.offset, member=twice.name))
-    return tuple(found)
+def _damage(flaw: Flaw | None) -> tuple[Damage, ...]:
+    if flaw is None:
+        return ()
+    return (Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member),)

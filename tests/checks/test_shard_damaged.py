@@ -50,7 +50,13 @@ def test_a_shard_cut_short_says_how_much_of_it_is_whole(tmp_path: Path) -> None:
         why="tarfile raises here; with a handler that goes on, "
         "webdataset passes over the rest of the shard.",
         fix="Copy it again from where it came from, or pack it again.",
-        evidence={"kind": "cut", "bytes": 8292, "whole": 3, "offset": 7680},
+        evidence={
+            "kind": "cut",
+            "bytes": 8292,
+            "whole": 3,
+            "first_lost": "dog-0003",
+            "offset": 7680,
+        },
         fingerprint=finding.fingerprint,
     )
 
@@ -59,7 +65,7 @@ def test_samples_that_readers_lose_without_a_word_are_counted(tmp_path: Path) ->
     (finding,) = found(tmp_path, flipped(WHOLE, 3 * SAMPLE + 130))
 
     assert finding.message.endswith(
-        "its checksum is wrong; 3 samples before it are whole, 3 more are lost"
+        "its checksum is wrong; 3 samples before it are whole, 3 more are lost, from dog-0003 on"
     )
     assert finding.why == (
         "tarfile and webdataset take this for the end, without a word: every epoch is 3 samples "
@@ -89,15 +95,10 @@ def test_one_sample_is_said_as_one(tmp_path: Path) -> None:
         ),
         (b"", "is empty (0 bytes)", "Copy it again from where it came from, or pack it again."),
         (
-            tarred([("a.jpg", b"1"), ("a.jpg", b"2")]),
-            "holds a.jpg twice in one sample",
-            "Pack it again with each name once.",
-        ),
-        (
             gzip.compress(WHOLE[: 2 * SAMPLE]) + gzip.compress(WHOLE[2 * SAMPLE :]),
             (
                 "is several gzip streams, one behind the other, of which readers take the first; "
-                "2 samples before it are whole, 4 more are lost"
+                "2 samples before it are whole, 4 more are lost, from dog-0002 on"
             ),
             "Unpack it, and pack it again as one stream, or not at all.",
         ),
@@ -105,12 +106,12 @@ def test_one_sample_is_said_as_one(tmp_path: Path) -> None:
             WHOLE + WHOLE,
             (
                 "goes on behind its end marker, at 20,480 bytes, with a second archive; "
-                "6 samples before it are whole, 6 more are lost"
+                "6 samples before it are whole, 6 more are lost, from dog-0000 on"
             ),
             "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive.",
         ),
     ],
-    ids=["RAR", "Git LFS", "empty", "twice", "streams", "two archives"],
+    ids=["RAR", "Git LFS", "empty", "streams", "two archives"],
 )
 def test_each_damage_comes_with_its_own_way_out(
     tmp_path: Path, content: bytes, message: str, fix: str
@@ -168,7 +169,9 @@ def test_samples_that_stand_apart_are_read_and_not_whole(tmp_path: Path) -> None
     )
     (finding,) = ask("shard-damaged", facts)
 
-    assert finding.message.endswith("; 6 samples before it are read, 6 more are lost")
+    assert finding.message.endswith(
+        "; 6 samples before it are read, 6 more are lost, from dog-0000 on"
+    )
 
 
 def test_what_nobody_loses_is_only_a_warning(tmp_path: Path) -> None:
@@ -192,3 +195,25 @@ def test_the_same_damage_has_the_same_fingerprint_whatever_its_numbers(tmp_path:
     (first,), (second,) = ask("shard-damaged", facts), ask("shard-damaged", moved)
 
     assert first.fingerprint == second.fingerprint
+
+
+def test_the_first_sample_that_is_lost_is_named_where_its_file_is_not(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, WHOLE[: 3 * SAMPLE + 1536 + 99])
+
+    assert finding.message.endswith("3 samples before it are whole; the first lost is dog-0003")
+
+
+def test_zeros_behind_half_a_sample_are_a_copy_that_was_never_finished(tmp_path: Path) -> None:
+    """As behind a download whose file was laid out in full, and that stopped between two files."""
+    (finding,) = found(tmp_path, WHOLE[: 4 * SAMPLE + 1536] + bytes(200_000))
+
+    assert finding.message == (
+        "is zeros from 11,776 bytes to its end (200.0 kB), in the middle of the sample dog-0004; "
+        "4 samples before it are whole"
+    )
+    assert finding.why is not None
+    assert "without a word" in finding.why
+
+
+def test_zeros_of_any_length_behind_whole_samples_are_padding(tmp_path: Path) -> None:
+    assert found(tmp_path, WHOLE[: 4 * SAMPLE] + bytes(1_000_000)) == []

@@ -458,7 +458,7 @@ def test_a_name_twice_in_one_sample_is_found_where_webdataset_raises(tmp_path: P
 
     facts = read(tmp_path, content)
 
-    assert [(one.kind, one.member) for one in facts.damage] == [("duplicate", "a.JPG")]
+    assert [(one.kind, one.names) for one in facts.oddities] == [("twice", ("a.JPG",))]
     assert given_by_webdataset(tmp_path) == ([], True)
 
 
