@@ -32,6 +32,7 @@ from preflight.names import name_of
 from preflight.plain import from_plain, to_exact, to_plain
 from preflight.processes import Question
 from preflight.runner import Cleared, Failed, Left, Look, Looked
+from preflight.shares import seconds_for, shares
 from preflight.targets import (
     Built,
     CacheFolder,
@@ -48,13 +49,6 @@ from preflight.targets import (
 
 if TYPE_CHECKING:
     from preflight.readers import folder
-
-# Batches for each process that runs at the same time, so that none is left with all the slow ones.
-_BATCHES_EACH = 4
-
-
-# Single files for which another process is worth its start; a shard is always.
-_WORTH_STARTING = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -418,7 +412,6 @@ def _batches(items: list[_Item], job: Job, wants: tuple[str, ...], jobs: int) ->
     code = [key for key, item in enumerate(items) if isinstance(item.target, Built)]
     light = [key for key, item in enumerate(items) if isinstance(item.target, (Host, Source))]
     apart = {*code, *light}
-    files = [key for key in range(len(items)) if key not in apart]
     batches = []
     folders = dict.fromkeys(_folder_of(items[key]) for key in code)
     for place in folders:
@@ -431,12 +424,10 @@ def _batches(items: list[_Item], job: Job, wants: tuple[str, ...], jobs: int) ->
             starts_others=True,
         )
         batches.append(asking.Batch(question=question, keys=tuple(keys)))
-    single = all(items[key].plain["type"] != "Shard" for key in files)
-    least = min(_WORTH_STARTING, -(-len(files) // jobs)) if single else 1
-    size = max(1, least, -(-len(files) // (jobs * _BATCHES_EACH)))
-    chunks = [files[begin : begin + size] for begin in range(0, len(files), size)]
-    groups = [*chunks[:1], light, *chunks[1:]]
-    for keys in filter(None, groups):
+    files = [key for key in range(len(items)) if key not in apart] + light
+    seconds = [seconds_for(items[key].plain, job.root, job.look.depth) for key in files]
+    for share in shares(seconds, jobs):
+        keys = [files[index] for index in share]
         question = Question(
             items=tuple(items[key].plain for key in keys), options={**options, "limited": True}
         )

@@ -53,6 +53,7 @@ FLOORS: dict[str, float] = {
     "catalogue": 5,
     "child": 5,
     "asking": 5,
+    "shares": 5,
     "begin": 6,
     "memory": 5.5,
     "survey": 6,
