@@ -7,7 +7,6 @@ ustar and pax (IEEE Std 1003.1, pax), GNU long names, base-256 numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 from zlib import adler32
@@ -24,7 +23,7 @@ HUGE = 1 << 88
 # name; mode, uid, gid; size; mtime; checksum; type; link name, magic, owners; device; prefix
 _FIELDS = Struct("100s 24s 12s 12s 8s c 172x 16s 155s 12x").unpack
 
-usual_fields = Struct("100s 24s 11s c 12s 8s c 172x 16s B 166x").unpack
+usual_fields = Struct("100s 24s 11s B 12s 8s c 172x 16s B 166x").unpack
 """The same, but of the size its eleven digits and the byte behind them, and of the prefix its first
 byte: for a walk in a hurry."""
 
@@ -73,7 +72,7 @@ def read_header(block: bytes) -> Header | str:
     number = number_in(size)
     if number is None:
         return "has a size that is no number"
-    if not ARE_NUMBERS[ids + mtime + device]:
+    if number_in(mtime) is None or not ARE_NUMBERS[ids + device]:
         return "has an owner, a mode or a time that is no number"
     name = name.partition(b"\0")[0]
     if prefix[0] and kind not in (b"L", b"K", b"S"):
@@ -108,16 +107,15 @@ def _expected(checksum: bytes) -> int:
 
 
 def _are_numbers(fields: bytes) -> bool:
-    """Whether mode, owners, time and device are: tarfile refuses a header where one is not."""
-    ends = (0, 8, 16, 24, 36, 44, 52)
-    return all(number_in(fields[begin:end]) is not None for begin, end in pairwise(ends))
+    """Whether mode, owners and device are: tarfile refuses a header where one is not."""
+    return all(number_in(fields[begin : begin + 8]) is not None for begin in range(0, 40, 8))
 
 
 EXPECTED = _Remembered(_expected)
 """By a header's checksum field: the low half of adler32 of the header, if it is sound."""
 
 ARE_NUMBERS = _Remembered(_are_numbers)
-"""By mode, owners, time and device, one behind the other: whether all of them are numbers."""
+"""By mode, owners and device, one behind the other: whether all of them are numbers."""
 
 
 def _signed_sum_holds(block: bytes, checksum: bytes) -> bool:

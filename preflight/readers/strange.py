@@ -127,7 +127,7 @@ def _repeated(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
 
 def _folders(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
     """Give images and texts of one name in two folders, where images have no texts beside them."""
-    kinds = {one.suffixes: _holds(one.suffixes) for one in groups}
+    kinds = {suffixes: _holds(suffixes) for suffixes in {one.suffixes for one in groups}}
     if not {("image",), ("text",)} <= set(kinds.values()):
         return
     texts: dict[str, Group | None] = {}
