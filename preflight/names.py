@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Sequence
 
 # Categories that change what a reader sees instead of being seen (Unicode 15, table 2-3), and the
@@ -28,6 +27,8 @@ def _shown_character(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte kept by the surrogateescape error handler (PEP 383)
         return f"\\x{code - 0xDC00:02x}"
+    import unicodedata  # few names need it, and it is large
+
     if unicodedata.category(character) not in _INVISIBLE or character in _JOINERS:
         return character
     if code < 0x100:

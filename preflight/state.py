@@ -24,9 +24,8 @@ def write_whole(path: str, text: str) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    import tempfile
-
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
+    temporary = os.path.join(os.path.dirname(path), f".writing-{os.urandom(8).hex()}")
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

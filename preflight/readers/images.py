@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.facts import ImageDamage
-from preflight.formats.blocks import BLOCK
+from preflight.formats.blocks import BLOCK, Read
 from preflight.formats.images import MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.seen import Seen
@@ -101,14 +101,21 @@ def look_into_image(
     return look_at_image(window.whole(), name, begins)
 
 
+def ends_are_sound(read: Read, begin: int, size: int) -> bool:
+    """Whether a stretch of a file begins and ends as an image does; no more of it is read."""
+    if size < TAIL:
+        return False
+    head = bytes(read(begin, min(HEAD, size)))
+    return has_both_ends(head, bytes(read(begin + size - TAIL, TAIL)), size)
+
+
 def _looks_sound(window: Window, depth: str) -> bool:
     """Whether there is nothing to ask a decoder about."""
     if not window.size:
         return False
     if depth == "index":
         window.ahead = HEAD
-        head = window.at(0, HEAD)
-        if has_both_ends(head, window.at(max(0, window.size - TAIL), TAIL), window.size):
+        if ends_are_sound(window.at, 0, window.size):
             return True
         window.ahead = BLOCK
     seen = walk_image(window, what_is(window.at(0, HEAD)))

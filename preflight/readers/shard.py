@@ -19,7 +19,7 @@ from preflight.formats.tar_end import LONGEST_PADDING, NextData, Read
 from preflight.formats.tar_header import BLOCK, padded
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
-from preflight.readers.images import MOST_IMAGE, look_into_image
+from preflight.readers.images import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples, hold_back, key_of, roles
 from preflight.sizes import format_size
@@ -127,12 +127,12 @@ class _Looked:
         return flaw
 
     def _look_at_image(self, member: Member) -> None:
-        name = member.name
+        name, begins = member.name, 0 if self._packed else member.offset
         self._tell(f"member {shown(name)}")
-        window = self._window(member)
-        begins = 0 if self._packed else member.offset
-        damage = look_into_image(window, name, self._depth, begins=begins)
         self.images += 1
+        if self._depth == "index" and ends_are_sound(self.read, begins, member.size):
+            return
+        damage = look_into_image(self._window(member), name, self._depth, begins=begins)
         if damage is not None:
             self.damaged.append(damage)
 
