@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import struct
+import subprocess
 import sys
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -13,15 +16,25 @@ import pytest
 from PIL import Image, ImageFile, features
 
 from preflight.facts import ImageDamage
-from preflight.formats.images import is_image
-from preflight.readers.images import look_at_image
+from preflight.formats.images import is_image, walk_image
+from preflight.formats.window import Window
+from preflight.readers.images import look_at_image, look_into_image
 from preflight.targets import CannotLookError
 from tests.archives import flipped, photo, zeroed
+from tests.conftest import ROOT
 
 
 def looked(data: bytes, begins: int = 0) -> tuple[str, str] | None:
     damage = look_at_image(data, "dog.jpg", begins)
     return None if damage is None else (damage.kind, damage.text)
+
+
+def looked_into(data: bytes, depth: str) -> tuple[tuple[str, str] | None, bool]:
+    """Look as deep as that: what is told, and whether a decoder was asked."""
+    asked: list[bool] = []
+    window = Window(lambda offset, size: data[offset : offset + size], len(data), ahead=9000)
+    damage = look_into_image(window, "dog.jpg", depth, tell=lambda: asked.append(True))
+    return (None if damage is None else (damage.kind, damage.text)), bool(asked)
 
 
 def saved(image: Image.Image, image_format: str, **options: object) -> bytes:
@@ -90,6 +103,128 @@ HEALTHY = {
 @pytest.mark.parametrize("data", HEALTHY.values(), ids=HEALTHY)
 def test_sound_pictures_are_left_alone(data: bytes) -> None:
     assert looked(data) is None
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes", "decode"])
+@pytest.mark.parametrize("data", HEALTHY.values(), ids=HEALTHY)
+def test_sound_pictures_are_left_alone_at_every_depth(data: bytes, depth: str) -> None:
+    assert looked_into(data, depth)[0] is None
+
+
+# What only a decoder can tell: formats without a walk, alpha and scans that are flat and long.
+ASKED_ABOUT = {
+    *("flat black, optimised", "flat black, progressive", "a few bytes before the end marker"),
+    *("GIF, animated", "BMP", "BMP, black", "TIFF", "TIFF, LZW", "PPM", "WebP, transparent"),
+}
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes"])
+@pytest.mark.parametrize("name", HEALTHY.keys() - ASKED_ABOUT)
+def test_no_decoder_is_asked_about_what_looks_sound(name: str, depth: str) -> None:
+    assert looked_into(HEALTHY[name], depth) == (None, False)
+
+
+def test_no_decoder_is_imported_for_what_looks_sound(tmp_path: Path) -> None:
+    for name in ("baseline", "progressive", "PNG", "APNG", "WebP", "MPO"):
+        (tmp_path / f"{name}.jpg").write_bytes(HEALTHY[name])
+    script = (
+        "import pathlib, sys; from preflight.readers.folder import read_image_file;"
+        "assert not any([read_image_file(str(p), '.') for p in pathlib.Path('.').glob('*.jpg')]);"
+        "print({'PIL', 'numpy', 'simplejpeg'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+def test_arithmetic_coding_is_left_to_the_decoder(*, progressive: bool) -> None:
+    """Its frames have markers of their own, C9 and CA; not every libjpeg writes it."""
+    data = photo(progressive=progressive)
+    frame = b"\xff\xc2" if progressive else b"\xff\xc0"
+    other = b"\xff\xca" if progressive else b"\xff\xc9"
+
+    assert not walk_image(Window.over(data.replace(frame, other)), "JPEG image").suspicious
+
+
+def test_a_png_in_the_name_of_a_jpeg_is_left_alone() -> None:
+    """Pillow goes by what is in it."""
+    for depth in ("index", "bytes", "decode"):
+        assert looked_into(photo("PNG"), depth)[0] is None
+
+
+@pytest.mark.parametrize("image_format", ["JPEG", "PNG", "WEBP", "GIF"])
+@pytest.mark.parametrize("depth", ["index", "bytes"])
+def test_every_truncation_is_found_at_every_depth(image_format: str, depth: str) -> None:
+    data = photo(image_format, width=96, height=80)
+    if image_format == "GIF" and depth == "index":
+        pytest.skip("a GIF's end is told by its decoder alone")
+    for end in range(0, len(data) - 1, max(1, len(data) // 25)):
+        found, _ = looked_into(data[:end], depth)
+        assert found == looked(data[:end])
+        assert found is not None, end
+
+
+@pytest.mark.parametrize("image_format", ["JPEG", "PNG", "WEBP"])
+def test_lost_pages_are_found_without_decoding_every_image(image_format: str) -> None:
+    """The walk is suspicious, and the decoder tells the rest."""
+    data = photo(image_format, width=320, height=320)
+    for begin in range(4096, len(data) - 4096, 4096):
+        found, asked = looked_into(zeroed(data, begin, begin + 4096), "bytes")
+        assert found is not None, begin
+        assert asked
+
+
+def test_at_index_only_the_ends_are_read() -> None:
+    data = photo(width=640, height=640)
+    read: list[tuple[int, int]] = []
+
+    def reading(offset: int, size: int) -> bytes:
+        read.append((offset, size))
+        return data[offset : offset + size]
+
+    assert look_into_image(Window(reading, len(data)), "dog.jpg", "index") is None
+    assert read == [(0, 512), (len(data) - 12, 12)]
+
+
+def test_a_large_image_is_held_a_piece_at_a_time() -> None:
+    """A scan of 64 MB; its zero bytes all stand behind an ff."""
+    scan = b"\xff\0\x55\xaa" * (1 << 18)
+    head, end = photo()[: photo().index(b"\xff\xda") + 14], b"\xff\xd9"
+    size = len(head) + 64 * len(scan) + len(end)
+
+    def reading(offset: int, wanted: int) -> bytes:
+        inside = (offset - len(head)) % len(scan)
+        stretch = (head + scan)[offset:] if offset < len(head) else scan[inside:] + scan
+        left = size - len(end) - offset
+        return (stretch[: max(0, left)] + (end if wanted > left else b""))[:wanted]
+
+    tracemalloc.start()
+    try:
+        damage = look_into_image(Window(reading, size), "dog.jpg", "bytes", tell=pytest.fail)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert damage is None
+    assert peak < 16 << 20
+
+
+def test_what_is_too_large_to_decode_is_told_only_where_it_would_have_to_be() -> None:
+    head = photo()[:600]
+    window = Window(lambda offset, size: head[offset : offset + size], 1 << 31)
+
+    damage = look_into_image(window, "dog.jpg", "decode")
+
+    assert damage is not None
+    assert (damage.kind, damage.bytes) == ("huge", 1 << 31)
 
 
 @pytest.mark.skipif("avif" not in features.get_supported(), reason="this Pillow has no AVIF")
