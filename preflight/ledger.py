@@ -33,6 +33,9 @@ T = TypeVar("T")
 # FAT has steps of 2 s. In nanoseconds.
 _YOUNG = 2 * 10**9
 
+# The checksum of a row that holds no facts.
+_NOTHING = -1
+
 # Seconds that another run is waited for; it writes for some milliseconds.
 _PATIENCE = 1.0
 
@@ -109,14 +112,17 @@ class Ledger:
         folder: str | None = None
         files: dict[bytes, tuple[str, str]] = {}
         for path in paths:  # mostly many of one folder, one behind the other
-            mark = _mark(path, newest)
-            if mark is None:
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            if status.st_mtime_ns > newest:
                 continue
             head, _, name = path.rpartition(os.sep)
             if head != folder:
                 folder = head
                 files = by_place.setdefault(self._place(how, path), {})
-            files[_bytes(name)] = path, mark
+            files[_bytes(name)] = path, _mark(status)
         known = self._known(by_place) or {}
         for files in by_place.values():
             for path, mark in files.values():
@@ -132,10 +138,15 @@ class Ledger:
     def remember(self, how: str, path: str, facts: str | None) -> None:
         """Note what was seen of a file that was read whole, unless it has changed meanwhile."""
         mark = self._marks.pop((how, path), None)
-        if not self.usable or mark is None or _mark(path) != mark:
+        try:
+            changed = mark is None or _mark(os.stat(path)) != mark
+        except OSError:
+            return
+        if changed or not self.usable:
             return
         place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
-        self._rows.append((place, name, mark, time.time(), facts, _checksum(facts)))
+        checksum = _NOTHING if facts is None else _checksum(facts)
+        self._rows.append((place, name, mark, time.time(), facts, checksum))
         if time.monotonic() - self._written > _OFTEN:
             self.write()
 
@@ -172,12 +183,12 @@ class Ledger:
         now = time.time()
         for place, files in by_place.items():
             key = (place, min(files), max(files), self._version, now - self.trusted, now)
-            for name, marked, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
-                path, mark = files.get(name, ("", ""))
-                if mark == marked:
-                    if checksum != _checksum(facts):
-                        raise _DamagedError
-                    known[path] = Remembered(read_at, facts)
+            for name, mark, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
+                if name not in files or (file := files[name])[1] != mark:
+                    continue
+                if checksum != (_NOTHING if facts is None else _checksum(facts)):
+                    raise _DamagedError
+                known[file[0]] = Remembered(read_at, facts)
         return known
 
     def _add(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> bool:
@@ -260,16 +271,10 @@ def _bytes(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")
 
 
-def _mark(path: str, newest: int | None = None) -> str | None:
-    """Say what tells one content of a file from another; None for one that changed too lately."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    if newest is not None and status.st_mtime_ns > newest:
-        return None
+def _mark(status: os.stat_result) -> str:
+    """Say what tells one content of a file from another."""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
 
 
-def _checksum(facts: str | None) -> int:
-    return -1 if facts is None else zlib.crc32(facts.encode())
+def _checksum(facts: str) -> int:
+    return zlib.crc32(facts.encode())

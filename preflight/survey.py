@@ -101,7 +101,7 @@ class _Gathering:
     """Images that are still to be read."""
 
     remembered: float | None = None
-    """When the first of them was read, where all are remembered from earlier runs."""
+    """When the oldest of what is remembered was read, where all images are remembered."""
 
     damaged: list[ImageDamage] = field(default_factory=list)
     broken: list[Failed] = field(default_factory=list)
@@ -216,12 +216,13 @@ class Survey:
 
         listing = folder.list_folder(target, self.job.root)
         how = self.memory.how({"type": "Image"}) or ""
-        known = self.memory.recall(how, listing.images)
-        unknown = [path for path in listing.images if path not in known]
+        images = listing.images
+        known = self.memory.recall(how, images)
+        unknown = [path for path in images if path not in known]
         gathering = _Gathering(target=target, listing=listing, left=len(unknown))
         gathering.damaged += self._damaged(known)
         if known and not unknown:
-            gathering.remembered = min(one.read_at for one in known.values())
+            gathering.remembered = self.memory.oldest
         for path in unknown:
             plain = {"type": "Image", "path": path}
             name = name_of(path, self.job.root)
