@@ -209,7 +209,7 @@ def _step(archive: Archive, read: bytes, offset: int, told: Told, last: Member |
     if member.size < 0 and member.kind not in _BODILESS:
         return _Step(flaw=refused(f"has a size of {member.size:,} bytes", block, offset))
     end = data if member.kind in _BODILESS else data + padded(member.size)
-    if not archive.is_past(end):
+    if archive.holds(data, end):
         return _Step(member, end, ends=False)
     whole = not archive.is_past(data + member.size)
     cut = cut_in(archive, member.name, member.offset, member.size, offset)

@@ -20,6 +20,9 @@ NextData: TypeAlias = Callable[[int], int | None]
 LONGEST_PADDING = 64 * 1024
 """Bytes of zeros that a writer may leave at the end: 10,240 by default, more with `tar -b`."""
 
+HELD = 64 << 20
+"""Bytes of a member that are held at once where an archive is read once, and forwards."""
+
 _FEWEST_ZEROS = 64
 """Bytes of zeros, and nothing else, that are no content of a small file before a tail of zeros."""
 
@@ -38,6 +41,12 @@ class Archive(NamedTuple):
     def is_past(self, end: int) -> bool:
         """Whether the archive ends before this place."""
         return end > self.size if self.size is not None else not self.read(end - 1, 1)
+
+    def holds(self, begin: int, end: int) -> bool:
+        """Whether a stretch is there to its end; all of it can then still be read."""
+        if self.size is not None or end - begin > HELD:
+            return not self.is_past(end)
+        return len(self.read(begin, end - begin)) == end - begin
 
 
 Named: TypeAlias = tuple[str, int, int]
@@ -143,9 +152,11 @@ def _foreign(head: bytes) -> Flaw:
 
 def _at_zeros(archive: Archive, offset: int, last: Named | None, *, quiet: bool) -> Flaw | None:
     """Tell an end marker with its padding from zeros that stand where something else should be."""
+    # Asked first: a packed stream is read once, and forwards.
+    hollow = last if last is not None and _ends_in_zeros(archive.read, last) else None
     rest, end = _after_zeros(archive, offset)
     if rest is None:
-        return _zeros_to_the_end(archive, offset, end - offset, last, quiet=quiet)
+        return _zeros_to_the_end(offset, end - offset, hollow, quiet=quiet)
     zeros = rest // BLOCK * BLOCK - offset
     follows = next_header(archive, rest // BLOCK * BLOCK)
     if zeros >= 2 * BLOCK and follows == rest // BLOCK * BLOCK:
@@ -158,9 +169,7 @@ def _at_zeros(archive: Archive, offset: int, last: Named | None, *, quiet: bool)
     return Flaw(kind="zero-block", text=text, offset=offset, quiet=quiet)
 
 
-def _zeros_to_the_end(
-    archive: Archive, offset: int, zeros: int, last: Named | None, *, quiet: bool
-) -> Flaw | None:
+def _zeros_to_the_end(offset: int, zeros: int, hollow: Named | None, *, quiet: bool) -> Flaw | None:
     """Pass padding of any length; a tail of zeros that began inside a member is a cut."""
     if not quiet and offset > 0:
         text = f"has {zeros:,} zero bytes at {offset:,}, where the header of a member should be"
@@ -170,10 +179,10 @@ def _zeros_to_the_end(
     if offset == 0:
         text = f"holds nothing but {format_size(zeros)} of zeros"
         return Flaw(kind="foreign", text=text, offset=0)
-    if last is None or not _ends_in_zeros(archive.read, last):
+    if hollow is None:
         return None
-    text = f"is zeros from inside {shown(last[0])} to its end, {format_size(zeros)} and more"
-    return Flaw(kind="cut", text=text, offset=offset, member=last[0], quiet=quiet)
+    text = f"is zeros from inside {shown(hollow[0])} to its end, {format_size(zeros)} and more"
+    return Flaw(kind="cut", text=text, offset=offset, member=hollow[0], quiet=quiet)
 
 
 def _after_zeros(archive: Archive, offset: int) -> tuple[int | None, int]:

@@ -216,6 +216,8 @@ def _pax_records(body: bytes, *, of: int) -> dict[bytes, bytes] | None:
         if not digits.isdigit():
             return None if end >= of or end - at > _PAX_LENGTH else records
         behind = at + int(digits)
+        if behind < space + 4:  # the shortest is `5 a=` and a line feed
+            return None
         if behind > end and end < of and behind <= of:
             return records
         key, equals, value = body[space + 1 : behind - 1].partition(b"=")

@@ -15,7 +15,7 @@ from preflight.formats.images import is_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.packed import Packed, can_unpack
 from preflight.formats.tar import Member, behind, walk
-from preflight.formats.tar_end import LONGEST_PADDING, NextData, Read
+from preflight.formats.tar_end import HELD, LONGEST_PADDING, NextData, Read
 from preflight.formats.tar_header import BLOCK, padded
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
@@ -127,6 +127,11 @@ class _Looked:
         return flaw
 
     def _look_at_image(self, member: Member) -> None:
+        if self._packed and member.size > HELD:
+            text = f"is {format_size(member.size)}, more than is held of what is unpacked"
+            found = ImageDamage(name=member.name, kind="huge", text=text, bytes=member.size)
+            self.damaged.append(found)
+            return
         name, begins = member.name, 0 if self._packed else member.offset
         self._tell(f"member {shown(name)}")
         self.images += 1
