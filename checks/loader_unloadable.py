@@ -51,14 +51,13 @@ def _does_not_apply(loaded: Loaded, _: Job) -> str | None:
 )
 def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
     """Tell each object once, with all its paths."""
-    spawned = loaded.start_method in SPAWNING
-    sure = spawned and not loaded.stands_in
     for one in loaded.objects:
+        spawned = loaded.start_method in one.methods
         first, *others = (shown(path) for path in one.paths)
         file, line = one.defined.file, one.defined.line
         yield loader_unloadable.found(
-            _message(one) + (_GUESSED if loaded.stands_in else ""),
-            severity=Severity.ERROR if sure else Severity.WARNING,
+            _message(one),
+            severity=_severity(one, loaded),
             at=Location(file=file, line=line, name=first),
             also=(*_raised(one), *(Location(file=file, line=line, name=path) for path in others)),
             why=_why(loaded, job) if spawned else _why_elsewhere(loaded),
@@ -78,14 +77,24 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
         )
 
 
+def _severity(one: Unloadable, loaded: Loaded) -> Severity:
+    """Call it an error where this job's workers fail for sure; what is late may only be slow."""
+    if loaded.start_method in SPAWNING and loaded.start_method not in one.methods:
+        return Severity.NOTE
+    sure = loaded.start_method in SPAWNING and one.how != "late" and not one.guess
+    return Severity.ERROR if sure else Severity.WARNING
+
+
 def _message(one: Unloadable) -> str:
     """Say what it is, and what the worker said."""
     if one.missing is not None:
         return f"cannot be loaded by a worker: {one.text}; a worker finds no {shown(one.missing)}"
-    where = ""
+    if one.how == "late":
+        return f"is not loaded by a worker in time: {one.text}; {shown(one.error)}"
+    tail = _GUESSED if one.guess else ""
     if one.raised.file is not None:
-        where = f" in {shown(one.raised.file)}:{one.raised.line}"
-    return f"cannot be loaded by a worker: {one.text}; {shown(one.error)}{where}"
+        tail = f" in {shown(one.raised.file)}:{one.raised.line}{tail}"
+    return f"cannot be loaded by a worker: {one.text}; {shown(one.error)}{tail}"
 
 
 def _raised(one: Unloadable) -> tuple[Location, ...]:
@@ -110,6 +119,11 @@ def _why(loaded: Loaded, job: Job) -> str:
 
 
 def _why_elsewhere(loaded: Loaded) -> str:
+    if loaded.start_method in SPAWNING:
+        return (
+            f"The workers of this job are started by {loaded.start_method}, which loads it; with "
+            f"the other way, every worker of {shown(loaded.name)} dies while it starts."
+        )
     return (
         f"Here workers are forked ({loaded.start_method_from}), which loads nothing. Where they "
         "are spawned (Windows, macOS, Linux from Python 3.14 on), every worker of "
@@ -124,7 +138,9 @@ def _fix(one: Unloadable) -> str:
             "Keep it in a module that a worker can import: a file beside the script or an "
             "installed package, at its top level."
         )
-    if one.fleeting:
+    if one.how == "late":
+        return "Load it faster, or give it longer, if it is only slow: --timeout SECONDS."
+    if one.how == "gone":
         return (
             "Keep what makes it, such as the seed of a generator or a numpy array, and make the "
             "tensor in the worker; or keep the tensor itself as an attribute."

@@ -88,7 +88,7 @@ def look(
             alive=alive,
             path=list(sys.path),
             files=files_of_workers(spec),
-            modules=[module.__name__] if options["import_anyway"] else [],
+            modules=[module.__name__],
         )
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]

@@ -8,13 +8,13 @@ reads one small file is mostly its own start.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from json import dumps, loads
 from typing import Any
 
 from preflight.facts import Facts
@@ -27,6 +27,9 @@ MEMORY_LIMIT = 6 * 2**30
 
 # A line at least this often while something is at work, in seconds, so that work is no silence.
 _HEARTBEAT = 1.0
+
+# How long what multiprocessing keeps is given to be removed, in seconds.
+_LAST_WORDS = 2.0
 
 # Reads the life line, and ends the whole session when we are gone. A process and not a thread,
 # which would make the user's forks multi-threaded.
@@ -80,7 +83,7 @@ class Channel:
         """
         if os.getpid() != self._owner:
             os._exit(0)
-        data = memoryview(f"{self._token} {json.dumps(line)}\n".encode())
+        data = memoryview(f"{self._token} {dumps(line)}\n".encode())
         with contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._descriptor, data) :]
@@ -121,6 +124,8 @@ def main() -> None:
         else:
             plain = [{"type": type(one).__name__, **to_plain(one)} for one in facts]
             channel.say(answer=index, facts=plain)
+    if any(item["type"] == "Built" for item in question["items"]):
+        _let_tracker_clean()
     channel.say(done=True)
     _leave(question["items"])
 
@@ -135,7 +140,7 @@ def _take_over() -> tuple[Channel, dict[str, Any]]:
     except OSError:
         os.dup2(nothing, 1)
     size = int.from_bytes(_read_exactly(life, 8), "big")
-    question = json.loads(_read_exactly(life, size))
+    question = loads(_read_exactly(life, size))
     watcher = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), question["token"]],
         stdin=life,
@@ -250,6 +255,23 @@ _LOOKS: Mapping[str, Look] = {
 def _said_by(error: OSError) -> str:
     """Say why a file could not be read, without its path, which is named already."""
     return f"{error.strerror or error} ({type(error).__name__})"
+
+
+def _let_tracker_clean() -> None:
+    """Let multiprocessing remove the shared memory that the user's code has left, as at any end.
+
+    Its process does so once nobody holds its pipe; whoever else may hold it is not waited for long.
+    """
+    module: Any = sys.modules.get("multiprocessing.resource_tracker")
+    tracker = getattr(module, "_resource_tracker", None)
+    descriptor, pid = getattr(tracker, "_fd", None), getattr(tracker, "_pid", None)
+    if descriptor is None or pid is None:
+        return
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+        until = time.monotonic() + _LAST_WORDS
+        while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
+            time.sleep(0.01)
 
 
 def _leave(items: list[Mapping[str, Any]]) -> None:

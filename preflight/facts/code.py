@@ -159,8 +159,15 @@ class Unloadable:
     missing: str | None = None
     """The module, or `module.name`, that the worker looks for in vain."""
 
-    fleeting: bool = False
-    """Whether it makes a tensor while it is pickled, whose memory is gone before a worker is."""
+    how: str = "refused"
+    """`refused`: loading it raises; `died`: the worker ended; `late`: it had not loaded it by the
+    deadline; `gone`: it makes a tensor while it is pickled, whose memory no worker can open."""
+
+    methods: tuple[str, ...] = ("spawn", "forkserver")
+    """With which ways of starting workers."""
+
+    guess: bool = False
+    """Whether zeros stood in for its large data when it was refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +208,6 @@ class Loaded:
     """How many objects pickle refuses to send, which `Sent` names."""
 
     weight: Weight | None = None
-    stands_in: bool = False
-    """Whether large data was stood in for by zeros when an object was refused."""
-
     started_work: str | None = None
     """The line by which the import of the main module, in a worker, began the training."""
 

@@ -11,14 +11,14 @@ import contextlib
 import gc
 import importlib
 import importlib.util
-import json
 import os
 import pickle
 import sys
 import time
 import traceback
 from collections.abc import Mapping
-from multiprocessing import process
+from json import dumps, loads
+from multiprocessing import process, util
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -97,6 +97,18 @@ class Stream:
         return not self._ended
 
 
+class Place:
+    """A file that says how far loading has come, for whoever finds us dead."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "r+b", buffering=0)  # noqa: SIM115  it is kept open
+
+    def mark(self, root: int, offset: int) -> None:
+        """Say which root it is, and the byte of its stream."""
+        self._file.seek(0)
+        self._file.write(root.to_bytes(8, "big") + offset.to_bytes(8, "big"))
+
+
 # The one in Python is private, and has been there under this name since Python 3.0.
 _Unpickler: Any = vars(pickle)["_Unpickler"]
 
@@ -104,16 +116,16 @@ _Unpickler: Any = vars(pickle)["_Unpickler"]
 class _Unhurried(_Unpickler):  # type: ignore[misc]
     """The unpickler in Python, which reads no further than the step that it is at."""
 
-    def __init__(self, stream: Stream, place: Any) -> None:
+    def __init__(self, stream: Stream, place: Place) -> None:
         super().__init__(stream)
         self.looked_for: tuple[str, str] | None = None
         self.stream = stream
         self.place = place
-        self.begun = 0
+        self.root = self.begun = 0
 
     def mark(self) -> None:
         """Leave word of where we are, for whoever finds us dead."""
-        self.place[1] = self.stream.taken - self.begun - 1
+        self.place.mark(self.root, self.stream.taken - self.begun - 1)
 
     def find_class(self, module: str, name: str) -> Any:
         self.looked_for = (module, name)
@@ -141,28 +153,44 @@ _RUNNING = (
 _Unhurried.dispatch = {**_Unpickler.dispatch, **{code: _marking(code) for code in _RUNNING}}
 
 
-def main(channel: Connection, place: Any) -> None:
-    """Load one stream after another, until the other side is gone."""
+def main(channel: Connection, path: str) -> None:
+    """Load one stream after another, until the other side is gone.
+
+    Args:
+        channel: where orders and streams come from, and where answers go.
+        path: a file that says how far loading has come.
+    """
     with contextlib.suppress(EOFError, OSError):
-        order = json.loads(channel.recv_bytes())
+        place = Place(path)
+        order = loads(channel.recv_bytes())
         _as_while_starting()
         _say(channel, **_prepared(order))
         while True:
-            order = json.loads(channel.recv_bytes())
+            order = loads(channel.recv_bytes())
             stream = Stream(channel)
             reply = _load(stream, order, place)
             stream.drain()
             _say(channel, **reply)
+    with contextlib.suppress(Exception):
+        exit_function: Any = vars(util)["_exit_function"]
+        exit_function()  # ends what was started through multiprocessing, as a worker's end does
     os._exit(0)  # what was loaded is not ours to close
 
 
 def _as_while_starting() -> None:
-    """Let the user's code see what it sees in a process that is starting."""
+    """Let the user's code see what it sees in a process that is starting.
+
+    Its parent is not known yet, and the process is nobody's, until everything has been loaded.
+    """
     variables: Any = vars(process)
-    variables["_parent_process"] = None  # as it is until everything has been loaded
-    me: Any = process.current_process()
+    before = process.current_process()
+    # Its module keeps no name of it.
+    kinds = {one.__name__: one for one in process.BaseProcess.__subclasses__()}
+    me: Any = kinds["_MainProcess"]()
+    me.name, me.authkey = before.name, before.authkey
     me._inheriting = True  # noqa: SLF001  as multiprocessing.spawn sets it
-    me._config = {key: value for key, value in me._config.items() if key != "daemon"}  # noqa: SLF001
+    variables["_current_process"] = me
+    variables["_parent_process"] = None
 
 
 def _prepared(order: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +214,7 @@ def _import_file(name: str, path: str) -> None:
         found.loader.exec_module(module)
 
 
-def _load(stream: Stream, order: Mapping[str, Any], place: Any) -> dict[str, Any]:
+def _load(stream: Stream, order: Mapping[str, Any], place: Place) -> dict[str, Any]:
     """Load so many roots, and say where that ended if it was not at the end."""
     slow = order["slowly"]
     unpickler: Any = _Unhurried(stream, place) if slow else pickle.Unpickler(stream)  # noqa: S301
@@ -196,9 +224,9 @@ def _load(stream: Stream, order: Mapping[str, Any], place: Any) -> dict[str, Any
     try:
         for root in range(order["roots"]):
             before = stream.taken
-            place[:] = [root, 0]
+            place.mark(root, 0)
             if slow:
-                unpickler.begun = before
+                unpickler.root, unpickler.begun = root, before
             _KEPT.append(unpickler.load())
     except BaseException as error:  # noqa: BLE001  loading runs the user's code
         looked_for = unpickler.looked_for if slow else None
@@ -246,4 +274,4 @@ def memory_of_own() -> int | None:
 
 
 def _say(channel: Connection, **reply: Any) -> None:
-    channel.send_bytes(json.dumps(reply).encode())
+    channel.send_bytes(dumps(reply).encode())

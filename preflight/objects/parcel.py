@@ -23,11 +23,17 @@ class LeftOut:
     """What is not sent, by id and by type; a zero is sent in its place."""
 
     things: Mapping[int, object] = field(default_factory=dict)
-    kinds: frozenset[type] = frozenset()
+    kinds: tuple[type, ...] = ()
 
     def has(self, thing: object) -> bool:
         """Whether this object is left out."""
-        return id(thing) in self.things or type(thing) in self.kinds
+        kind = type(thing)
+        return id(thing) in self.things or any(kind is one for one in self.kinds)
+
+    def and_also(self, thing: object, kind: type | None) -> LeftOut:
+        """Leave out one more object, and all instances of a class if need be."""
+        kinds = self.kinds if kind is None else (*self.kinds, kind)
+        return LeftOut(things={**self.things, id(thing): thing}, kinds=kinds)
 
     def __bool__(self) -> bool:
         """Whether anything is."""

@@ -41,6 +41,8 @@ class _Process:
 
     @staticmethod
     def duplicate_for_child(handle: int) -> int:
+        if handle < 0:
+            raise ValueError("bad value(s) in fds_to_keep")  # as the start of a process has it
         return handle
 
     DupFd = Inherited  # the name that multiprocessing.reduction.DupFd looks for
@@ -88,21 +90,23 @@ def bulk(thing: object) -> Any:
     torch = cast("Any", sys.modules.get("torch"))
     kind = type(thing)
     if torch is not None and hasattr(torch, "UntypedStorage"):
-        if issubclass(kind, torch.Tensor):
-            with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
-                computed = thing.requires_grad and not thing.is_leaf  # type: ignore[attr-defined]
-            if computed:
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            if thing.requires_grad and not thing.is_leaf:  # type: ignore[attr-defined]
                 raise RuntimeError(
                     "Cowardly refusing to serialize non-leaf tensor which requires_grad"
                 )
-            if kind in (torch.Tensor, torch.nn.Parameter):
-                return _NOTHING
-        elif issubclass(kind, (torch.UntypedStorage, torch.storage.TypedStorage)):
+            return _NOTHING
+        # Tensors of other classes pickle as those say, and have no sharing of their own.
+        if issubclass(kind, (torch.UntypedStorage, torch.storage.TypedStorage)):
             return _NOTHING
     numpy = cast("Any", sys.modules.get("numpy"))
     if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
-        usual = kind.__reduce_ex__ is numpy.ndarray.__reduce_ex__
-        if usual and kind.__reduce__ is numpy.ndarray.__reduce__ and not thing.dtype.hasobject:  # type: ignore[attr-defined]
+        own = numpy.ndarray
+        usual = all(
+            getattr(kind, name) is getattr(own, name)
+            for name in ("__reduce_ex__", "__reduce__", "__setstate__")
+        )
+        if usual and not own.dtype.__get__(thing).hasobject:
             return (id, (kind,)) if kind is not numpy.ndarray else _NOTHING
     arrow = cast("Any", sys.modules.get("pyarrow"))
     if arrow is not None and issubclass(kind, getattr(arrow, "Buffer", ())):

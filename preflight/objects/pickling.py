@@ -125,7 +125,7 @@ def _missed(roots: Roots, walker: _Walker) -> tuple[str, BaseException] | None:
         if key in again.refusals and type(one.thing) is not pickle.PickleBuffer:
             continue
         for thing in reversed(one.above):
-            if id(thing) in again.memo and type(thing) not in CONTAINERS:
+            if id(thing) in again.memo and not _is_one_of(type(thing), CONTAINERS):
                 makers[id(thing)] = thing
                 break
     return refusal(roots, {**walker.refusals, **makers}) if makers else missed
@@ -145,6 +145,21 @@ def _walked(roots: Roots, *, items: int, nodes: int) -> _Walker:
     with deep():
         walker.run(roots)
     return walker
+
+
+def _is_one_of(kind: type, known: frozenset[type]) -> bool:
+    """Whether a class is one of these; a metaclass may have an `__eq__` and no `__hash__`."""
+    try:
+        return kind in known
+    except TypeError:
+        return False
+
+
+def _all_atoms(things: Iterable[Any]) -> bool:
+    try:
+        return _ATOMS.issuperset(map(type, things))
+    except TypeError:  # a class without a hash is none of them
+        return False
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -193,7 +208,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002, ARG002  as pickle calls it
         kind = type(obj)
-        if kind in _ATOMS:
+        if _is_one_of(kind, _ATOMS):
             return
         if id(obj) in self.refusals:
             self._note(id(obj), obj, "")
@@ -206,7 +221,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
             return
         self._frames.append(Frame(thing=obj))
         try:
-            if kind in CONTAINERS:
+            if _is_one_of(kind, CONTAINERS):
                 self._save_items(obj, kind)
             else:
                 super().save(obj)
@@ -234,7 +249,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
             (dict.keys(thing), dict.values(thing)) if kind is dict else (thing,)
         )
         for part in parts:
-            if _ATOMS.issuperset(map(type, part)):
+            if _all_atoms(part):
                 continue
             if len(thing) > self.items:
                 self._cut(

@@ -39,6 +39,9 @@ class StandIns:
     stood_in: int = 0
     """Bytes of arrays that were sent as their size."""
 
+    lacking: int = 0
+    """Bytes of data in whose place there are zeros, of arrays and of tensors."""
+
     tensors: int = 0
     """Bytes of tensors, which a real worker would share with us."""
 
@@ -73,24 +76,32 @@ class StandIns:
         if arrow is not None and type(thing) is getattr(arrow, "Buffer", None):
             size = cast("Any", thing).size
             if size >= self.large:
-                self.stood_in += size
+                self._stand_in(size)
                 return arrow.py_buffer, (_zeros(size),)
         return _handle(thing)
+
+    def _stand_in(self, size: int) -> None:
+        self.stood_in += size
+        self.lacking += size
 
     def _array(self, thing: array.array[Any]) -> Any:
         size = len(thing) * thing.itemsize
         if size < self.large:
             return NotImplemented
-        self.stood_in += size
+        self._stand_in(size)
         return array.array, (thing.typecode,)
 
     def _numpy(self, numpy: Any, thing: Any) -> Any:
-        kind = type(thing)
-        if bulk(thing) is NotImplemented or thing.nbytes < self.large:
+        kind, own = type(thing), numpy.ndarray
+        if bulk(thing) is NotImplemented:
             return NotImplemented
-        self.stood_in += thing.nbytes
-        order = "F" if thing.flags.fnc and not thing.flags.c_contiguous else "C"
-        zeros = (numpy.zeros, (thing.shape, thing.dtype, order))
+        # A subclass may have attributes of its own by these names.
+        size, flags = own.nbytes.__get__(thing), own.flags.__get__(thing)
+        if size < self.large:
+            return NotImplemented
+        self._stand_in(size)
+        order = "F" if flags.fnc and not flags.c_contiguous else "C"
+        zeros = (numpy.zeros, (own.shape.__get__(thing), own.dtype.__get__(thing), order))
         if kind is numpy.ndarray:
             return zeros
         return operator.methodcaller("view", kind), (_Call(function=zeros[0], arguments=zeros[1]),)
@@ -103,6 +114,7 @@ class StandIns:
                 return NotImplemented
             if thing.device.type != "cpu":
                 self.tensors += thing.nbytes
+                self.lacking += thing.nbytes
                 return functools.partial(torch.empty, dtype=thing.dtype), (tuple(thing.shape),)
             return torch.multiprocessing.reductions.reduce_tensor(thing)
         if issubclass(kind, torch.storage.TypedStorage):
@@ -122,6 +134,8 @@ class StandIns:
         content = _zeros(size)
         if size < self.large and thing.device.type == "cpu":
             content = _Call(function=bytearray, arguments=(_bytes_at(thing.data_ptr(), size),))
+        else:
+            self.lacking += size
         flat = functools.partial(torch.frombuffer, dtype=torch.uint8)
         tensor = _Call(function=flat, arguments=(content,))
         return operator.methodcaller("untyped_storage"), (tensor,)
@@ -154,6 +168,8 @@ def _handle(thing: object) -> Any:
     if name == "multiprocessing.heap.Arena":
         return kind, (cast("Any", thing).size,)
     if name == "socket.socket":
+        if cast("Any", thing).fileno() < 0:
+            raise ValueError("a closed socket has no descriptor to hand over")
         return kind, ()
     return NotImplemented
 

@@ -15,8 +15,9 @@ from preflight.objects.paths import type_name, written
 from preflight.objects.pickle_trial import Roots
 from preflight.objects.weights import heaviest, weigh
 from preflight.readers import loader as loaders
+from preflight.readers.culprits import Culprit
 from preflight.readers.memory import memory_limits
-from preflight.readers.round_trip import Culprit, Journey, journey
+from preflight.readers.round_trip import Journey, journey
 from preflight.readers.workers import Surroundings
 
 _LEAST, _MOST = 64 << 20, 2 << 30
@@ -90,9 +91,8 @@ def travel(
     return replace(sent, weight=weight), replace(
         loaded,
         trips=tuple(_trip(one, sent) for one in going.trips.values()),
-        objects=tuple(_unloadables(going, root, sent.defined)),
+        objects=_unloadables(going, root, sent.defined),
         weight=weight,
-        stands_in=going.stands_in,
         started_work=None
         if going.started_work is None
         else f"{name_of(going.started_work[0], root)}:{going.started_work[1]}",
@@ -141,9 +141,16 @@ def _trip(trip: Trip, sent: Sent) -> Trip:
 # --- what could not be loaded ---------------------------------------------------------------------
 
 
-def _unloadables(going: Journey, root: str, made: Definition) -> list[Unloadable]:
-    paths = pickling.paths_to(going.roots, [one.thing for one in going.culprits])
-    return [_unloadable(one, paths.get(id(one.thing), ()), root, made) for one in going.culprits]
+def _unloadables(going: Journey, root: str, made: Definition) -> tuple[Unloadable, ...]:
+    things = [one.thing for one in going.culprits.values()]
+    paths = pickling.paths_to(going.roots, things)
+    return tuple(
+        replace(
+            _unloadable(culprit, paths.get(key, ()), root, made),
+            methods=tuple(going.methods[key]),
+        )
+        for key, culprit in going.culprits.items()
+    )
 
 
 def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definition) -> Unloadable:
@@ -158,7 +165,8 @@ def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definit
         defined=_place(culprit, root) or made,
         raised=_raised(culprit, root),
         missing=culprit.missing,
-        fleeting=culprit.fleeting,
+        how=culprit.how,
+        guess=culprit.guess,
     )
 
 

@@ -20,6 +20,7 @@ from preflight.readers.starting import (
     configured,
     is_of_forking,
     own_attributes,
+    parts_of,
     start_method_of,
     travels_there,
 )
@@ -34,7 +35,7 @@ _GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorTyp
 
 def is_loader(thing: object) -> bool:
     """Whether it is a DataLoader, or holds its dataset and its workers as one does."""
-    return {"dataset", "num_workers", "collate_fn"} <= own_attributes(_real_loader(thing)).keys()
+    return {"dataset", "num_workers", "collate_fn"} <= parts_of(_real_loader(thing)).keys()
 
 
 def is_dataset(thing: object) -> bool:
@@ -76,7 +77,7 @@ def walk_loader(
     """
     real = _real_loader(loader)
     method, method_from = start_method_of(own_attributes(real), start_method)
-    parts = own_attributes(configured(real, num_workers, start_method))
+    parts = parts_of(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
     walk = pickling.Walk()
     if workers:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+import threading
+from collections.abc import Iterator
 from multiprocessing import process
 from types import FrameType
 
 from preflight.readers.guard import work_at_import
 from preflight.readers.parsing import UnparsableError, parse_text
-from preflight.readers.running import running
-
-_COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.ClassDef, ast.FunctionDef)
+from preflight.readers.running import Ran, running, truth
 
 
 def why_no_worker() -> str | None:
@@ -31,26 +31,28 @@ def why_no_worker() -> str | None:
     if main is None or not isinstance(file, str) or file.endswith("ipython"):
         return None  # nothing is imported again: a notebook, a prompt, `python -c`
     text = "".join(linecache.getlines(file))
-    line = _line_of_main(vars(main))
-    if line is not None and _runs_at_import(text, line):
-        return (
-            f"the main module is not guarded: line {line} of {file} is not under "
-            '`if __name__ == "__main__":`, and each worker would run it again'
-        )
+    for line in _lines_of_main(vars(main)):
+        if _runs_at_import(text, line):
+            return (
+                f"the main module is not guarded: line {line} of {file} is not under "
+                '`if __name__ == "__main__":`, and each worker would run it again'
+            )
     work = work_at_import(text, file)
     if work is not None:
         return f"the main module is not guarded: {file}:{work.line} {work.what}"
     return None
 
 
-def _line_of_main(variables: dict[str, object]) -> int | None:
-    """Find the line of the main module that is being run; None where it is not at any."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001
-    while frame is not None:
-        if frame.f_globals is variables and frame.f_code.co_name == "<module>":
-            return frame.f_lineno
-        frame = frame.f_back
-    return None
+def _lines_of_main(variables: dict[str, object]) -> Iterator[int]:
+    """Give the lines of the main module that are being run, by this thread and by the main one."""
+    main = threading.main_thread().ident
+    frames = sys._current_frames()  # noqa: SLF001
+    for begin in (sys._getframe(), frames.get(main) if main is not None else None):  # noqa: SLF001
+        frame: FrameType | None = begin
+        while frame is not None:
+            if frame.f_globals is variables and frame.f_code.co_name == "<module>":
+                yield frame.f_lineno
+            frame = frame.f_back
 
 
 def _runs_at_import(text: str, line: int) -> bool:
@@ -59,8 +61,15 @@ def _runs_at_import(text: str, line: int) -> bool:
         body = parse_text(text).tree.body
     except UnparsableError:
         return True
-    return any(
-        ran.node.lineno <= line <= (ran.node.end_lineno or ran.node.lineno)
-        for ran in running(body)
-        if not isinstance(ran.node, _COMPOUND)
-    )
+    return any(first <= line <= last for first, last in map(_run_lines, running(body)))
+
+
+def _run_lines(ran: Ran) -> tuple[int, int]:
+    """Give the lines that run with a statement itself: of one that holds others, its head."""
+    node = ran.node
+    body = getattr(node, "body", None)
+    if not isinstance(body, list):
+        return ran.line, node.end_lineno or node.lineno
+    if isinstance(node, (ast.If, ast.While)) and truth(node.test) is False:
+        return 1, 0  # a guard: nothing of it runs
+    return ran.line, max(node.lineno, body[0].lineno - 1)

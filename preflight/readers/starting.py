@@ -39,12 +39,9 @@ def configured(loader: object, num_workers: int | None, start_method: str | None
     Raises:
         CannotLookError: torch does not take them for this loader.
     """
-    data = cast("Any", sys.modules.get("torch.utils.data"))
-    if data is None or not isinstance(loader, data.DataLoader):
+    if not _is_data_loader(loader) or (num_workers is None and start_method is None):
         return loader
-    if num_workers is None and start_method is None:
-        return loader
-    copied: Any = copy.copy(loader)
+    copied = _copied(loader)
     try:
         if num_workers == 0:
             copied.multiprocessing_context = None  # torch takes one only where there are workers
@@ -59,6 +56,33 @@ def configured(loader: object, num_workers: int | None, start_method: str | None
             f"its DataLoader does not take the job's settings: {error}"
         ) from error
     return copied
+
+
+def _copied(loader: object) -> Any:
+    """Copy a loader, and nothing that it holds."""
+    try:
+        return copy.copy(loader)
+    except Exception:  # noqa: BLE001  a class may have a way of its own to copy, and to fail
+        copied = object.__new__(type(loader))
+        copied.__dict__.update(own_attributes(loader))
+        return copied
+
+
+def parts_of(loader: object) -> Mapping[str, Any]:
+    """Give what torch reads of a loader; of a DataLoader also what its class computes."""
+    parts = own_attributes(loader)
+    if not _is_data_loader(loader):
+        return parts
+    lacking = [name for name in _READ_BY_TORCH if name not in parts]
+    return {**parts, **{name: getattr(loader, name) for name in lacking if hasattr(loader, name)}}
+
+
+_READ_BY_TORCH = ("dataset", "collate_fn", "worker_init_fn", "num_workers")
+
+
+def _is_data_loader(thing: object) -> bool:
+    data = cast("Any", sys.modules.get("torch.utils.data"))
+    return data is not None and issubclass(type(thing), data.DataLoader)
 
 
 def method_of(parts: Mapping[str, Any]) -> str | None:

@@ -7,15 +7,19 @@ settled; each is ended, and so is what multiprocessing starts beside them.
 from __future__ import annotations
 
 import contextlib
-import json
+import itertools
 import multiprocessing
+import os
 import queue
+import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import connection, forkserver, resource_tracker, sharedctypes
+from json import dumps, loads
+from multiprocessing import connection, context, forkserver, process, resource_tracker, util
 from typing import Any
 
 from preflight.endings import ending
@@ -33,7 +37,7 @@ _MOST_WAITING = 16
 
 _MESSAGE = 1 << 18  # bytes
 _MOMENT = 0.2  # seconds
-_LONGEST_GOODBYE = 5.0  # seconds
+_GOODBYE = 2.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +67,8 @@ class Worker:
     method: str
     process: Any
     channel: connection.Connection
-    place: Any
-    """Where in a slow stream it is: the root's number, the bytes taken of it."""
+    place: str
+    """A file that says where in a slow stream it is."""
 
     surroundings: Surroundings
     began: float = field(default_factory=time.time)
@@ -75,6 +79,7 @@ class Worker:
     said: str | None = None
     """What became of it, in words."""
 
+    _ended: bool = False
     _outbox: queue.Queue[bytes | None] = field(init=False)
     _feeder: threading.Thread = field(init=False)
 
@@ -109,7 +114,7 @@ class Worker:
 
     def order(self, **order: Any) -> None:
         """Say what comes next."""
-        self.post(json.dumps(order).encode())
+        self.post(dumps(order).encode())
 
     def reply(self, since: float) -> dict[str, Any] | None:
         """Wait for an answer; None where the worker is lost.
@@ -121,7 +126,7 @@ class Worker:
         while self.lost is None:
             try:
                 if self.channel.poll(_MOMENT):
-                    answer: dict[str, Any] = json.loads(self.channel.recv_bytes())
+                    answer: dict[str, Any] = loads(self.channel.recv_bytes())
                     return answer
             except (EOFError, OSError, ValueError):
                 self._died()
@@ -133,8 +138,21 @@ class Worker:
                 self._late()
         return None
 
+    def answer(self, since: float | None = None) -> dict[str, Any] | None:
+        """Wait for what it says of a stream; of its start, too, the first time.
+
+        Args:
+            since: from when on it has had time for it; None: from now.
+        """
+        since = time.monotonic() if since is None else since
+        reply = self.reply(since)
+        if reply is not None and reply.get("ready"):
+            self.seconds_to_start = max(0.0, reply["at"] - self.began)
+            reply = self.reply(since)
+        return reply
+
     def _died(self) -> None:
-        self.process.join(_LONGEST_GOODBYE)
+        self.process.join(_GOODBYE)
         status = self.process.exitcode
         self.lost = "died"
         self.said = "closed its end" if status is None else ending(status)
@@ -143,17 +161,37 @@ class Worker:
         self.lost = "late"
         self.said = f"said nothing for {self.surroundings.timeout:g} s"
 
+    def forget_place(self) -> None:
+        """Begin a stream of which it has loaded nothing yet."""
+        with open(self.place, "wb"):
+            pass
+
+    def left_at(self) -> tuple[int, int] | None:
+        """Say where in a slow stream it was last: the root's number, and the byte of it."""
+        with open(self.place, "rb") as file:
+            said = file.read(16)
+        return (int.from_bytes(said[:8], "big"), int.from_bytes(said[8:], "big")) if said else None
+
     def end(self) -> None:
-        """End it, whatever it is at."""
+        """End it: what waits for an order goes by itself, whatever else it is at is killed."""
+        if self._ended:
+            return
+        self._ended = True
+        with contextlib.suppress(queue.Full):
+            self._outbox.put_nowait(None)
+        self._feeder.join(_MOMENT)
+        if self.lost is None and not self._feeder.is_alive():
+            self.channel.close()
+            self.process.join(_GOODBYE)
         self.process.kill()
-        self.process.join(_LONGEST_GOODBYE)
-        while self._feeder.is_alive():
-            with contextlib.suppress(queue.Full):
-                self._outbox.put(None, timeout=_MOMENT)
-            self._feeder.join(_MOMENT)
+        self.process.join(_GOODBYE)
+        with contextlib.suppress(queue.Full):
+            self._outbox.put_nowait(None)
         self.channel.close()
         with contextlib.suppress(ValueError):  # it would not be killed
             self.process.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self.place)
 
 
 def start(method: str, surroundings: Surroundings) -> Worker:
@@ -162,16 +200,17 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     Raises:
         OSError: no process can be started.
     """
-    context: Any = multiprocessing.get_context(method)
-    ours, theirs = context.Pipe()
-    place = sharedctypes.RawArray("q", 2)
-    text = f"{_text()}\nmain(channel, place)\n"
-    given = {"__name__": "arrival", "channel": theirs, "place": place}
-    process = context.Process(target=exec, args=(text, given), daemon=True)
-    with theirs, _users_path(surroundings.path):
-        process.start()
+    chosen: Any = multiprocessing.get_context(method)
+    handle, place = tempfile.mkstemp(prefix="preflight-")
+    os.close(handle)
+    ours, theirs = chosen.Pipe()
+    text = f"{_text()}\nmain(channel, path)\n"
+    given = {"__name__": "arrival", "channel": theirs, "path": place}
+    with theirs, _as_if_nothing_was_started(surroundings.path):
+        started = chosen.Process(target=exec, args=(text, given), daemon=True)
+        started.start()
     worker = Worker(
-        method=method, process=process, channel=ours, place=place, surroundings=surroundings
+        method=method, process=started, channel=ours, place=place, surroundings=surroundings
     )
     names = (*_IMPORTS, *surroundings.modules)
     worker.order(imports=names, files=dict(surroundings.files))
@@ -187,14 +226,19 @@ def _text() -> str:
 
 
 @contextlib.contextmanager
-def _users_path(path: Sequence[str]) -> Iterator[None]:
-    """Let a process start with the path that the user's code has left."""
-    before = sys.path[:]
-    sys.path[:] = path
+def _as_if_nothing_was_started(path: Sequence[str]) -> Iterator[None]:
+    """Start with the path that the user's code has left, and leave multiprocessing as it was.
+
+    Even explicit contexts settle what the default one is, and count the processes that they start.
+    """
+    default: Any = vars(context)["_default_context"]
+    names: Any = vars(process)
+    before = sys.path[:], default._actual_context, names["_process_counter"]  # noqa: SLF001
+    sys.path[:], names["_process_counter"] = path, itertools.count(1)
     try:
         yield
     finally:
-        sys.path[:] = before
+        sys.path[:], default._actual_context, names["_process_counter"] = before  # noqa: SLF001
 
 
 @contextlib.contextmanager
@@ -202,15 +246,47 @@ def nothing_left_over() -> Iterator[None]:
     """End what multiprocessing starts beside its workers, unless it ran before."""
     server: Any = vars(forkserver).get("_forkserver")
     tracker: Any = vars(resource_tracker).get("_resource_tracker")
+    config: Any = process.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
     had_server = getattr(server, "_forkserver_pid", None) is not None
     had_tracker = getattr(tracker, "_fd", None) is not None
+    had_folder = config.get("tempdir") is not None
     try:
         yield
     finally:
         if not had_server and getattr(server, "_forkserver_pid", None) is not None:
-            server._stop()  # noqa: SLF001  there is no other way
+            _end(server, "_forkserver_alive_fd", "_forkserver_pid")
+            server._forkserver_address = None  # noqa: SLF001
         if not had_tracker and getattr(tracker, "_fd", None) is not None:
-            tracker._stop()  # noqa: SLF001
+            _end(tracker, "_fd", "_pid")
+        if not had_folder and config.get("tempdir") is not None:
+            _remove_folder()
+
+
+def _remove_folder() -> None:
+    """Remove multiprocessing's own temporary folder now, as it does itself at the end."""
+    names: Any = vars(util)
+    for last_thing in list(names["_finalizer_registry"].values()):
+        if last_thing._callback is names.get("_remove_temp_dir"):  # noqa: SLF001
+            last_thing()
+
+
+def _end(helper: Any, alive: str, pid: str) -> None:
+    """Let a process of multiprocessing end, as its own `_stop` does, and not wait for ever.
+
+    It waits for the end of a pipe, which whatever a worker has left behind may hold open.
+    """
+    os.close(getattr(helper, alive))
+    number = getattr(helper, pid)
+    setattr(helper, alive, None)
+    setattr(helper, pid, None)
+    until = time.monotonic() + _GOODBYE
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(number, os.WNOHANG) == (0, 0):
+            if time.monotonic() > until:
+                os.kill(number, signal.SIGKILL)
+                os.waitpid(number, 0)
+                break
+            time.sleep(0.01)
 
 
 # --- a stream to several workers ------------------------------------------------------------------
@@ -228,6 +304,9 @@ class Outlet:
         self.written = 0
         """Bytes of the stream, with what was sent as its size."""
 
+        self.skipped = False
+        """Whether a part of the stream was sent as its size."""
+
         self._sent = 0
 
     def write(self, part: Any) -> int:
@@ -240,6 +319,7 @@ class Outlet:
         self.written += size
         if size >= self._large:
             self._flush()
+            self.skipped = True
             self._post(arrival.ZEROS + size.to_bytes(8, "big"))
             return size
         self._sent += size

@@ -99,7 +99,7 @@ def test_a_bound_method_is_told_to_let_go_of_its_object() -> None:
 
 def test_a_tensor_that_is_gone_too_soon_is_to_be_made_in_the_worker() -> None:
     """No `__reduce__` would help there."""
-    gone = replace(CONFIG, fleeting=True, raised=Definition())
+    gone = replace(CONFIG, how="gone", raised=Definition())
 
     (found,) = ask("loader-unloadable", replace(LOADED, objects=(gone,)), JOB)
 
@@ -108,10 +108,32 @@ def test_a_tensor_that_is_gone_too_soon_is_to_be_made_in_the_worker() -> None:
 
 def test_zeros_in_place_of_data_are_told_as_a_guess() -> None:
     """What was found over stand-ins may be their fault."""
-    found = ask("loader-unloadable", replace(LOADED, stands_in=True), JOB)
+    guessed = replace(CONFIG, guess=True)
 
-    assert all("zeros stood in" in one.message for one in found)
-    assert {one.severity for one in found} == {Severity.WARNING}
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(guessed,)), JOB)
+
+    assert "zeros stood in" in found.message
+    assert found.severity is Severity.WARNING
+
+
+def test_what_is_late_may_only_be_slow() -> None:
+    """A warning, with the way to give it longer."""
+    late = replace(CONFIG, how="late", error="the worker said nothing for 120 s")
+
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(late,)), JOB)
+
+    assert found.severity is Severity.WARNING
+    assert "--timeout" in (found.fix or "")
+
+
+def test_what_only_the_other_way_cannot_load_is_a_note() -> None:
+    """This job's workers start."""
+    other = replace(CONFIG, methods=("forkserver",))
+
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(other,)), JOB)
+
+    assert found.severity is Severity.NOTE
+    assert "which loads it" in (found.why or "")
 
 
 @pytest.mark.parametrize(

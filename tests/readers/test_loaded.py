@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -78,8 +80,6 @@ if __name__ == "__main__":
 
 def look(folder: Path, code: str, *, name: str = "make", timeout: float = 60) -> Loaded:
     """Look at a loader in a process of its own; nothing that was started is left over."""
-    import json
-
     (folder / "job.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
     text = LOOK.format(root=str(ROOT), folder=str(folder), name=name, timeout=timeout)
     (folder / "look.py").write_text(text, encoding="utf-8")
@@ -271,9 +271,9 @@ def test_a_tensor_that_is_gone_before_the_worker_starts_is_named(tmp_path: Path)
         """,
     )
 
-    assert {one.paths[0]: one.fleeting for one in loaded.objects} == {
-        "dataset.held[1]": True,
-        "dataset.held[2]['a']": True,
+    assert {one.paths[0]: one.how for one in loaded.objects} == {
+        "dataset.held[1]": "gone",
+        "dataset.held[2]['a']": "gone",
     }
     assert outcomes(loaded) == ["refused", "refused"]
 
@@ -327,7 +327,7 @@ def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -
             def idle():
                 pass
             process = multiprocessing.get_context("spawn").Process(target=idle)
-            if multiprocessing.parent_process() is not None:
+            if getattr(multiprocessing.current_process(), "_inheriting", False):
                 process.start()
             """
         ),
@@ -343,9 +343,9 @@ def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -
         """,
     )
 
-    (one,) = loaded.objects
-    assert one.paths == ("dataset.held[0]",)
     assert loaded.started_work == "unguarded.py:9"
+    assert loaded.objects == ()  # it is sound, and nobody came to it
+    assert outcomes(loaded) == ["refused", "refused"]
 
 
 def test_a_default_that_was_not_chosen_stays_so(tmp_path: Path) -> None:
@@ -357,6 +357,67 @@ def test_a_default_that_was_not_chosen_stays_so(tmp_path: Path) -> None:
         atexit.register(multiprocessing.set_start_method, "forkserver")
         def make():
             return DataLoader(Numbers(), num_workers=1)
+        """,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+
+
+def test_a_real_culprit_beside_large_data_is_no_guess(tmp_path: Path) -> None:
+    """It fails alone, with all that it holds."""
+    loaded = look(
+        tmp_path,
+        """
+        class Raises:
+            def __setstate__(self, state):
+                raise ValueError("never")
+            def __getstate__(self):
+                return {"a": 1}
+        def make():
+            return DataLoader(Numbers(numpy.zeros(300 << 20, "u1"), Raises()), num_workers=1)
+        """,
+    )
+
+    assert [(one.paths[0], one.guess) for one in loaded.objects] == [("dataset.held[1]", False)]
+
+
+def test_a_worker_sees_what_it_sees_while_it_starts(tmp_path: Path) -> None:
+    """It has no parent yet and no number; its main module has been imported."""
+    loaded = look(
+        tmp_path,
+        """
+        import multiprocessing
+        class Curious:
+            def __setstate__(self, state):
+                me = multiprocessing.current_process()
+                assert multiprocessing.parent_process() is None
+                assert me._identity == () and me._inheriting
+            def __getstate__(self):
+                return {"a": 1}
+        def make():
+            return DataLoader(Numbers(Curious()), num_workers=1)
+        """,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_processes_that_loading_starts_do_not_hold_us_up(tmp_path: Path) -> None:
+    """They have inherited our pipes, and outlive their worker."""
+    loaded = look(
+        tmp_path,
+        """
+        kept = True
+        class Forks:
+            def __setstate__(self, state):
+                if os.fork() == 0:
+                    time.sleep(20)
+                    os._exit(0)
+            def __getstate__(self):
+                return {"a": 1}
+        def make():
+            return DataLoader(Numbers(Forks()), num_workers=1)
         """,
     )
 
@@ -415,3 +476,99 @@ def test_no_worker_is_started_from_a_main_module_without_a_guard(tmp_path: Path)
     assert outcome.outcome == "skipped"
     assert "line" in outcome.skipped[0].reason and "not guarded" in outcome.skipped[0].reason
     assert any("No worker was started" in one for one in report.reasons)
+
+
+ASKING = {
+    "a test": """
+        if preflight.inspect(loader=loader).verdict == "no-go":
+            raise SystemExit
+        """,
+    "a loop": """
+        for one in [preflight.inspect(loader=loader)]:
+            pass
+        """,
+    "a decorator": """
+        def run(function):
+            return function()
+        @run
+        def look():
+            return preflight.inspect(loader=loader)
+        """,
+    "a class body": """
+        class Look:
+            report = preflight.inspect(loader=loader)
+        """,
+    "a thread": """
+        import threading
+        thread = threading.Thread(target=preflight.inspect, kwargs={"loader": loader})
+        thread.start()
+        thread.join()
+        """,
+}
+ASKED = """
+import sys
+sys.path.append({root!r})
+print("runs", flush=True)
+import preflight
+from torch.utils.data import DataLoader
+loader = DataLoader([1], num_workers=1)
+"""
+
+
+@pytest.mark.parametrize("way", ASKING)
+def test_a_script_is_not_run_again_by_looking_at_it(tmp_path: Path, way: str) -> None:
+    """However it comes to ask."""
+    text = ASKED.format(root=str(ROOT)) + textwrap.dedent(ASKING[way])
+    (tmp_path / "script.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "runs\n", "")
+
+
+LEFT_ALONE = """
+import os, random, sys
+sys.path.append({root!r})
+import multiprocessing, tempfile
+import preflight
+from torch.utils.data import DataLoader
+
+def state():
+    return {{
+        "fds": len(os.listdir("/proc/self/fd")),
+        "method": multiprocessing.get_start_method(allow_none=True),
+        "path": sys.path[:],
+        "random": random.getstate(),
+        "tempdir": multiprocessing.current_process()._config.get("tempdir"),
+        "files": sorted(os.listdir(tempfile.gettempdir())),
+        "name": multiprocessing.Process().name,
+    }}
+
+if __name__ == "__main__":
+    preflight.inspect(loader=DataLoader([1]))
+    before = state()
+    report = preflight.inspect(loader=DataLoader([1], num_workers=2))
+    after = state()
+    assert report.verdict == "go", report
+    assert before.pop("name") == "Process-1" and after.pop("name") == "Process-2"
+    assert before == after, (before, after)
+    multiprocessing.set_start_method("spawn")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
+def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
+    """Its descriptors, its start method, its folders, the names of its next processes."""
+    (tmp_path / "script.py").write_text(LEFT_ALONE.format(root=str(ROOT)), encoding="utf-8")
+    (tmp_path / "tmp").mkdir()
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
