@@ -32,9 +32,11 @@ _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 def is_image(name: str) -> bool:
     """Whether a file's name says that it is an image; `._dog.jpg` is what macOS left beside one."""
-    base = name.rpartition("/")[2]
-    stem, _, extension = base.rpartition(".")
-    return bool(stem) and not base.startswith("._") and extension.lower() in EXTENSIONS
+    dot = name.rfind(".")
+    if name[dot + 1 :].lower() not in EXTENSIONS:  # most files of an archive are none
+        return False
+    base = name.rfind("/") + 1
+    return dot > base and not name.startswith("._", base)
 
 
 def walk_image(window: Window, what: str | None) -> Seen | None:
