@@ -61,7 +61,7 @@ def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> Sha
 
 def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> ShardFacts:
     size = os.fstat(stream.fileno()).st_size
-    raw = _reading(stream, size)
+    raw = reading(stream, size)
     what = what_is(raw(0, HEAD))
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
     looked = _Looked(packed.read if packed else raw, tell, depth, packed=packed is not None)
@@ -148,7 +148,7 @@ class _Looked:
         return Window(lambda offset, wanted: read(begin + offset, wanted), size)
 
 
-def _reading(stream: FileIO, total: int) -> Read:
+def reading(stream: FileIO, total: int) -> Read:
     """Read at any place; a file that has become shorter than it was is an error."""
     descriptor = stream.fileno()
     pread = getattr(os, "pread", None)

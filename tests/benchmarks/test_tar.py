@@ -1,0 +1,116 @@
+"""A shard's structure is looked at in a fraction of the time that one epoch of reading it takes."""
+
+from __future__ import annotations
+
+import io
+import random
+import shutil
+import subprocess
+import tarfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from preflight.formats.flaw import Flaw
+from preflight.formats.tar import walk
+from preflight.readers.pairing import pair
+from preflight.readers.samples import Samples
+from preflight.readers.shard import reading
+from preflight.targets import CaptionRule
+
+pytestmark = pytest.mark.benchmark
+
+SAMPLES = 1000
+
+
+@pytest.fixture(scope="module", params=["ustar", "pax"])
+def shard(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """Pack 1,000 samples of an image (110 kB), a json and a caption; in pax, Chinese names."""
+    path = tmp_path_factory.mktemp("tar") / "shard.tar"
+    chance = random.Random(7)
+    noise = chance.randbytes(1 << 20)
+    folder = "data" if request.param == "ustar" else "数据"
+    sizes = {"jpg": (60_000, 160_000), "json": (300, 900), "txt": (40, 200)}
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+        for number in range(SAMPLES):
+            for suffix, between in sizes.items():
+                member = tarfile.TarInfo(f"{folder}/{number:09}.{suffix}")
+                member.size, member.mtime = chance.randrange(*between), 1_700_000_000 + number
+                begin = chance.randrange(len(noise) - member.size)
+                archive.addfile(member, io.BytesIO(noise[begin : begin + member.size]))
+    return path
+
+
+def structure(path: Path) -> int:
+    """Walk over all members."""
+    with path.open("rb", buffering=0) as stream:
+        size = path.stat().st_size
+        return sum(1 for _ in walk(reading(stream, size), size))
+
+
+def structure_and_pairing(path: Path) -> int:
+    """Walk over all members, group them into samples, and pair these."""
+    samples = Samples()
+    with path.open("rb", buffering=0) as stream:
+        size = path.stat().st_size
+        for one in walk(reading(stream, size), size):
+            if not isinstance(one, Flaw):
+                samples.add(one)
+    samples.close()
+    samples.strange.told(samples.groups)
+    return pair(samples.groups, CaptionRule(), shard=True, links=samples.links).whole
+
+
+def one_epoch(path: Path) -> int:
+    """Iterate over the shard as webdataset does, without decoding anything."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from webdataset.tariterators import group_by_keys, tar_file_expander
+
+    with path.open("rb") as stream:
+        source = [{"url": str(path), "stream": stream}]
+        return sum(1 for _ in group_by_keys(tar_file_expander(source)))
+
+
+def test_all_of_them_see_the_same_samples(shard: Path) -> None:
+    assert structure(shard) == 3 * SAMPLES
+    assert structure_and_pairing(shard) == one_epoch(shard) == SAMPLES
+
+
+def test_structure_against_an_epoch_of_webdataset(shard: Path, ratio: Callable[..., float]) -> None:
+    measured = ratio(
+        "structure of a shard / an epoch of webdataset",
+        lambda: structure(shard),
+        lambda: one_epoch(shard),
+        goal="1/12 = 0.08",
+    )
+
+    assert measured < 1 / 6
+
+
+def test_structure_and_pairing_against_an_epoch_of_webdataset(
+    shard: Path, ratio: Callable[..., float]
+) -> None:
+    measured = ratio(
+        "structure and pairing of a shard / an epoch of webdataset",
+        lambda: structure_and_pairing(shard),
+        lambda: one_epoch(shard),
+        goal="1/15 = 0.07",
+    )
+
+    assert measured < 1 / 5
+
+
+@pytest.mark.skipif(shutil.which("tar") is None, reason="no tar program here")
+def test_structure_and_pairing_against_gnu_tar(shard: Path, ratio: Callable[..., float]) -> None:
+    """GNU tar's own start, a millisecond or two, is in its time."""
+    measured = ratio(
+        "structure and pairing of a shard / tar -tf",
+        lambda: structure_and_pairing(shard),
+        lambda: subprocess.run(["tar", "-tf", shard], stdout=subprocess.DEVNULL, check=True),
+        goal="1.3",
+    )
+
+    assert measured < 4
