@@ -362,3 +362,63 @@ def test_no_mutation_makes_the_walk_raise_or_read_without_end() -> None:
         assert len(members) < 40
         if flaw is not None and flaw.offset is not None:
             names_behind(bytes(content), flaw)
+
+
+HEALTHY = {
+    "a volume label, of GNU tar": ["--label=data"],
+    "one block at a time": ["-b", "1"],
+    "a megabyte at a time": ["-b", "2048"],
+    "V7": ["--format=v7"],
+    "global headers": ["--format=pax", "--pax-option=globexthdr.name=g,comment=a commit"],
+    "all times and owners in pax": ["--format=pax", "--pax-option=exthdr.name=%d/PaxHeaders/%f"],
+    "backup of a folder": ["--listed-incremental=snapshot"],
+}
+
+
+@pytest.mark.skipif(shutil.which("tar") is None, reason="no tar program here")
+@pytest.mark.parametrize("options", HEALTHY.values(), ids=HEALTHY)
+def test_legal_oddities_are_no_flaw(tmp_path: Path, options: list[str]) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, content in samples(3).items():
+        (folder / name).write_bytes(content)
+    command = ["tar", *options, "--sort=name", "-cf", "x.tar", "data"]
+    subprocess.run(command, cwd=tmp_path, check=True, stderr=subprocess.DEVNULL)
+    content = (tmp_path / "x.tar").read_bytes()
+
+    members, flaw = walked(content)
+
+    assert flaw is None
+    assert files_of(members) == as_tarfile_says(content)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+def test_what_git_archive_writes_is_no_flaw(tmp_path: Path) -> None:
+    """With a global header that names the commit."""
+    (tmp_path / "dog.txt").write_text("a dog", encoding="utf-8")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    command = ["git", "archive", "--format=tar", "HEAD"]
+    content = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
+
+    members, flaw = walked(content)
+
+    assert ([one.name for one in members], flaw) == (["dog.txt"], None)
+
+
+def test_what_tarfile_takes_for_no_number_is_refused() -> None:
+    """An owner in words, in a header whose checksum is right: tarfile stops there quietly."""
+    content = bytearray(tarred(samples(2)))
+    content[SAMPLE + 108 : SAMPLE + 116] = b"someone\0"
+    header = content[SAMPLE : SAMPLE + 512]
+    content[SAMPLE + 148 : SAMPLE + 156] = b"%06o\0 " % (
+        sum(header[:148]) + 8 * 32 + sum(header[156:])
+    )
+
+    members, flaw = walked(bytes(content))
+
+    assert len(members) == len(as_tarfile_says(bytes(content))) == 2
+    assert flaw is not None
+    assert (flaw.kind, flaw.quiet) == ("header", True)
+    assert "has an owner, a mode or a time that is no number" in flaw.text
