@@ -2,8 +2,11 @@
 
 What it finds
     Images, in shards and folders, that are empty, are something else (a web page, a Git LFS
-    pointer), stop early, hold runs of zero bytes where a page was lost, or do not decode. Every
-    image is decoded; JPEGs with libjpeg's warnings on, which Pillow keeps to itself. A warning, not
+    pointer), stop early, hold runs of zero bytes where a page was lost, or do not decode. By
+    default every byte is looked at: the markers of a JPEG, the checksums of a PNG, the chunks of a
+    WebP; what looks odd, and every other format, is decoded, JPEGs with libjpeg's warnings on,
+    which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth decode` decodes
+    every image, and finds more of the changed bytes that leave the structure whole. A warning, not
     an error: images too large for Pillow, and JPEGs that decode with bytes left over.
 
 Why it matters

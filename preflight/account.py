@@ -24,7 +24,7 @@ from preflight.names import counted
 from preflight.plain import to_plain
 from preflight.report import Named, Recalled, Setting
 from preflight.survey import KINDS, Survey
-from preflight.targets import Built, Missing, Remote, Target
+from preflight.targets import Built, Folder, Missing, Remote, Shard, Target
 from preflight.version import __version__
 
 PARTS = ("data", "cache", "loader", "model", "script")
@@ -36,6 +36,10 @@ _JUDGES: Mapping[str, frozenset[type]] = {
     "model": frozenset({Copied}),
     "script": frozenset({SourceFacts}),
 }
+
+
+# What is said of images that were not all decoded.
+_HOW_DEEP = {"index": ("images by their ends",), "bytes": ("images not decoded",)}
 
 
 def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str, ...]:
@@ -86,7 +90,10 @@ def _seen_of(targets: list[Target], survey: Survey) -> str:
     counter: Counter[str] = Counter()
     for one in sorted(asked):
         counter.update(survey.seen[one])
-    return ", ".join(counted(number, noun) for noun, number in counter.items())
+    seen = [counted(number, noun) for noun, number in counter.items()]
+    if any(isinstance(target, (Shard, Folder)) for target in targets) and counter.total():
+        seen += _HOW_DEEP.get(survey.job.look.depth, ())
+    return ", ".join(seen)
 
 
 def recalled(survey: Survey) -> tuple[Recalled, ...]:
