@@ -11,7 +11,7 @@ from preflight.facts import Pairing, Unpaired
 from preflight.formats.images import is_image
 from preflight.formats.tar import Member
 from preflight.readers.pairing import Group
-from preflight.readers.strange import Strange
+from preflight.readers.strange import Strange, is_plain
 
 # What webdataset passes over (tariterators.py: skip_meta, and names like __this__ at the top).
 _META = re.compile(r"__[^/]*__($|/)").match
@@ -69,7 +69,9 @@ class Samples:
         """Take in a member that may begin another sample, or belong to none."""
         name, kind = member.name, member.kind
         split = None if name.startswith("__") and _META(name) else key_of(name)
-        odd = self.strange.meet(member, is_of_sample=split is not None)
+        odd = (kind != "file" or not is_plain(name)) and self.strange.meet(
+            member, is_of_sample=split is not None
+        )
         if split is None or kind in ("folder", "device", "other"):
             return False
         key, suffix = split

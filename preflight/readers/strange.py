@@ -16,6 +16,7 @@ _FIRST = 5
 # What file managers leave behind, on macOS and on Windows.
 _LEFT_BEHIND = frozenset({".DS_Store", "Thumbs.db", "ehthumbs.db", "desktop.ini"})
 _ARCHIVER = "__MACOSX/"
+_SUSPECT = (".db", ".ini")
 
 _TEXTS = frozenset({"txt", "caption", "json", "cls", "tags", "text"})
 
@@ -36,10 +37,8 @@ class Strange:
             member: of the archive.
             is_of_sample: whether webdataset would make it, or makes it, part of a sample.
         """
-        name, kind = member.name, member.kind
-        if kind == "file" and _is_plain(name):
-            return False
-        found = list(_kinds(name, kind))
+        name = member.name
+        found = list(_kinds(name, member.kind))
         for one in found:
             self.tell(one, name, is_of_sample=is_of_sample)
         return bool(found)
@@ -69,15 +68,14 @@ class Strange:
         )
 
 
-def _is_plain(name: str) -> bool:
-    """Whether nothing can be strange about a name, as about nearly all."""
+def is_plain(name: str) -> bool:
+    """Whether nothing can be strange about a file of this name, as about nearly all."""
     return (
-        name[:1] not in "./"
+        name[:1] not in "./_"
         and "/." not in name
         and ":" not in name
         and "\\" not in name
-        and not name.startswith(_ARCHIVER)
-        and not name.endswith((".db", ".ini"))
+        and not name.endswith(_SUSPECT)
     )
 
 
