@@ -37,7 +37,7 @@ _YOUNG = 2 * 10**9
 _NOTHING = -1
 
 # Seconds that another run is waited for; it writes for some milliseconds.
-_PATIENCE = 1.0
+_PATIENCE = 2.0
 
 # Seconds of work that a run which is killed may lose.
 _OFTEN = 2.0

@@ -7,13 +7,15 @@ import time
 from pathlib import Path
 
 from preflight import asking
+from preflight.discover import plain_options
+from preflight.job import Job
 from preflight.processes import MOST_LINES, Lines, Question
 
 
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
     """Who asks may be busy with an answer while thousands of others wait."""
     items = tuple({"type": "Image", "path": f"{tmp_path}/{n}.jpg"} for n in range(3 * MOST_LINES))
-    question = Question(items=items, options={"root": str(tmp_path)})
+    question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
     batch = asking.Batch(question=question, keys=tuple(range(len(items))))
     told: list[asking.Result] = []
 

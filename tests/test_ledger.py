@@ -22,6 +22,7 @@ from preflight.ledger import FILE, Ledger, Remembered
 
 ROOT = Path(__file__).parents[1]
 HOUR = 3_600
+VERSION = "of the readers"
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Desk:
         """Where the ledger lies."""
         return self.folder / "state" / FILE
 
-    def run(self, *, trusted: float = 24 * HOUR, version: str = "") -> Ledger:
+    def run(self, *, trusted: float = 24 * HOUR, version: str = VERSION) -> Ledger:
         """Begin a run."""
         state = str(self.folder / "state")
         ledger = Ledger(folder=state, trusted=trusted, tell=self.told.append)
@@ -385,7 +386,7 @@ def test_an_empty_ledger_is_none(desk: Desk) -> None:
 
 
 def test_a_ledger_that_is_locked_is_done_without(desk: Desk, keep: Callable[[Path], None]) -> None:
-    """In one line, after a second."""
+    """In one line, after a moment."""
     path = desk.file("a")
     desk.read(path)
     keep(desk.path)
@@ -447,22 +448,26 @@ def test_git_leaves_the_ledger_alone(desk: Desk) -> None:
 # --- several runs, and runs that are killed -------------------------------------------------------
 
 WRITER = """
-import sys
+import sys, time
 from preflight.ledger import Ledger
-state, folder, first, last = sys.argv[1:]
+state, folder, first, last, pause = sys.argv[1:]
 paths = [f"{folder}/{number}" for number in range(int(first), int(last))]
 ledger = Ledger(folder=state, trusted=1e9, tell=lambda text: sys.exit(text))
+ledger._version = "of the readers"
 ledger.recall("how", paths)
 print("begun", flush=True)
 for path in paths:
     ledger.remember("how", path, "x" * 200)
     ledger.write()
+    time.sleep(float(pause))
 """
 
 
-def begin_to_write(desk: Desk, first: int, last: int) -> subprocess.Popen[bytes]:
+def begin_to_write(
+    desk: Desk, first: int, last: int, *, pause: float = 0.0
+) -> subprocess.Popen[bytes]:
     """Start a process that remembers these files, each in a transaction of its own."""
-    words = [str(desk.path.parent), str(desk.folder / "data"), str(first), str(last)]
+    words = [str(desk.path.parent), str(desk.folder / "data"), str(first), str(last), str(pause)]
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, *words],
         cwd=ROOT,
@@ -474,7 +479,7 @@ def begin_to_write(desk: Desk, first: int, last: int) -> subprocess.Popen[bytes]
 def test_runs_at_the_same_time_lose_nothing_of_each_other(desk: Desk) -> None:
     """Three write a hundred rows each, row by row."""
     paths = [desk.file(f"data/{number}") for number in range(300)]
-    writers = [begin_to_write(desk, n * 100, n * 100 + 100) for n in range(3)]
+    writers = [begin_to_write(desk, n * 100, n * 100 + 100, pause=0.02) for n in range(3)]
 
     for writer in writers:
         assert writer.communicate(timeout=120)[1] == b""

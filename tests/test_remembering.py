@@ -307,7 +307,7 @@ def test_a_ledger_that_cannot_be_written_is_told_in_a_line(preflight: Run, job: 
 
 
 def test_a_locked_ledger_is_told_in_a_line(preflight: Run, job: Path) -> None:
-    """The run goes on after a second."""
+    """The run goes on after a moment."""
     preflight("run", "cache", "--elsewhere")
     path = job / ".preflight" / "ledger.sqlite"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as held:
