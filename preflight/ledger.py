@@ -253,7 +253,7 @@ class Ledger:
 
     def _do_without(self, reason: str) -> None:
         self.usable = False
-        self.tell(f"nothing is remembered of this run or of earlier ones: {self._file}: {reason}")
+        self.tell(f"the ledger cannot be used, and is done without: {self._file}: {reason}")
 
     def _place(self, how: str, path: str) -> bytes:
         """Give the key of a file's real folder, together with how the file is read."""

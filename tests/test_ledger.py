@@ -284,6 +284,7 @@ def test_the_version_is_that_of_every_source_and_every_decoder(
         path.write_bytes(path.read_bytes() + b"#")
         seen.append(versions.readers_version())
     monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.delitem(sys.modules, "PIL", raising=False)
     for name in ("_version.py", "_imaging.so"):
         (package / name).write_text("12.0.0")
         seen.append(versions.readers_version())
@@ -399,7 +400,7 @@ def test_a_ledger_that_is_locked_is_done_without(desk: Desk, keep: Callable[[Pat
 
     assert time.monotonic() - begun < 10
     assert desk.told == [
-        f"nothing is remembered of this run or of earlier ones: {desk.path}: database is locked"
+        f"the ledger cannot be used, and is done without: {desk.path}: database is locked"
     ]
 
 

@@ -301,7 +301,7 @@ def test_a_ledger_that_cannot_be_written_is_told_in_a_line(preflight: Run, job: 
     done = preflight("run", "cache", "--elsewhere", "--state", "state")
 
     assert done.returncode == 1
-    about = [line for line in done.stderr.splitlines() if "nothing is remembered" in line]
+    about = [line for line in done.stderr.splitlines() if "the ledger cannot be used" in line]
     assert len(about) == 1
     assert "Traceback" not in done.stderr
 
