@@ -216,26 +216,24 @@ class Survey:
 
         listing = folder.list_folder(target, self.job.root)
         how = self.memory.how({"type": "Image"}) or ""
-        images = listing.images
+        images = dict(listing.named_images())
         known = self.memory.recall(how, images)
         unknown = [path for path in images if path not in known]
         gathering = _Gathering(target=target, listing=listing, left=len(unknown))
         gathering.damaged += self._damaged(known)
         if known and not unknown:
             gathering.remembered = self.memory.oldest
-        for path in unknown:
-            plain = {"type": "Image", "path": path}
-            name = name_of(path, self.job.root)
-            items.append(
-                _Item(
-                    plain=plain,
-                    target=target,
-                    name=name,
-                    kinds=(FolderFacts,),
-                    part_of=gathering,
-                    how=how,
-                )
+        items += (
+            _Item(
+                plain={"type": "Image", "path": path},
+                target=target,
+                name=images[path],
+                kinds=(FolderFacts,),
+                part_of=gathering,
+                how=how,
             )
+            for path in unknown
+        )
         for path, reason in listing.unreadable:
             place = Location(file=name_of(path, self.job.root))
             yield Failed(at=place, error=reason, kinds=(FolderFacts,), fix=_mend(reason))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from preflight.facts import FolderFacts, ImageDamage, Pairing
@@ -33,9 +33,13 @@ class FolderListing:
     @property
     def images(self) -> tuple[str, ...]:
         """Paths of the images, to be opened as they are, in the order of their names."""
-        return tuple(
-            os.path.join(one.path, name) for one in self.contents for name in one.image_names()
-        )
+        return tuple(path for path, _ in self.named_images())
+
+    def named_images(self) -> Iterator[tuple[str, str]]:
+        """Give the path of each image, and its name in reports."""
+        for one in self.contents:
+            for name in one.image_names():
+                yield os.path.join(one.path, name), one.inside(name)
 
 
 def list_folder(folder: Folder, root: str) -> FolderListing:
@@ -50,10 +54,13 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
     if os.path.isfile(top):
         parent, name = os.path.split(top)
         stem, suffix = split(name)
+        place = name_of(os.path.dirname(folder.path), root)
         return FolderListing(
             file=name_of(folder.path, root),
             files=1,
-            contents=(Contents(path=parent, place="", files=1, images=1, stems={(suffix,): stem}),),
+            contents=(
+                Contents(path=parent, place=place, files=1, images=1, stems={(suffix,): stem}),
+            ),
             pairing=Pairing(rule="none", samples=1, images=1, captions=0),
         )
     with os.scandir(top):
