@@ -107,7 +107,10 @@ class _Walker:
     def _add(self, parent: int, text: str, thing: object) -> bool:
         """Note a step to an object; False where there are too many objects."""
         kind = type(thing)
-        if kind in _ATOMS or issubclass(kind, _ENDS):
+        try:
+            if kind in _ATOMS or issubclass(kind, _ENDS):
+                return True
+        except TypeError:  # a metaclass with an `__eq__` and no `__hash__`
             return True
         self._ways.setdefault(id(thing), []).append((parent, text))
         if id(thing) in self._things:

@@ -30,6 +30,9 @@ SENT = ("dataset", "collate_fn", "worker_init_fn")
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
 _HANDLES = frozenset({"h5py", "lmdb", "sqlite3", "_sqlite3", "mmap", "pyarrow", "tables", "zarr"})
+
+# What all of Python's files are made of. `io.IOBase` asks metaclasses, which may be the user's.
+_FILES = io.IOBase.__mro__[1]
 _GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
@@ -162,7 +165,7 @@ def kind_of(thing: object) -> str:
         return "forked-lock"
     if issubclass(kind, _LOCKS) or type_name(kind).startswith("multiprocessing.synchronize."):
         return "lock"
-    if issubclass(kind, io.IOBase):
+    if any(one is _FILES for one in type.__dict__["__mro__"].__get__(kind)):
         return "file"
     if issubclass(kind, socket.socket) or type_name(kind).partition(".")[0] in _HANDLES:
         return "handle"
@@ -243,5 +246,5 @@ def _module(thing: object) -> str:
 def _qualname(thing: object) -> str:
     if issubclass(type(thing), type):
         return str(type.__dict__["__qualname__"].__get__(thing))
-    known = (types.FunctionType, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
-    return cast("Any", thing).__qualname__ if type(thing) in known else ""
+    known = any(type(thing) is one for one in (types.FunctionType, *_GENERATORS))
+    return cast("Any", thing).__qualname__ if known else ""

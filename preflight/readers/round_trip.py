@@ -181,8 +181,9 @@ class Journey:
             self._blame(maker, list(self.workers))
 
     def _blame(self, culprit: Culprit, methods: list[str]) -> None:
-        self.culprits[id(culprit.thing)] = culprit
-        self.methods[id(culprit.thing)] = methods
+        key = id(culprit.thing)
+        self.culprits.setdefault(key, culprit)
+        self.methods[key] = [*self.methods.get(key, ()), *methods]
 
 
 def _outcome(worker: Worker, answer: Mapping[str, Any] | None) -> tuple[str, str | None]:

@@ -93,7 +93,7 @@ class Worker:
         while (message := self._outbox.get()) is not None:
             try:
                 self.channel.send_bytes(message)
-            except OSError:  # it is gone; whoever waits for its answer finds out
+            except (OSError, TypeError):  # it is gone, or was closed by us while it took nothing
                 break
         while self._outbox.get() is not None:
             pass
