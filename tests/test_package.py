@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -38,9 +39,16 @@ def said(*words: str | Path, folder: Path, expect: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel, from a copy of what git would hand out."""
+    """Build the wheel, from a copy: two builds in one place are in each other's way."""
     folder = tmp_path_factory.mktemp("wheel")
-    said(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, folder=folder)
+    source = folder / "source"
+    for name in ("preflight", "checks"):
+        shutil.copytree(
+            ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", ".preflight")
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    said(sys.executable, "-m", "build", "--wheel", "--outdir", folder, source, folder=folder)
     (found,) = folder.glob("*.whl")
     return found
 

@@ -184,11 +184,16 @@ def _as_while_starting() -> None:
     """
     variables: Any = vars(process)
     before = process.current_process()
-    # Its module keeps no name of it.
-    kinds = {one.__name__: one for one in process.BaseProcess.__subclasses__()}
-    me: Any = kinds["_MainProcess"]()
-    me.name, me.authkey = before.name, before.authkey
-    me._inheriting = True  # noqa: SLF001  as multiprocessing.spawn sets it
+    me: Any = object.__new__(process.BaseProcess)
+    me.__dict__.update(
+        _identity=(),
+        _name=before.name,
+        _parent_pid=None,
+        _popen=None,
+        _closed=False,
+        _config={"authkey": before.authkey, "semprefix": "/mp"},
+        _inheriting=True,
+    )
     variables["_current_process"] = me
     variables["_parent_process"] = None
 

@@ -79,7 +79,7 @@ def test_a_second_run_is_not_far_from_find(
 def test_a_second_run_is_much_faster_than_the_first(
     command: Callable[..., Callable[[], object]], images: Path, ratio: Callable[..., float]
 ) -> None:
-    """The goal is half as long (held to 0.8), on the smallest images there are; of real ones, next to nothing."""
+    """The goal is half as long (held to 0.8), on the smallest images there are."""
     again = command("-c", START, "run", "many", "--elsewhere", "-q", folder=images)
     anew = command("-c", START, "run", "many", "--elsewhere", "-q", "--no-ledger", folder=images)
 
@@ -91,7 +91,7 @@ def test_a_second_run_is_much_faster_than_the_first(
 def test_noting_what_was_seen_costs_little(
     command: Callable[..., Callable[[], object]], images: Path, ratio: Callable[..., float]
 ) -> None:
-    """The goal is a quarter more at most (held to 0.6 more), on the smallest images there are; of real ones, nothing."""
+    """The goal is a quarter more at most (held to 0.6), on the smallest images there are."""
     noted = command("-c", START, "run", "many", "--elsewhere", "-q", "--reread", "0", folder=images)
     bare = command("-c", START, "run", "many", "--elsewhere", "-q", "--no-ledger", folder=images)
 

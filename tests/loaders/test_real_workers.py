@@ -168,23 +168,6 @@ def test_the_verdict_is_what_really_happens(module: str, part: int, tmp_path: Pa
         assert outcomes == dict.fromkeys(words, EXPECTED[module])
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="elsewhere torch shares memory by names, and not by descriptors"
-)
-def test_what_is_known_to_be_judged_otherwise(tmp_path: Path) -> None:
-    """A loader that is judged right by now belongs with the others.
-
-    What pickle refuses is no matter of dispute: older versions of torch refuse one of them.
-    """
-    words = words_of("disputed")
-
-    real, ours = both(words, tmp_path)
-
-    disputed = [word for word in words if real[word].outcome != "refused"]
-    assert [word for word in disputed if (word in ours) == (real[word].outcome == "died")] == []
-
-
 def test_the_cases_are_many() -> None:
     """And no name stands for two of them."""
     words = [word for module in GROUPS for word in words_of(module)]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import functools
 import io
 import multiprocessing
+import os
 import random
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
 from typing import Any
 
+import arriving
+import makers
 import torch
 import travelling
 import webdataset
-from makers import Held, Stream, as_is, ready, spawned
+from makers import Held, Stream, as_is, holding, ready, spawned
 from torch.utils import data
 from torch.utils.data import DataLoader
 
@@ -138,3 +142,16 @@ def fluid_pipeline() -> Any:
     return webdataset.WebLoader(
         fluid, num_workers=1, batch_size=None, multiprocessing_context="spawn"
     ).map(lambda batch: batch)  # a stage of the parent's
+
+
+def module_that_asks_for_its_parent() -> DataLoader:
+    """Starts: a worker has no parent yet while it loads; multiprocessing sets it afterwards."""
+    text = "import multiprocessing\nassert multiprocessing.parent_process() is None\n"
+    module = makers.written("asking", "asks_for_its_parent", f"{text}def read():\n    return 0\n")
+    sys.path.append(os.path.abspath("asking"))
+    return holding(module.read)
+
+
+def descriptor_of_its_own() -> DataLoader:
+    """Starts: multiprocessing hands descriptors over, for whoever asks in `__reduce__`."""
+    return holding(arriving.SharesDescriptor(os.open(os.devnull, os.O_RDONLY)))

@@ -11,6 +11,7 @@ import tempfile
 import time
 import weakref
 
+import arriving
 import numpy
 import torch
 import travelling
@@ -101,3 +102,13 @@ def iterator_of_numpy() -> DataLoader:
 
 def types_of_the_interpreter() -> DataLoader:
     return holding(type(None), type(...), type(as_is), type(travelling.Augment().method))
+
+
+def tensor_made_on_the_way() -> DataLoader:
+    """Dies: torch shares the memory of a tensor that is gone before the worker takes it over."""
+    return holding(arriving.MakesTensors())
+
+
+def generator_of_torch() -> DataLoader:
+    """Dies, for the same reason: its state is a tensor that is made while it is pickled."""
+    return holding(torch.Generator())
