@@ -206,9 +206,14 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     ours, theirs = chosen.Pipe()
     text = f"{_text()}\nmain(channel, path)\n"
     given = {"__name__": "arrival", "channel": theirs, "path": place}
-    with theirs, _as_if_nothing_was_started(surroundings.path):
-        started = chosen.Process(target=exec, args=(text, given), daemon=True)
-        started.start()
+    try:
+        with theirs, _as_if_nothing_was_started(surroundings.path):
+            started = chosen.Process(target=exec, args=(text, given), daemon=True)
+            started.start()
+    except BaseException:
+        ours.close()
+        os.unlink(place)
+        raise
     worker = Worker(
         method=method, process=started, channel=ours, place=place, surroundings=surroundings
     )

@@ -571,4 +571,5 @@ def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
