@@ -60,7 +60,7 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
             severity=_severity(one, loaded),
             at=Location(file=file, line=line, name=first),
             also=(*_raised(one), *(Location(file=file, line=line, name=path) for path in others)),
-            why=_why(loaded, job) if spawned else _why_elsewhere(loaded),
+            why=_why(loaded, job) if spawned else _why_elsewhere(one, loaded),
             fix=_fix(one),
             workaround="num_workers=0 runs today; the training process then loads every batch "
             "itself, and the GPU waits for it.",
@@ -118,16 +118,18 @@ def _why(loaded: Loaded, job: Job) -> str:
     )
 
 
-def _why_elsewhere(loaded: Loaded) -> str:
+def _why_elsewhere(one: Unloadable, loaded: Loaded) -> str:
     if loaded.start_method in SPAWNING:
         return (
             f"The workers of this job are started by {loaded.start_method}, which loads it; with "
             f"the other way, every worker of {shown(loaded.name)} dies while it starts."
         )
+    where = "spawned (Windows, macOS, Linux from Python 3.14 on)"
+    if one.how == "gone":  # only there does torch hand the memory of tensors over by a descriptor
+        where = "not, on Linux (from Python 3.14 on)"
     return (
         f"Here workers are forked ({loaded.start_method_from}), which loads nothing. Where they "
-        "are spawned (Windows, macOS, Linux from Python 3.14 on), every worker of "
-        f"{shown(loaded.name)} dies while it starts."
+        f"are {where}, every worker of {shown(loaded.name)} dies while it starts."
     )
 
 
