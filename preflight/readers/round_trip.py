@@ -118,7 +118,7 @@ class Journey:
             if outcome == "loaded" and self.fleeting:
                 outcome, error = "refused", _GONE
             elif outcome != "loaded" and self.started_work is None:
-                found = self._search(method, left_out)
+                found = self._is_known(method) or self._search(method, left_out)
                 outcome, error = (outcome, error) if found else ("loaded", None)
             memory = answer.get("memory") if outcome == "loaded" else None
             self.trips[method] = Trip(
@@ -134,6 +134,20 @@ class Journey:
         """End the workers."""
         for worker in self.workers.values():
             worker.end()
+
+    def _is_known(self, method: str) -> bool:
+        """Whether another way refused the same at the same byte, so that its culprits are these."""
+        mine = _place((self.answers[method] or {}).get("refused", {}))
+        others = [
+            _place((self.answers[other] or {}).get("refused", {}))
+            for other, trip in self.trips.items()
+            if trip.outcome == "refused" and other != method
+        ]
+        if mine is None or mine not in others or not self.culprits:
+            return False
+        for methods in self.methods.values():
+            methods.extend([] if method in methods else [method])
+        return True
 
     def _search(self, method: str, left_out: LeftOut) -> bool:
         """Name what workers of this kind cannot load; False where they can, after all."""
@@ -184,6 +198,11 @@ class Journey:
         key = id(culprit.thing)
         self.culprits.setdefault(key, culprit)
         self.methods[key] = [*self.methods.get(key, ()), *methods]
+
+
+def _place(said: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Give where in the stream a worker refused what, where it came that far."""
+    return (said["root"], said["at"], said["error"]) if "root" in said else None
 
 
 def _outcome(worker: Worker, answer: Mapping[str, Any] | None) -> tuple[str, str | None]:

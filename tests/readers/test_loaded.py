@@ -412,7 +412,7 @@ def test_processes_that_loading_starts_do_not_hold_us_up(tmp_path: Path) -> None
         class Forks:
             def __setstate__(self, state):
                 if os.fork() == 0:
-                    time.sleep(20)
+                    time.sleep(5)
                     os._exit(0)
             def __getstate__(self):
                 return {"a": 1}
