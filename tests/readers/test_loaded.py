@@ -199,7 +199,7 @@ def test_a_worker_that_never_comes_back_is_put_down_to_its_object(tmp_path: Path
     """It is given its time, and then ended."""
     code = "def make(): return DataLoader(Numbers(1, Slow()), num_workers=1)"
 
-    loaded = look(tmp_path, code, timeout=9)
+    loaded = look(tmp_path, code, timeout=13)
 
     (one,) = loaded.objects
     assert one.paths == ("dataset.held[1]",)
