@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import sqlite3
 import stat
 import sys
 import types
@@ -48,6 +47,8 @@ def handle_of(thing: object) -> Handle | None:
     for family, ask in _FAMILIES:
         if issubclass(kind, family):
             return ask(thing)
+    if issubclass(kind, of_sqlite("Connection")):
+        return _of_sqlite(thing)
     h5py, lmdb = sys.modules.get("h5py"), sys.modules.get("lmdb")
     if h5py is not None and _named(kind, "h5py"):
         return _of_h5py(thing, h5py)
@@ -56,6 +57,12 @@ def handle_of(thing: object) -> Handle | None:
     if is_cuda(thing):
         return Handle(kind="cuda-tensor", key=id(thing))
     return None
+
+
+def of_sqlite(name: str) -> tuple[type, ...]:
+    """Give a class of sqlite3, where somebody has imported it: not every Python has one."""
+    kind = getattr(sys.modules.get("sqlite3"), name, None)
+    return (kind,) if isinstance(kind, type) else ()
 
 
 def variables(thing: object) -> Mapping[str, Any]:
@@ -126,6 +133,7 @@ def _of_zip(thing: object) -> Handle | None:
 
 
 def _of_sqlite(thing: object) -> Handle | None:
+    sqlite3: Any = sys.modules["sqlite3"]
     try:
         sqlite3.Connection.total_changes.__get__(thing)
     except sqlite3.ProgrammingError:  # closed, or its __init__ not called
@@ -136,7 +144,6 @@ def _of_sqlite(thing: object) -> Handle | None:
 _FAMILIES: tuple[tuple[type | tuple[type, ...], Callable[[object], Handle | None]], ...] = (
     ((io.FileIO, io.BufferedReader, io.BufferedRandom, io.TextIOWrapper), _of_file),
     (zipfile.ZipFile, _of_zip),
-    (sqlite3.Connection, _of_sqlite),
 )
 
 

@@ -10,7 +10,6 @@ import collections
 import functools
 import itertools
 import logging
-import sqlite3
 import sys
 import threading
 import types
@@ -18,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from preflight.objects.handles import Handle, handle_of, is_cuda, variables
+from preflight.objects.handles import Handle, handle_of, is_cuda, of_sqlite, variables
 from preflight.objects.paths import attribute, item, type_name, written
 
 PATHS = 100
@@ -142,8 +141,8 @@ class _Walker:
             yield ".__func__", thing.__func__
         elif kind is types.MappingProxyType:
             return
-        elif issubclass(kind, sqlite3.Cursor):
-            yield ".connection", vars(sqlite3.Cursor)["connection"].__get__(thing)
+        elif issubclass(kind, of_sqlite("Cursor")):
+            yield ".connection", vars(of_sqlite("Cursor")[0])["connection"].__get__(thing)
         if kind in (types.MethodType, types.BuiltinMethodType):
             yield ".__self__", thing.__self__
         yield from self._attributes(thing)
