@@ -164,11 +164,14 @@ def main(channel: Connection, path: str) -> None:
         place = Place(path)
         order = loads(channel.recv_bytes())
         _as_while_starting()
-        _say(channel, **_prepared(order))
+        start = _prepared(order)
+        failed = "refused" in start  # a worker comes no further; each stream is told so
+        if not failed:
+            _say(channel, **start)
         while True:
             order = loads(channel.recv_bytes())
             stream = Stream(channel)
-            reply = _load(stream, order, place)
+            reply = start if failed else _load(stream, order, place)
             stream.drain()
             _say(channel, **reply)
     with contextlib.suppress(Exception):

@@ -65,6 +65,9 @@ class Search:
     data: int
     """Bytes of large data in all that is sent."""
 
+    error: str
+    """What the first worker said, or what became of it."""
+
     worker: Worker | None = None
     found: list[Culprit] = field(default_factory=list)
 
@@ -90,7 +93,7 @@ class Search:
             culprit = self._culprit(reply, left_out, large)
             if culprit is None:
                 if number == 0:
-                    self.found.append(self._whole(reply))
+                    self.found.append(self._whole(reply or {}))
                 return
             doubtful = bool(left_out) or large == LARGE
             fails, lacking = self._fails_alone(culprit) if doubtful else (True, False)
@@ -104,7 +107,7 @@ class Search:
         """Send by the pickler in Python; give the answer, and whether zeros stood in for data."""
         worker = self.worker = self._living()
         stand_ins = StandIns(large=large)
-        outlet = Outlet([worker], large=large, most=max(self.most, _IN_EARNEST))
+        outlet = Outlet([worker], large=large, most=self.most + _IN_EARNEST)
         worker.forget_place()
         worker.order(roots=len(roots), slowly=True)
         raised: BaseException | None = None
@@ -156,11 +159,13 @@ class Search:
             **_described(self.worker, said),
         )
 
-    def _whole(self, reply: Mapping[str, Any] | None) -> Culprit:
+    def _whole(self, reply: Mapping[str, Any]) -> Culprit:
         """Blame a root, where no object in it can be named."""
         assert self.worker is not None  # noqa: S101  something was sent to it
-        said: Mapping[str, Any] = (reply or {}).get("refused", {})
+        said: Mapping[str, Any] = reply.get("refused", {})
         name, thing = self.roots[said.get("root", 0)]
+        if "unsent" in reply:  # it was refused when it was sent the fast way
+            return Culprit(thing=thing, root=name, error=self.error)
         return Culprit(thing=thing, root=name, **_described(self.worker, said))
 
     def _fails_alone(self, culprit: Culprit) -> tuple[bool, bool]:

@@ -118,7 +118,7 @@ class Journey:
             if outcome == "loaded" and self.fleeting:
                 outcome, error = "refused", _GONE
             elif outcome != "loaded" and self.started_work is None:
-                found = self._is_known(method) or self._search(method, left_out)
+                found = self._is_known(method) or self._search(method, left_out, error or "")
                 outcome, error = (outcome, error) if found else ("loaded", None)
             memory = answer.get("memory") if outcome == "loaded" else None
             self.trips[method] = Trip(
@@ -145,37 +145,41 @@ class Journey:
         ]
         if mine is None or mine not in others or not self.culprits:
             return False
-        for methods in self.methods.values():
-            methods.extend([] if method in methods else [method])
+        self._blame_known(method)
         return True
 
-    def _search(self, method: str, left_out: LeftOut) -> bool:
+    def _blame_known(self, method: str) -> None:
+        for methods in self.methods.values():
+            if method not in methods:
+                methods.append(method)
+
+    def _search(self, method: str, left_out: LeftOut, error: str) -> bool:
         """Name what workers of this kind cannot load; False where they can, after all."""
         known = left_out
         for one in self.culprits.values():
             known = known.and_also(one.thing, one.kind)
-        found = self._search_but(method, known)
+        found = self._search_but(method, known, error)
         if not found and self.culprits:  # all of them were known already
-            for methods in self.methods.values():
-                methods.append(method)
+            self._blame_known(method)
             return True
         for one in found:
             self._blame(one, [method])
         return bool(found)
 
-    def _search_but(self, method: str, left_out: LeftOut) -> list[Culprit]:
+    def _search_but(self, method: str, left_out: LeftOut, error: str) -> list[Culprit]:
         search = Search(
             method=method,
             roots=self.roots,
             surroundings=self.surroundings,
             most=self.most,
             data=self.stood_in + self.tensors,
+            error=error,
         )
         try:
             return search.run(left_out)
-        except OSError as error:
+        except OSError as refusal:
             name, thing = self.roots[0]
-            reason = f"no worker could be started: {error.strerror or error}"
+            reason = f"no second worker could be started: {refusal.strerror or refusal}"
             return [Culprit(thing=thing, root=name, error=reason, guess=True)]
 
     def _name_fleeting(self, left_out: LeftOut) -> None:
