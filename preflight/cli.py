@@ -29,7 +29,7 @@ class Script(click.Command):
         """Refuse scripts, which this version cannot run."""
         script = _script_in(args, self.params)
         if script is not None:
-            from preflight.discover import SCRIPTS
+            from preflight.words import SCRIPTS
 
             raise click.UsageError(f"{script}: " + SCRIPTS.format(script), ctx)
         return super().parse_args(ctx, args)

@@ -46,6 +46,7 @@ from preflight.targets import (
     Target,
     Unread,
 )
+from preflight.words import near_path
 
 if TYPE_CHECKING:
     from preflight.readers import folder
@@ -247,7 +248,7 @@ class Survey:
             pattern=target.pattern,
             named_in=target.named_in,
             named_at=target.named_at,
-            near=None if target.holds or target.pattern else discover.near_path(target.path),
+            near=None if target.holds or target.pattern else near_path(target.path),
             holds=target.holds,
         )
 

@@ -55,6 +55,21 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Shards, or a folder of images, that the job reads as one set of samples."""
+
+    name: str
+    shards: tuple[str, ...] = ()
+    """Paths in the order in which the job would take them, with those that are not there."""
+
+    folder: str | None = None
+    """The path of the folder, where it is one."""
+
+    entry: int | None = None
+    """Its place among the data sets of the settings, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFolder:
     """A folder of cached tensors, with all below it; or one such file."""
 

@@ -10,12 +10,13 @@ import pytest
 
 from preflight import braces
 from preflight.around import look_around
-from preflight.discover import UnknownWordError, discover, read_word
+from preflight.discover import discover
 from preflight.job import CacheSettings, DataSettings, Job, Launch
 from preflight.names import counted, name_of, shown, text_of
 from preflight.sizes import format_size, parse_size
 from preflight.spec import parse_pick, parse_spec, write_pick
 from preflight.targets import Built, CacheFolder, Folder, Host, Missing, Remote, Shard, Source
+from preflight.words import UnknownWordError, read_word
 
 
 def kinds(word: str, folder: Path) -> list[str]:
