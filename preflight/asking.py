@@ -10,7 +10,6 @@ import json
 import queue
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -23,7 +22,7 @@ from preflight.processes import MOST_LINES, Lines, Question, Started, start, wai
 class Answer:
     """What was seen of an item: plain facts, each with its `type`."""
 
-    key: int
+    key: Any
     facts: tuple[Mapping[str, Any], ...]
 
 
@@ -31,7 +30,7 @@ class Answer:
 class Fault:
     """Why an item could not be looked at."""
 
-    key: int
+    key: Any
     error: str
     fix: str | None = None
     mistyped: bool = False
@@ -46,7 +45,14 @@ class Took:
     seconds: float
 
 
-Result: TypeAlias = Answer | Fault | Took
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unasked:
+    """An item that nobody has come to in the time that there was."""
+
+    key: Any
+
+
+Result: TypeAlias = Answer | Fault | Took | Unasked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +60,9 @@ class Batch:
     """A question, and by which key each of its items is known to us."""
 
     question: Question
-    keys: tuple[int, ...]
+    keys: tuple[Any, ...]
+    may_be_left: bool = False
+    """Whether it may be left out where time is short."""
 
 
 _UNFIT = re.compile(rb'\{"unfit": "([0-9.]{1,9})"\}')
@@ -137,42 +145,76 @@ class _Running:
         rest = self.batch.question.items[culprit + 1 :]
         if not rest:
             return None
-        return Batch(question=replace(self.batch.question, items=rest), keys=keys[culprit + 1 :])
+        left = replace(self.batch.question, items=rest)
+        return replace(self.batch, question=left, keys=keys[culprit + 1 :])
+
+    def leave(self) -> None:
+        """Say which items it has not come to."""
+        self.results += [Unasked(key=key) for key in self.batch.keys[self.finished :]]
 
 
 def ask(
-    batches: Iterable[Batch], *, jobs: int, timeout: float, meanwhile: Callable[[], None]
+    batches: Iterable[Batch],
+    *,
+    jobs: int,
+    timeout: float,
+    meanwhile: Callable[[], None],
+    until: float | None = None,
 ) -> Iterator[Result]:
     """Ask all batches, at most so many at the same time.
 
     Args:
-        batches: each becomes one process, or more where processes die.
+        batches: each becomes one process, or more where processes die; taken one by one, when there
+            is room for it.
         jobs: processes at the same time.
         timeout: seconds of silence after which a process counts as hung.
         meanwhile: called once, when the first processes are at work.
+        until: when to stop with what may be left out, by the monotonic clock; None: never.
     """
-    waiting = deque(batches)
+    waiting = _Waiting(iter(batches))
     running: list[_Running] = []
     begun = False
     lines: Lines = queue.Queue(MOST_LINES)
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                yield from _begin(waiting.popleft(), running, lines)
+        while True:
+            late = until is not None and time.monotonic() > until
+            while len(running) < jobs and (batch := waiting.next()) is not None:
+                if late and batch.may_be_left:
+                    yield from (Unasked(key=key) for key in batch.keys)
+                else:
+                    yield from _begin(batch, running, lines)
+            if not running:
+                return
             if not begun:
                 begun = True
                 meanwhile()
             _hear(running, lines)
             for one in tuple(running):  # those that have ended leave the list
-                rest = _end(one, running, lines, timeout)
-                if rest is not None:
-                    waiting.appendleft(rest)
+                if late and one.batch.may_be_left:
+                    _stop(one, running, lines)
+                else:
+                    waiting.again(_end(one, running, lines, timeout))
                 yield from one.results
                 one.results.clear()
     finally:
         for one in running:
             one.started.kill()
             one.started.abandon()
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What is still to be asked: first what a process has left when it died."""
+
+    fresh: Iterator[Batch]
+    left: list[Batch] = field(default_factory=list)
+
+    def next(self) -> Batch | None:
+        return self.left.pop() if self.left else next(self.fresh, None)
+
+    def again(self, batch: Batch | None) -> None:
+        if batch is not None:
+            self.left.append(batch)
 
 
 def _begin(batch: Batch, running: list[_Running], lines: Lines) -> Iterator[Result]:
@@ -197,6 +239,15 @@ def _hear(
         for one in running:
             if one.started is speaker:
                 one.hear(line)
+
+
+def _stop(one: _Running, running: list[_Running], lines: Lines) -> None:
+    """End a process whose time is up; what it has said is kept."""
+    one.started.kill()
+    one.started.drain(lambda: _hear(running, lines, patiently=False))
+    _hear(running, lines, patiently=False)
+    running.remove(one)
+    one.leave()
 
 
 def _end(
