@@ -2,9 +2,9 @@
 
 What it finds
     A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
-    empty, cut short, something else than its name says, or put together from two; and every record
-    whose bytes no longer agree with their checksum. Files that carry no checksums are judged by
-    their structure alone.
+    empty, cut short, something else than its name says (also a pointer that Git LFS has not
+    fetched), or put together from two; and every record whose bytes no longer agree with their
+    checksum. Files that carry no checksums are judged by their structure alone.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -25,9 +25,10 @@ from preflight.check import check
 from preflight.facts import CacheFacts, Damage
 from preflight.finding import Finding, Location, Scalar, Severity
 from preflight.job import Job
+from preflight.names import lfs_pull
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
-FETCH = "Fetch it with `git lfs pull`."
+DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."
 REPLACE = "Move it aside, and make or download it again."
 
 _NO_DIRECTORY = "PytorchStreamReader failed reading zip archive: failed finding central directory."
@@ -86,15 +87,18 @@ def _why(facts: CacheFacts, damage: Damage) -> str:
         # torch looks for the directory in steps of 4,093 bytes, and steps in front of the file.
         return "torch.load stops at it: [Errno 22] Invalid argument, without the file or the cause."
     family = _FAMILY.get(facts.file.rpartition(".")[2].lower(), "")
-    said = _SAID.get((facts.format, damage.kind)) or _SAID.get((family, damage.kind))
+    kind = "foreign" if damage.kind == "not-fetched" else damage.kind
+    said = _SAID.get((facts.format, kind)) or _SAID.get((family, kind))
     opener = _OPENED_BY.get(family, "The job")
     unclear = ", or reads what nobody wrote" if damage.kind in _MAY_PASS else ""
     return said or f"{opener} stops at it{unclear}."
 
 
 def _fix(damage: Damage) -> str:
-    if "Git LFS" in damage.text:
-        return FETCH
+    if damage.fetch is not None:
+        return f"Fetch it:  {lfs_pull(damage.fetch)}"
+    if "Git LFS pointer" in damage.text:
+        return DOWNLOAD
     return REPLACE if damage.kind in ("foreign", "checksum") else AGAIN
 
 

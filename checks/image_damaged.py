@@ -1,13 +1,14 @@
 """An image that does not decode, or only in part.
 
 What it finds
-    Images, in shards and folders, that are empty, are something else (a web page, a Git LFS
-    pointer), stop early, hold runs of zero bytes where a page was lost, or do not decode. By
-    default every byte is looked at: the markers of a JPEG, the checksums of a PNG, the chunks of a
-    WebP; what looks odd, and every other format, is decoded, JPEGs with libjpeg's warnings on,
-    which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth decode` decodes
-    every image, and finds more of the changed bytes that leave the structure whole. A warning, not
-    an error: images too large for Pillow, and JPEGs that decode with bytes left over.
+    Images, in shards and folders, that are empty, are something else (a web page, a pointer that
+    Git LFS has not fetched), stop early, hold runs of zero bytes where a page was lost, or do not
+    decode. By default every byte is looked at: the markers of a JPEG, the checksums of a PNG, the
+    chunks of a WebP; what looks odd, and every other format, is decoded, JPEGs with libjpeg's
+    warnings on, which Pillow keeps to itself. `--depth index` looks at both ends only; `--depth
+    decode` decodes every image, and finds more of the changed bytes that leave the structure whole.
+    A warning, not an error: images too large for Pillow, and JPEGs that decode with bytes left
+    over.
 
 Why it matters
     Some of these raise in a worker after hours, and take the run with them. The others are worse:
@@ -15,7 +16,8 @@ Why it matters
     trains on it in every epoch.
 
 What to do
-    Take the image again from where it came from, or leave it out, with its caption.
+    Take the image again from where it came from, or leave it out, with its caption. What Git LFS
+    keeps: git lfs pull.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from preflight.check import check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
+from preflight.names import lfs_pull
 
 _WHY = {
     "cut": "Pillow opens it without complaint; what was behind its last byte is not in it.",
@@ -39,6 +42,8 @@ _GIVES_WHAT_IS_THERE = frozenset({"JPEG image", "PNG image"})
 """Formats of which Pillow decodes a part where LOAD_TRUNCATED_IMAGES is set."""
 
 _AGAIN = "Take it again from where it came from, or leave it out."
+_DOWNLOAD = "Download the image itself: this is what Git LFS keeps in its place."
+_PACK_AGAIN = "Run git lfs pull where the shard was packed, and pack it again."
 _FIX = {
     "huge": "Scale it down before the run, or leave it out.",
     "leftover": "Look at it; take it again from where it came from if it is not as it should be.",
@@ -61,7 +66,7 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
             else Location(file=one.name),
             severity=Severity.WARNING if one.kind in ("huge", "leftover") else Severity.ERROR,
             why=_why(one),
-            fix=_fix(one),
+            fix=_fix(one, in_shard=isinstance(facts, ShardFacts)),
             evidence={"kind": one.kind, "bytes": one.bytes},
         )
 
@@ -75,7 +80,9 @@ def _why(one: ImageDamage) -> str | None:
     return f"{why}."
 
 
-def _fix(one: ImageDamage) -> str:
-    if "Git LFS pointer" in one.text:
-        return "Fetch the file itself: git lfs pull."
+def _fix(one: ImageDamage, *, in_shard: bool) -> str:
+    if one.fetch is not None:
+        return f"Fetch it:  {lfs_pull(one.fetch)}"
+    if one.kind == "foreign" and "Git LFS pointer" in one.text:
+        return _PACK_AGAIN if in_shard else _DOWNLOAD
     return _FIX.get(one.kind, _AGAIN)

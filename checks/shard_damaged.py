@@ -1,9 +1,9 @@
 """A shard that cannot be read to its end, or is no tar archive at all.
 
 What it finds
-    A shard that is empty, is something else than a tar (a RAR archive, a web page, a Git LFS
-    pointer), ends too early, holds a header whose checksum is wrong, has zeros where a header
-    should be, or goes on behind its end marker.
+    A shard that is empty, is something else than a tar (a RAR archive, a web page), ends too early,
+    holds a header whose checksum is wrong, has zeros where a header should be, or goes on behind
+    its end marker; and one that Git LFS has not fetched, or whose pointer was copied in its place.
 
 Why it matters
     Only some of this is loud. At a damaged header, or at zeros, Python's tarfile takes the archive
@@ -15,7 +15,7 @@ Why it matters
 What to do
     Copy the shard again from where it came from, and compare sizes or checksums; or pack it again.
     Write shards under another name and rename them at the end, so that a shard under its final name
-    is always whole.
+    is always whole. What Git LFS keeps: git lfs pull.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from preflight.check import check
 from preflight.facts import Damage, ShardFacts
 from preflight.finding import Finding, Location, Scalar, Severity
 from preflight.job import Job
-from preflight.names import counted, shown
+from preflight.names import counted, lfs_pull, shown
 
 _RAISES = "tarfile raises here"
 _GOES_ON = "with a handler that goes on, webdataset passes over the rest of the shard"
@@ -55,7 +55,7 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
 
 def _samples(facts: ShardFacts, damage: Damage) -> str:
     """Say how many samples are whole, and how many are lost, where that tells something."""
-    if damage.kind in ("foreign", "empty", "no-end-marker"):
+    if damage.kind in ("foreign", "not-fetched", "empty", "no-end-marker"):
         return ""
     if _is_not_compared(facts, damage):
         return ""
@@ -107,8 +107,10 @@ def _fix(damage: Damage) -> str:
         return "Unpack it, and pack it again as one stream, or not at all."
     if damage.kind == "trailing":
         return "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive."
+    if damage.fetch is not None:
+        return f"Fetch it:  {lfs_pull(damage.fetch)}"
     if damage.kind == "foreign" and "Git LFS pointer" in damage.text:
-        return "Fetch the file itself: git lfs pull."
+        return "Download the file itself: this is what Git LFS keeps in its place."
     if damage.kind == "foreign" and ("RAR" in damage.text or "zip" in damage.text):
         return "Unpack it, and pack it again as a tar."
     return _COPY

@@ -193,7 +193,12 @@ def _look_at_shard(
     from preflight.readers import shard
 
     target, root, depth = from_plain(Shard, plain), options["root"], options["depth"]
-    return [shard.read_shard(target, root, channel.alive, depth)]
+    facts = shard.read_shard(target, root, channel.alive, depth)
+    if any(one.kind == "foreign" for one in facts.damage):
+        from preflight.readers import lfs
+
+        return [lfs.refined(facts, os.path.join(root, target.path))]
+    return [facts]
 
 
 def _look_at_cache(
@@ -201,13 +206,22 @@ def _look_at_cache(
 ) -> list[Facts]:
     from preflight.readers import cache
 
-    return [cache.read_cache(plain["path"], options["root"], channel.alive)]
+    facts = cache.read_cache(plain["path"], options["root"], channel.alive)
+    if facts.damage is not None and facts.damage.kind == "foreign":
+        from preflight.readers import lfs
+
+        return [lfs.refined(facts, plain["path"])]
+    return [facts]
 
 
 def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Any]:
     from preflight.readers import folder
 
     damage = folder.read_image_file(plain["path"], options["root"], options["depth"])
+    if damage is not None and damage.kind == "foreign":
+        from preflight.readers import lfs
+
+        return [lfs.refined(damage, plain["path"])]
     return [] if damage is None else [damage]
 
 

@@ -65,3 +65,8 @@ def first_of(names: Sequence[str], count: int, most: int = 3) -> str:
     if more > 0:
         return f"{', '.join(listed)} and {more:,} more"
     return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+
+
+def lfs_pull(path: str) -> str:
+    """Say the command that fetches a path from Git LFS; empty: all that is not there."""
+    return f'git lfs pull --include="{path}"' if path else "git lfs pull"

@@ -10,7 +10,7 @@ class Damage:
     """One thing that is wrong in the bytes of a file."""
 
     kind: str
-    """A word for machines, such as `cut`, `checksum`, `foreign`, `empty`."""
+    """A word for machines, such as `cut`, `checksum`, `foreign`, `not-fetched`, `empty`."""
 
     text: str
     """For people, as a predicate with its numbers: `ends inside dog.jpg, at 8,192 bytes`."""
@@ -21,6 +21,10 @@ class Damage:
     member: str | None = None
     """The member of an archive, where it is one."""
 
+    fetch: str | None = None
+    """What `git lfs pull --include=` takes, from the top of the work tree, to fetch what a pointer
+    stands for; empty: to be fetched with all others. None: it is no such pointer."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageDamage:
@@ -30,7 +34,7 @@ class ImageDamage:
     """The file, or the member of a shard."""
 
     kind: str
-    """`empty`, `cut`, `foreign`, `zeros`, `undecodable`, `leftover`, `huge`."""
+    """`empty`, `cut`, `foreign`, `not-fetched`, `zeros`, `undecodable`, `leftover`, `huge`."""
 
     text: str
     """As a predicate with its numbers: `stops before its end marker`."""
@@ -41,6 +45,9 @@ class ImageDamage:
 
     raises: str = ""
     """What Pillow raises when it loads it; empty where it gives a picture."""
+
+    fetch: str | None = None
+    """As of `Damage`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 HEAD = 512
 """Bytes from the beginning of a file that are enough to name it."""
 
@@ -58,6 +60,11 @@ _BRANDS = {
 }
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_LFS_SIZE = re.compile(rb"^size ([0-9]{1,19})\r?$", re.MULTILINE)
+
+LONGEST_LFS_POINTER = 1024
+"""Bytes; Git LFS takes nothing longer for a pointer."""
+
 _BOM = b"\xef\xbb\xbf"
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
 
@@ -73,6 +80,18 @@ _NOT_TEXT = bytes(code for code in range(0x20) if code not in (9, 10, 12, 13, 27
 def is_lfs_pointer(head: bytes) -> bool:
     """Whether this is the note that Git LFS leaves in place of a file nobody has fetched."""
     return head.startswith(_LFS_POINTER)
+
+
+def size_in_lfs_pointer(pointer: bytes) -> int | None:
+    """Read how large the file is that a pointer stands for, in bytes; None where it does not say.
+
+    Args:
+        pointer: the first LONGEST_LFS_POINTER bytes of it.
+    """
+    found = _LFS_SIZE.findall(pointer)
+    if len(found) != 1 or int(found[0]) >= 1 << 63:
+        return None
+    return int(found[0])
 
 
 def what_is(head: bytes) -> str | None:

@@ -174,9 +174,6 @@ def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> Held:
     name = what_is(head)
     if name == "run of zero bytes" and suffix in _MAY_HOLD:
         return _look_at_zeros(read, size, suffix)
-    if name == "Git LFS pointer":
-        text = f"is a Git LFS pointer of {size:,} bytes: its content was not fetched"
-        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
     if name is not None and (name in _NEVER_MEANT or _is_foreign(name, suffix)):
         text = f"is {with_article(name)}, not {_wanted(suffix)}"
         return Held("unknown", Flaw(kind="foreign", text=text, offset=0))

@@ -181,16 +181,25 @@ def test_what_is_quoted_is_what_the_reader_says(
     assert (quoted or really) in (found.why or "")
 
 
-def test_a_file_that_was_never_fetched_is_to_be_fetched(tmp_path: Path) -> None:
+def test_a_file_that_was_never_fetched_is_to_be_fetched() -> None:
     """Nobody has to make it again."""
+    text = "is a Git LFS pointer of a file of 2.0 MB that was not fetched"
+    damage = Damage(kind="not-fetched", text=text, fetch="cache/text")
+    facts = CacheFacts(file="a.pt", size=130, format="unknown", damage=damage)
+
+    (found,) = ask("cache-damaged", facts)
+
+    assert (found.message, found.severity) == (text, Severity.ERROR)
+    assert found.fix == 'Fetch it:  git lfs pull --include="cache/text"'
+    assert found.why == "torch.load stops at it, and blames weights_only or a zip archive."
+
+
+def test_a_pointer_that_got_somewhere_by_mistake_is_replaced_by_its_file(tmp_path: Path) -> None:
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
     found = finding_of("model.safetensors", pointer, tmp_path)
 
-    assert (
-        found.message
-        == f"is a Git LFS pointer of {len(pointer)} bytes: its content was not fetched"
-    )
-    assert found.fix == "Fetch it with `git lfs pull`."
+    assert found.message == "is a Git LFS pointer, not safetensors"
+    assert found.fix == "Download the file itself: this is what Git LFS keeps in its place."
 
 
 @pytest.mark.parametrize("kind", ["cut", "structure"])

@@ -20,9 +20,11 @@ from tests.archives import flipped, photo, tarred, zeroed
 NO_PAIRING = Pairing(rule="none", samples=1, images=1, captions=0)
 
 
-def in_folder(kind: str, text: str, name: str = "data/dog.jpg") -> Finding:
-    raises = "UnidentifiedImageError" if kind in ("empty", "foreign") else ""
-    damage = ImageDamage(name=name, kind=kind, text=text, bytes=9, raises=raises)
+def in_folder(
+    kind: str, text: str, name: str = "data/dog.jpg", *, fetch: str | None = None
+) -> Finding:
+    raises = "UnidentifiedImageError" if kind in ("empty", "foreign", "not-fetched") else ""
+    damage = ImageDamage(name=name, kind=kind, text=text, bytes=9, raises=raises, fetch=fetch)
     facts = FolderFacts(
         file="data", files=1, pairing=NO_PAIRING, images=1, damaged_images=(damage,)
     )
@@ -124,10 +126,31 @@ def loaded(data: bytes) -> str | None:
     return None
 
 
-def test_a_git_lfs_pointer_is_fetched_and_not_left_out() -> None:
-    finding = in_folder("foreign", "is a Git LFS pointer, and no image")
+def test_a_git_lfs_pointer_is_downloaded_and_not_left_out() -> None:
+    finding = in_folder("foreign", "is a Git LFS pointer of a file of 2.0 MB, and no image")
 
-    assert finding.fix == "Fetch the file itself: git lfs pull."
+    assert finding.fix == "Download the image itself: this is what Git LFS keeps in its place."
+
+
+@pytest.mark.parametrize(
+    ("fetch", "fix"),
+    [("data", 'Fetch it:  git lfs pull --include="data"'), ("", "Fetch it:  git lfs pull")],
+)
+def test_an_image_that_was_not_fetched_is_to_be_fetched(fetch: str, fix: str) -> None:
+    text = "is a Git LFS pointer of a file of 2.0 MB that was not fetched"
+    finding = in_folder("not-fetched", text, fetch=fetch)
+
+    assert (finding.message, finding.fix, finding.severity) == (text, fix, Severity.ERROR)
+    assert finding.why == "Pillow raises UnidentifiedImageError on it, in a worker."
+
+
+def test_a_git_lfs_pointer_in_a_shard_was_packed_too_early(tmp_path: Path) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    (tmp_path / "x.tar").write_bytes(tarred({"a.jpg": pointer}))
+
+    (finding,) = ask("image-damaged", read_shard(Shard(path="x.tar"), str(tmp_path), print))
+
+    assert finding.fix == "Run git lfs pull where the shard was packed, and pack it again."
 
 
 def test_a_name_that_is_no_utf_8_is_kept_as_it_is() -> None:

@@ -91,7 +91,7 @@ def test_one_sample_is_said_as_one(tmp_path: Path) -> None:
         (
             b"version https://git-lfs.github.com/spec/v1\n",
             "is a Git LFS pointer, and no tar archive",
-            "Fetch the file itself: git lfs pull.",
+            "Download the file itself: this is what Git LFS keeps in its place.",
         ),
         (b"", "is empty (0 bytes)", "Copy it again from where it came from, or pack it again."),
         (
@@ -119,6 +119,26 @@ def test_each_damage_comes_with_its_own_way_out(
     (finding,) = found(tmp_path, content)
 
     assert (finding.message, finding.fix, finding.severity) == (message, fix, Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("fetch", "fix"),
+    [
+        ("data/x.tar", 'Fetch it:  git lfs pull --include="data/x.tar"'),
+        ("", "Fetch it:  git lfs pull"),
+    ],
+)
+def test_a_shard_that_was_not_fetched_is_to_be_fetched(
+    tmp_path: Path, fetch: str, fix: str
+) -> None:
+    facts = read(tmp_path, b"version https://git-lfs.github.com/spec/v1\n")
+    text = "is a Git LFS pointer of a file of 1.2 GB that was not fetched"
+    damage = replace(facts.damage[0], kind="not-fetched", text=text, fetch=fetch)
+
+    (finding,) = ask("shard-damaged", replace(facts, damage=(damage,)))
+
+    assert (finding.message, finding.fix, finding.severity) == (text, fix, Severity.ERROR)
+    assert finding.evidence["kind"] == "not-fetched"
 
 
 def test_a_gzip_checksum_that_differs_is_found_though_nobody_compares_it(tmp_path: Path) -> None:

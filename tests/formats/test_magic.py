@@ -15,7 +15,13 @@ import PIL.features
 import pytest
 from PIL import Image
 
-from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
+from preflight.formats.magic import (
+    HEAD,
+    is_lfs_pointer,
+    size_in_lfs_pointer,
+    what_is,
+    with_article,
+)
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 
@@ -128,6 +134,24 @@ def test_text_stays_text_where_the_head_cuts_a_character() -> None:
 def test_a_git_lfs_pointer_is_known_by_its_first_line() -> None:
     assert is_lfs_pointer(POINTER)
     assert not is_lfs_pointer(b"version 1")
+
+
+@pytest.mark.parametrize(
+    ("said", "size"),
+    [
+        (b"size 12345\n", 12345),
+        (b"size 0", 0),
+        (b"size 9223372036854775807\n", 2**63 - 1),
+        (b"size 9223372036854775808\n", None),
+        (b"size 99999999999999999999\n", None),
+        (b"size -1\n", None),
+        (b"size 1\nsize 2\n", None),
+        (b"Size 1\n", None),
+        (b"", None),
+    ],
+)
+def test_the_size_in_a_pointer_is_one_that_a_file_can_have(said: bytes, size: int | None) -> None:
+    assert size_in_lfs_pointer(POINTER.replace(b"size 12345\n", said)) == size
 
 
 @pytest.mark.parametrize(
