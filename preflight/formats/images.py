@@ -26,6 +26,15 @@ MOST_PIXELS = 178_956_970
 TAIL = 12
 """Bytes from the end of an image that are enough to see that it has one."""
 
+MARKED = 24
+"""Bytes from its beginning that are enough to know an image of most formats, and a PNG's size."""
+
+JPEG = b"\xff\xd8\xff"
+"""With which a JPEG begins."""
+
+JPEG_END = b"\xff\xd9"
+"""With which it ends."""
+
 _WALKS = {"JPEG image": walk_jpeg, "PNG image": walk_png, "WebP image": walk_webp}
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
@@ -54,12 +63,12 @@ def has_both_ends(head: bytes, tail: bytes, size: int) -> bool:
     """Whether an image begins as one, and ends as one where its format says how that looks.
 
     Args:
-        head: its first 512 bytes.
+        head: its first 512 bytes, or fewer: then some formats are not known.
         tail: its last 12.
         size: of all of it, in bytes.
     """
-    if head.startswith(b"\xff\xd8\xff"):
-        return tail.endswith(b"\xff\xd9")
+    if head.startswith(JPEG):
+        return tail.endswith(JPEG_END)
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         width, height = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
         return tail == _PNG_END and width * height <= MOST_PIXELS

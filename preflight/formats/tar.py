@@ -6,6 +6,7 @@ believed without being compared with the size of the file.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import adler32
@@ -22,18 +23,21 @@ from preflight.formats.tar_end import (
     refused,
 )
 from preflight.formats.tar_header import (
-    ARE_NUMBERS,
     BLOCK,
-    EXPECTED,
+    COUNTED,
     NOTHING_TOLD,
+    STATED,
     Header,
     Told,
+    Usual,
     only_path,
     padded,
     read_header,
+    remember_checksum,
     told_by,
     usual_fields,
 )
+from preflight.formats.window import Window
 from preflight.names import text_of
 from preflight.sizes import format_size
 
@@ -52,6 +56,7 @@ _MOST_HEADERS = 64
 # Blocks of 21 entries of an old sparse map, which tarfile reads to its end wherever that is.
 _LONGEST_MAP = 1 << 16
 
+_FILE = ord("0")
 _EXTENDED = frozenset({b"x", b"X", b"L", b"K", b"g"})
 _KINDS = {b"0": "file", b"\0": "file", b"7": "file", b"S": "sparse", b"1": "link", b"2": "link"}
 _KINDS |= {b"5": "folder", b"3": "device", b"4": "device", b"6": "device"}
@@ -78,8 +83,13 @@ class Member(NamedTuple):
     """`file`, `sparse`, `link`, `folder`, `device`, `other`."""
 
 
-def walk(  # noqa: C901, PLR0912  one loop, for speed
-    read: Read, size: int | None, start: int = 0, *, next_data: NextData | None = None
+def walk(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
+    read: Read,
+    size: int | None,
+    start: int = 0,
+    *,
+    next_data: NextData | None = None,
+    near: Window | None = None,
 ) -> Iterator[Member | Flaw]:
     """Give the members in the order of the archive, and last, where there is one, the flaw.
 
@@ -90,53 +100,58 @@ def walk(  # noqa: C901, PLR0912  one loop, for speed
         size: of the archive in bytes; None where only reading on can tell.
         start: where the first header stands.
         next_data: finds the end of a hole in the file, where the system can say.
+        near: what is at hand of the archive, where somebody looks into its members too.
     """
     archive = Archive(read, size, next_data)
     limit = -1 if size is None else size
+    near = near or nearby(read, size)
     offset, told, last = start, NOTHING_TOLD, None
-    at, window = 0, b""
-    usual_ids = usual_mtime = usual_device = b""
+    files, paths = Usual(b"0"), Usual(b"x")
     while True:
-        begin = offset - at
-        if begin < 0 or begin + BLOCK > len(window):
-            at, window, begin = offset, read(offset, _WINDOW), 0
-        block = window[begin : begin + BLOCK]
+        held, begin = near.held, offset - near.begins
+        if begin < 0 or begin + BLOCK > len(held):
+            held, begin = near.come_to(offset), 0
         # Most headers are those of plain files, or tell a long name. What `_step` does is done here
         # for them: calls alone would take as long as all the rest.
-        if len(block) == BLOCK:
-            name, ids, digits, after, mtime, checksum, kind, device, prefix = usual_fields(block)
-            content = -1
-            if (
-                adler32(block) & 0xFFFF == EXPECTED[checksum]
-                and not prefix
-                and (after == 0 or after == 0x20)  # noqa: PLR1714  a tuple takes thrice the time
-            ):
-                try:
+        content = -1
+        if begin + BLOCK <= len(held):
+            name, ids, digits, after, mtime, checksum, rest = usual_fields(held, begin)
+            usual = files if rest[0] == _FILE else paths
+            if rest != usual.rest or ids != usual.ids:
+                usual.learn(ids, rest)
+            try:
+                if mtime != usual.mtime:
+                    int(mtime.rstrip(b"\0"), 8)
+                    usual.mtime = mtime
+                counted = adler32(held[begin : begin + COUNTED]) & 0xFFFF
+                # Compared twice, since a tuple takes thrice the time.
+                if counted + usual.adds == STATED[checksum] and (after == 0 or after == 0x20):  # noqa: PLR1714
                     content = int(digits, 8)
-                    if ids != usual_ids or mtime != usual_mtime or device != usual_device:
-                        int(mtime[:-1], 8)
-                        usual_ids, usual_mtime, usual_device = ids, mtime, device
-                        content = content if ARE_NUMBERS[ids + device] else -1
-                except ValueError:
-                    content = -1
-            end = offset + BLOCK + (content + BLOCK - 1 & -BLOCK)
-            if content >= 0 and end <= limit:
-                if kind == b"0" and not told.more:
-                    if told.name is not None:
-                        name = told.name
-                    elif (zero := name.find(b"\0")) >= 0:
-                        name = name[:zero]
-                    text = name.decode("utf-8", "surrogateescape")
-                    last = _new(Member, (text, offset + BLOCK, content, "file"))
-                    yield last
-                    offset, told = end, NOTHING_TOLD
+            except ValueError:
+                content = -1
+            except KeyError:
+                remember_checksum(checksum)
+                continue
+        end = offset + BLOCK + (content + BLOCK - 1 & -BLOCK)
+        if content >= 0 and end <= limit:
+            if usual is files and (told is NOTHING_TOLD or not told.more):
+                if told is NOTHING_TOLD or told.name is None:
+                    name = name.partition(b"\0")[0]
+                else:
+                    name = told.name
+                text = name.decode("utf-8", "surrogateescape")
+                last = _new(Member, (text, offset + BLOCK, content, "file"))
+                yield last
+                offset, told = end, NOTHING_TOLD
+                continue
+            if usual is paths and told is NOTHING_TOLD:
+                path = only_path(held[begin + BLOCK : begin + BLOCK + content], content)
+                if path is not None:
+                    offset, told = end, _new(Told, (path, None, False, 1, False))
+                    if near.ahead == _WINDOW:
+                        near.ahead = 2 * _WINDOW
                     continue
-                if kind == b"x" and told is NOTHING_TOLD:
-                    path = only_path(window[begin + BLOCK : begin + BLOCK + content], content)
-                    if path is not None:
-                        offset, told = end, Told(name=path, headers=1)
-                        continue
-        step = _step(archive, window[begin:], offset, told, last)
+        step = _step(archive, held[begin : begin + _WINDOW], offset, told, last)
         if step.gives is not None:
             last = step.gives
             yield last
@@ -145,6 +160,16 @@ def walk(  # noqa: C901, PLR0912  one loop, for speed
         if step.ends:
             return
         offset, told = step.offset, step.told
+
+
+def nearby(read: Read, size: int | None) -> Window:
+    """Give what holds the stretch of an archive that was read last.
+
+    Args:
+        read: gives the archive's bytes.
+        size: of the archive in bytes; None where only reading on can tell.
+    """
+    return Window(read, sys.maxsize if size is None else size, ahead=_WINDOW)
 
 
 def behind(

@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 class Window:
     """Gives any stretch of a file; neighbours come with one read, and cost no further one."""
 
-    __slots__ = ("_at", "_data", "_read", "ahead", "size")
+    __slots__ = ("_read", "ahead", "begins", "held", "size")
 
     def __init__(self, read: Read, size: int, *, ahead: int = BLOCK) -> None:
         """Begin with nothing held.
@@ -35,23 +35,25 @@ class Window:
         self.size = size
         self._read = read
         self.ahead = ahead
-        self._at = 0
-        self._data = b""
+        self.held = b""
+        """What was read last."""
+
+        self.begins = 0
+        """Where that begins in the file."""
 
     @classmethod
     def over(cls, data: bytes) -> Window:
         """Look through a file that is held whole."""
         window = cls(lambda offset, size: data[offset : offset + size], len(data))
-        window._data = data
+        window.held = data
         return window
 
     def at(self, offset: int, size: int) -> bytes:
         """Give a stretch; fewer bytes only where the file ends."""
-        begin = offset - self._at
-        if begin < 0 or begin + size > len(self._data):
-            size = max(0, min(size, self.size - offset))
+        begin = offset - self.begins
+        if begin < 0 or begin + size > len(self.held):
             begin = self._come_to(offset, size)
-        return self._data[begin : begin + size]
+        return self.held[begin : begin + size]
 
     def pieces(self, offset: int, end: int) -> Iterator[bytes]:
         """Give a stretch piece by piece; it ends early where the file does."""
@@ -69,17 +71,25 @@ class Window:
 
     def piece(self, offset: int) -> Piece:
         """Give what is at hand from a place on: two bytes at least, but where the file ends."""
-        begin = offset - self._at
-        if begin < 0 or begin + 2 > len(self._data):
-            begin = self._come_to(offset, min(2, max(0, self.size - offset)))
-        return Piece(self._data, begin, offset)
+        begin = offset - self.begins
+        if begin < 0 or begin + 2 > len(self.held):
+            begin = self._come_to(offset, 2)
+        return Piece(self.held, begin, offset)
+
+    def come_to(self, offset: int, least: int = 0) -> bytes:
+        """Hold what stands from a place on, and give it: so many bytes at least, where it has them.
+
+        It is read in any case.
+        """
+        wanted = min(max(least, self.ahead), self.size - offset)
+        self.begins = offset
+        self.held = bytes(self._read(offset, wanted)) if wanted > 0 else b""
+        return self.held
 
     def _come_to(self, offset: int, size: int) -> int:
         """Have these bytes at hand, as far as there are any; give where in the held they begin."""
-        begin = offset - self._at
-        if begin < 0 or begin + size > len(self._data):
-            wanted = min(max(size, self.ahead), self.size - offset)
-            self._data = bytes(self._read(offset, wanted)) if wanted > 0 else b""
-            self._at = offset
-            return 0
-        return begin
+        begin, left = offset - self.begins, self.size - offset
+        if size > left and 0 <= begin <= len(self.held) - max(0, left):
+            return begin  # all that is left of the file
+        self.come_to(offset, size)
+        return 0

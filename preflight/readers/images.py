@@ -14,7 +14,7 @@ from typing import Any
 
 from preflight.facts import ImageDamage
 from preflight.formats.blocks import BLOCK, Read
-from preflight.formats.images import MOST_PIXELS, TAIL, has_both_ends, walk_image
+from preflight.formats.images import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.seen import Seen
 from preflight.formats.webp import zeros_in
@@ -103,10 +103,12 @@ def look_into_image(
 
 def ends_are_sound(read: Read, begin: int, size: int) -> bool:
     """Whether a stretch of a file begins and ends as an image does; no more of it is read."""
-    if size < TAIL:
+    if size < MARKED:
         return False
-    head = bytes(read(begin, min(HEAD, size)))
-    return has_both_ends(head, bytes(read(begin + size - TAIL, TAIL)), size)
+    head, tail = bytes(read(begin, MARKED)), bytes(read(begin + size - TAIL, TAIL))
+    if has_both_ends(head, tail, size):
+        return True
+    return has_both_ends(bytes(read(begin, min(HEAD, size))), tail, size)
 
 
 def _looks_sound(window: Window, depth: str) -> bool:

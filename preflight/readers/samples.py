@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from preflight.facts import Pairing, Unpaired
+from preflight.formats.flaw import Flaw
 from preflight.formats.images import is_image
 from preflight.formats.tar import Member
 from preflight.readers.pairing import Group
@@ -22,6 +24,8 @@ _KEY = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$").match
 # A named tuple's own constructor takes twice the time.
 _new = tuple.__new__
 
+_MOST_REMEMBERED = 1 << 12
+
 # No name begins with this: bytes of names that are no UTF-8 are held as other surrogates.
 _NO_PREFIX = "\ud800"
 
@@ -35,6 +39,15 @@ def key_of(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
+class _Known(NamedTuple):
+    """What samples are made of."""
+
+    listed: list[str]
+    suffixes: tuple[str, ...]
+    again: tuple[str, ...]
+    """Those that stand in it once more, also where only in other letters, small or large."""
+
+
 class Samples:
     """Samples in the order of an archive; members of one key that stand apart are two samples."""
 
@@ -43,35 +56,63 @@ class Samples:
         self.groups: list[Group] = []
         self.links: dict[str, list[str]] = {}
         self.strange = Strange()
+        self.files = 0
+        """Members that are files, of samples or not."""
+
+        self.last: Member | None = None
+        """The last member, of any kind."""
+
+        self.flaw: Flaw | None = None
+        """At which the members ended."""
 
         self._key: str | None = None
-        self._prefix = _NO_PREFIX
+        self._prefix = self._folder = _NO_PREFIX
         self._suffixes: list[str] = []
-        self._lowered: set[str] = set()
-        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._known: dict[tuple[str, ...], _Known] = {}
+        self._usual = _Known([], (), ())
+        self._pictured: dict[str, bool] = {}
+        """By a suffix about which nothing can be strange: whether it is one of images."""
 
-    def add(self, member: Member) -> bool:
-        """Take a member in; False where webdataset passes over it."""
-        # Most members are of the sample at hand: nothing about their names has to be asked again.
+    def gather(self, walked: Iterable[Member | Flaw]) -> Iterator[Member]:
+        """Take all members in, and give the images that webdataset gives."""
+        suffixes, pictured = self._suffixes, self._pictured
+        prefix = folder = _NO_PREFIX
+        for member in walked:
+            if isinstance(member, Flaw):
+                self.flaw = member
+                continue
+            # Most members are of the sample at hand, or begin the next one in its folder, with a
+            # suffix that is known: little about their names has to be asked again.
+            name, _, _, kind = self.last = member
+            picture = None
+            if kind == "file":
+                self.files += 1
+                if name.startswith(prefix):
+                    suffix = name[len(prefix) :]
+                    picture = pictured.get(suffix)
+                elif name.startswith(folder):
+                    base, _, suffix = name[len(folder) :].partition(".")
+                    picture = pictured.get(suffix) if base.isalnum() else None
+                    if picture is not None:
+                        self._end()
+                        self._key = f"{folder}{base}"
+                        self._prefix = prefix = f"{folder}{base}."
+            if picture is None:
+                picture = self._take(member)
+                prefix, folder = self._prefix, self._folder
+            else:
+                suffixes.append(suffix)
+            if picture:
+                yield member
+        self._end()
+
+    def _take(self, member: Member) -> bool:
+        """Take in any member, and say whether it is an image that webdataset gives."""
         name, _, _, kind = member
-        if kind == "file" and name.startswith(self._prefix):
-            suffix = name[len(self._prefix) :]
-            if "/" not in suffix:
-                lowered = suffix.lower()
-                if lowered in self._lowered:
-                    self.strange.tell("twice", name)
-                self._lowered.add(lowered)
-                self._suffixes.append(suffix)
-                return True
-        return self._begin(member)
-
-    def _begin(self, member: Member) -> bool:
-        """Take in a member that may begin another sample, or belong to none."""
-        name, kind = member.name, member.kind
+        self.files += kind == "sparse"
         split = None if name.startswith("__") and _META(name) else key_of(name)
-        odd = (kind != "file" or not is_plain(name)) and self.strange.meet(
-            member, is_of_sample=split is not None
-        )
+        plain = kind == "file" and is_plain(name)
+        odd = not plain and self.strange.meet(member, is_of_sample=split is not None)
         if split is None or kind in ("folder", "device", "other"):
             return False
         key, suffix = split
@@ -79,26 +120,35 @@ class Samples:
             self.links.setdefault(key, []).append(suffix)
             return False
         if key != self._key:
-            self.close()
+            self._end()
             self._key = key
-        self._prefix = _NO_PREFIX if odd else f"{key}."
-        lowered = suffix.lower()
-        if lowered in self._lowered:
-            self.strange.tell("twice", name)
-        self._lowered.add(lowered)
+        # In a folder, hidden files share the key `a/`, and each is to be looked at by itself.
+        self._prefix = _NO_PREFIX if odd or key.endswith("/") else f"{key}."
+        self._folder = name[: name.rfind("/") + 1] if plain else _NO_PREFIX
         self._suffixes.append(suffix)
-        return True
+        pictured = kind == "file" and is_image(name)
+        if plain and suffix and "\n" not in suffix and len(self._pictured) < _MOST_REMEMBERED:
+            self._pictured[suffix] = pictured
+        return pictured
 
-    def close(self) -> None:
+    def _end(self) -> None:
         """End the sample that is being gathered."""
-        if self._key is not None:
-            suffixes = tuple(self._suffixes)
-            # Most samples have the same suffixes: one tuple serves them all.
-            known = self._known.setdefault(suffixes, suffixes)
-            self.groups.append(_new(Group, (self._key, known, 1)))
-            self._suffixes.clear()
-            self._lowered.clear()
-        self._key, self._prefix = None, _NO_PREFIX
+        key = self._key
+        if key is None:
+            return
+        suffixes = self._suffixes
+        # Most samples have the same suffixes: what is to be told of them is worked out once.
+        known = self._usual
+        if suffixes != known.listed:
+            made_of = tuple(suffixes)
+            known = self._known.get(made_of) or _Known(list(suffixes), made_of, _again(suffixes))
+            self._known[made_of] = self._usual = known
+        self.groups.append(_new(Group, (key, known.suffixes, 1)))
+        if known.again:
+            for suffix in known.again:
+                self.strange.tell("twice", f"{key}.{suffix}")
+        suffixes.clear()
+        self._key = None
 
     @property
     def scattered(self) -> bool:
@@ -115,6 +165,18 @@ class Samples:
             counted[roles(suffixes)] += number
         least = len(self.groups) / 10
         return tuple(one for one, number in counted.most_common() if number >= least)
+
+
+def _again(suffixes: Sequence[str]) -> tuple[str, ...]:
+    """Give the suffixes that webdataset has met before in one sample; it reads small letters."""
+    met: set[str] = set()
+    again = []
+    for suffix in suffixes:
+        lowered = suffix.lower()
+        if lowered in met:
+            again.append(suffix)
+        met.add(lowered)
+    return tuple(again)
 
 
 def roles(suffixes: Sequence[str]) -> frozenset[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from io import FileIO
 
 from preflight.facts import Damage, ImageDamage, Pairing, ShardFacts
 from preflight.formats.flaw import Flaw
-from preflight.formats.images import is_image
+from preflight.formats.images import JPEG, JPEG_END, MARKED
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.packed import Packed, can_unpack
-from preflight.formats.tar import Member, behind, walk
+from preflight.formats.tar import Member, behind, nearby, walk
 from preflight.formats.tar_end import HELD, LONGEST_PADDING, NextData, Read
 from preflight.formats.tar_header import BLOCK, padded
 from preflight.formats.window import Window
@@ -36,6 +36,9 @@ _COUNTABLE = frozenset({"checksum", "header", "zero-block", "trailing", "streams
 
 # Samples that there have to be, for the last one to be held against the others.
 _FEWEST_USUAL = 3
+
+# Images of which one is told, where only their ends are looked at.
+_SOME = 64
 
 _LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
 
@@ -64,16 +67,17 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     raw = reading(stream, size)
     what = what_is(raw(0, HEAD))
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
-    looked = _Looked(packed.read if packed else raw, tell, depth, packed=packed is not None)
+    read = packed.read if packed else raw
+    looked = _Looked(read, None if packed else size, tell, depth, packed=packed is not None)
     holes = None if packed else _holes(stream)
-    ended_at = looked.at_all(walk(looked.read, None if packed else size, next_data=holes))
+    ended_at = looked.at_all(holes)
     if packed is not None and packed.endless:
-        raise CannotLookError(packed.endless, fix=_LOOK_INSIDE)
+        raise CannotLookError(packed.endless, fix=packed.way_out or _LOOK_INSIDE)
     flaw = ended_at if packed is None else _through_packing(packed, ended_at)
 
     samples = looked.samples
     if flaw is None and packed is None:
-        flaw = ended_at = _hollow(samples, looked.end, size)
+        flaw = ended_at = _hollow(samples, size)
     rest = _keys_behind(raw, size, what if packed else None, flaw, holes) if flaw else []
     broken = ended_at is not None and _is_broken(samples, ended_at, rest)
     lost = _lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
@@ -83,12 +87,12 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         file=name,
         size=size,
         damage=damage,
-        members=looked.members,
+        members=samples.files,
         samples=len(samples.groups) - broken,
         lost=lost,
         first_lost=_first_lost(samples, flaw, rest, broken=broken) if flaw is not None else None,
         quiet=flaw is not None and flaw.quiet,
-        pairing=pairing if looked.members or not damage else None,
+        pairing=pairing if samples.files or not damage else None,
         images=looked.images,
         damaged_images=tuple(looked.damaged),
         oddities=samples.strange.told(samples.groups),
@@ -98,33 +102,49 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
 class _Looked:
     """What was met on the way through an archive."""
 
-    def __init__(self, read: Read, tell: Tell, depth: str, *, packed: bool) -> None:
+    def __init__(
+        self, read: Read, size: int | None, tell: Tell, depth: str, *, packed: bool
+    ) -> None:
         self.read = read
+        self.near = nearby(read, size)
         self.samples = Samples()
-        self.members = 0
         self.images = 0
         self.damaged: list[ImageDamage] = []
+        self._size = size
         self._tell = tell
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
-        self.end = 0
-        """Where the last member ends, with its padding, in bytes."""
-
         self._depth = "bytes" if packed and depth == "index" else depth
         self._packed = packed
 
-    def at_all(self, walked: Iterable[Member | Flaw]) -> Flaw | None:
+    def at_all(self, holes: NextData | None) -> Flaw | None:
         """Look at each member; give the flaw at which the walk ended."""
-        flaw: Flaw | None = None
-        for one in walked:
-            if isinstance(one, Flaw):
-                flaw = one
-                continue
-            self.members += one.kind in ("file", "sparse")
-            self.end = one.offset + padded(one.size)
-            if self.samples.add(one) and one.kind == "file" and is_image(one.name):
-                self._look_at_image(one)
-        self.samples.close()
-        return flaw
+        walked = walk(self.read, self._size, next_data=holes, near=self.near)
+        images = self.samples.gather(walked)
+        if self._depth == "index":
+            images = self._with_odd_ends(images)
+        for image in images:
+            self._look_at_image(image)
+        return self.samples.flaw
+
+    def _with_odd_ends(self, images: Iterable[Member]) -> Iterator[Member]:
+        """Give the images that do not begin and end as images do."""
+        near, count = self.near, 0
+        for count, image in enumerate(images, 1):
+            if not count % _SOME:
+                self._tell(image.name)
+            _, begin, size, _ = image
+            # Most are JPEGs, and calls alone would take as long as the look itself. What is read of
+            # the end holds the next header too.
+            if begin >= near.begins and near.held.startswith(JPEG, begin - near.begins):
+                end = begin + size - len(JPEG_END)
+                at = end - near.begins
+                held, at = (near.held, at) if at < len(near.held) else (near.come_to(end), 0)
+                if held.startswith(JPEG_END, at) and size >= MARKED:
+                    continue
+            if not ends_are_sound(near.at, begin, size):
+                self.images -= 1
+                yield image
+        self.images += count
 
     def _look_at_image(self, member: Member) -> None:
         if self._packed and member.size > HELD:
@@ -135,8 +155,6 @@ class _Looked:
         name, begins = member.name, 0 if self._packed else member.offset
         self._tell(f"member {shown(name)}")
         self.images += 1
-        if self._depth == "index" and ends_are_sound(self.read, begins, member.size):
-            return
         damage = look_into_image(self._window(member), name, self._depth, begins=begins)
         if damage is not None:
             self.damaged.append(damage)
@@ -154,11 +172,13 @@ def reading(stream: FileIO, total: int) -> Read:
     pread = getattr(os, "pread", None)
 
     def read(offset: int, size: int) -> bytes:
-        if offset >= total:
-            return b""
         if pread is not None:
             found: bytes = pread(descriptor, size, offset)
-        else:
+            if len(found) == size and offset < total:
+                return found
+        if offset >= total:
+            return b""
+        if pread is None:
             stream.seek(offset)
             found = stream.read(size)
         if len(found) < size and offset + len(found) < total:
@@ -203,6 +223,8 @@ def _through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
     # A walk without a flaw has read all padding, and with it the packed file to its end.
     kind, name = None if flaw is None else flaw.kind, packed.name
     at = f"before {packed.position:,} bytes"
+    if packed.tail and flaw is None:
+        return Flaw(kind="cut" if not packed.ended else "trailing", text=packed.tail)
     if packed.error is not None and flaw is None:
         text = f"unpacks to other bytes than were packed: {name} says {packed.error!r}"
         return Flaw(kind="checksum", text=text, quiet=True)
@@ -236,9 +258,8 @@ def _keys_behind(
     else:
         members = behind(Packed(raw, packing, every=True).read, None, flaw.offset)
     samples = Samples()
-    for member in members:
-        samples.add(member)
-    samples.close()
+    for _ in samples.gather(members):
+        continue
     return [one.key for one in samples.groups]
 
 
@@ -285,8 +306,9 @@ def _first_lost(samples: Samples, flaw: Flaw, rest: list[str], *, broken: bool) 
     return rest[0] if rest else None
 
 
-def _hollow(samples: Samples, end: int, size: int) -> Flaw | None:
+def _hollow(samples: Samples, size: int) -> Flaw | None:
     """Take zeros behind half a sample for a copy that was laid out in full and never finished."""
+    end = 0 if samples.last is None else samples.last.offset + padded(samples.last.size)
     zeros = size - end
     if zeros <= LONGEST_PADDING or len(samples.groups) < _FEWEST_USUAL or samples.scattered:
         return None

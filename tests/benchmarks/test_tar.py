@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from preflight.formats.flaw import Flaw
 from preflight.formats.tar import walk
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples
@@ -55,10 +54,8 @@ def structure_and_pairing(path: Path) -> int:
     samples = Samples()
     with path.open("rb", buffering=0) as stream:
         size = path.stat().st_size
-        for one in walk(reading(stream, size), size):
-            if not isinstance(one, Flaw):
-                samples.add(one)
-    samples.close()
+        for _ in samples.gather(walk(reading(stream, size), size)):
+            continue
     samples.strange.told(samples.groups)
     return pair(samples.groups, CaptionRule(), shard=True, links=samples.links).whole
 
