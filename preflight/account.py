@@ -22,8 +22,9 @@ from preflight.facts import (
 from preflight.job import UNREAD, Job
 from preflight.names import counted
 from preflight.plain import to_plain
+from preflight.preparing import KINDS
 from preflight.report import Named, Recalled, Setting
-from preflight.survey import KINDS, Survey
+from preflight.survey import Survey
 from preflight.targets import Built, Folder, Missing, Remote, Shard, Target
 from preflight.version import __version__
 

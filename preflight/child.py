@@ -256,10 +256,18 @@ def _look_at_built(
     return build.look(built, options, channel.step, lambda: channel.alive(""))
 
 
+def _look_at_keys(plain: dict[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Any]:
+    from preflight.readers import key_names
+
+    hashes = [int(one, 16) for one in plain["hashes"]]
+    return [key_names.name_keys(plain["path"], options["root"], hashes, channel.alive)]
+
+
 _LOOKS: Mapping[str, Look] = {
     "Shard": _look_at_shard,
     "CacheFile": _look_at_cache,
     "Image": _look_at_image,
+    "Keys": _look_at_keys,
     "Host": _look_at_host,
     "Source": _look_at_source,
     "Built": _look_at_built,

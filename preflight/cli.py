@@ -121,6 +121,7 @@ _LOOK: tuple[Callable[[Any], Any], ...] = (
     click.option("--world-size", type=_AT_LEAST_1, metavar="N", help="Ranks in all."),
     click.option("--num-workers", type=_AT_LEAST_0, metavar="N", help="Workers of each loader."),
     click.option("--batch-size", type=_AT_LEAST_1, metavar="N", help="Samples in a batch."),
+    click.option("--grad-accum", type=_AT_LEAST_1, metavar="N", help="Batches to one step."),
     click.option(
         "--start-method",
         type=click.Choice(["fork", "spawn", "forkserver"]),
@@ -144,6 +145,17 @@ _LOOK: tuple[Callable[[Any], Any], ...] = (
         type=click.FloatRange(min=0, min_open=True),
         metavar="S",
         help="Silence of one step of your code that counts as hung (default: 120 s).",
+    ),
+    click.option(
+        "--budget",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        help="Leave out data that was not looked at after so long (default: look at all).",
+    ),
+    click.option(
+        "--sample",
+        metavar="N|P%",
+        help="Look at so many shards or images of each data set, or at a share: 500, 10%.",
     ),
     click.option(
         "--state",

@@ -139,7 +139,11 @@ class Look:
     file; `bytes`: every byte once, and a decoder where something looks odd; `decode`: every image
     decoded."""
 
+    sample: str | None = None
+    """How much of each data set is looked at: `500` shards or images, or `10%`; None: all."""
+
     budget: float | None = None
+    """Seconds after which what is left of the data is left out; None: all of it is looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,13 +212,11 @@ class Job:
 UNREAD = frozenset(
     {
         "name",
-        "launch.grad_accum",
         *(f"cache.{key}" for key in ("of", "key", "split", "writer", "atomic")),
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
-        *(f"data.{key}" for key in ("repeats", "batch_size", "split", "sample")),
+        "data.split",
         *(f"loader.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
         *(f"model.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
-        "look.budget",
     }
 )
 """Settings that are valid and that no reader and no check of this version uses."""

@@ -2,7 +2,8 @@
 
 One row a file, under its folder, its name and how it was looked at. A row holds as long as the
 file's size, time of change and inode, and the readers' own version are the same, and for as long as
-it is trusted: bytes that rot on a disk change no time stamp.
+it is trusted: bytes that rot on a disk change no time stamp. A folder of many files has one row
+more, without a name, which holds as long as all of them do: one comparison for all of its files.
 
 Any number of runs may use one ledger at the same time, and each may be killed at any moment: rows
 are written in short transactions under SQLite's rollback journal, and the file is not kept open. A
@@ -15,7 +16,7 @@ import hashlib
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -52,6 +53,8 @@ _TABLE = """CREATE TABLE IF NOT EXISTS files_1 (
 _IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'files_1'"
 _LOOK_UP = """SELECT name, mark, read_at, facts, checksum FROM files_1
     WHERE place = ? AND name BETWEEN ? AND ? AND version = ? AND read_at > ? AND read_at <= ?"""
+_LOOK_UP_FOLDER = """SELECT mark, read_at, facts, checksum FROM files_1
+    WHERE place = ? AND name = x'' AND version = ? AND read_at > ? AND read_at <= ?"""
 _WRITE = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files_1 WHERE read_at < ?"
 
@@ -130,25 +133,65 @@ class Ledger:
                     self._marks[how, path] = mark
         return known
 
+    def recall_folders(
+        self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
+    ) -> Mapping[str, Remembered]:
+        """Look whole folders up, and give what is known of those in which nothing has changed.
+
+        Args:
+            how: as above.
+            folders: their paths.
+            names: gives the names of a folder's files that are looked at, in their order; asked
+                only of folders that were remembered.
+        """
+        if not (self.usable and os.path.exists(self._file) and self._ready()):
+            return {}
+        rows = self._use(lambda connection: self._find_folders(connection, how, folders)) or {}
+        return {
+            folder: Remembered(read_at, facts)
+            for folder, (mark, read_at, facts) in rows.items()
+            if mark == mark_of(folder, names(folder))
+        }
+
     def prepare(self) -> None:
         """Do while others work what would have to be waited for later."""
         if self._marks:
             self._ready()
 
-    def remember(self, how: str, path: str, facts: str | None) -> None:
-        """Note what was seen of a file that was read whole, unless it has changed meanwhile."""
+    def remember(self, how: str, path: str, facts: str | None) -> bool:
+        """Note what was seen of a file that was read whole, unless it has changed meanwhile.
+
+        Returns:
+            Whether it was noted.
+        """
         mark = self._marks.pop((how, path), None)
         try:
             changed = mark is None or _mark(os.stat(path)) != mark
         except OSError:
-            return
+            return False
         if changed or not self.usable:
-            return
+            return False
         place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
         checksum = _NOTHING if facts is None else _checksum(facts)
         self._rows.append((place, name, mark, time.time(), facts, checksum))
         if time.monotonic() - self._written > _OFTEN:
             self.write()
+        return True
+
+    def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
+        """Note what was seen of all files of a folder, each of which was noted by itself.
+
+        Args:
+            how: as above.
+            folder: its path.
+            mark: what `mark_of` gave before the first of them was read.
+            seen: what is to be known of them all, and when the first of them was read.
+        """
+        if not self.usable:
+            return
+        place = self._place(how, os.path.join(folder, ""))
+        checksum = _NOTHING if seen.facts is None else _checksum(seen.facts)
+        self._rows.append((place, b"", mark, seen.read_at, seen.facts, checksum))
 
     def write(self) -> None:
         """Write what waits to be written."""
@@ -190,6 +233,22 @@ class Ledger:
                     raise _DamagedError
                 known[file[0]] = Remembered(read_at, facts)
         return known
+
+    def _find_folders(
+        self, connection: sqlite3.Connection, how: str, folders: Iterable[str]
+    ) -> dict[str, tuple[str, float, str | None]]:
+        found: dict[str, tuple[str, float, str | None]] = {}
+        if connection.execute(_IS_THERE).fetchone() is None:
+            return found
+        now = time.time()
+        for folder in folders:
+            place = self._place(how, os.path.join(folder, ""))
+            key = (place, self._version, now - self.trusted, now)
+            for mark, read_at, facts, checksum in connection.execute(_LOOK_UP_FOLDER, key):
+                if checksum != (_NOTHING if facts is None else _checksum(facts)):
+                    raise _DamagedError
+                found[folder] = mark, read_at, facts
+        return found
 
     def _add(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> bool:
         connection.execute("BEGIN IMMEDIATE")
@@ -264,6 +323,38 @@ class Ledger:
             place = hashlib.blake2b(real + b"\0" + how.encode(), digest_size=16).digest()
             self._places[how, folder] = place
         return place
+
+
+def mark_of(folder: str, names: Sequence[str]) -> str | None:
+    """Say what tells one content of all these files from another.
+
+    None where one of them is not there, or is too young to be told from what it may become.
+    """
+    marks: list[str] = []
+    newest = 0
+    by_descriptor = os.stat in os.supports_dir_fd
+    try:
+        here = os.open(folder, os.O_RDONLY) if by_descriptor else None
+        try:
+            for name in names:  # a hundred thousand of them, perhaps
+                status = (
+                    os.stat(name, dir_fd=here)
+                    if here is not None
+                    else os.stat(os.path.join(folder, name))
+                )
+                changed = status.st_mtime_ns
+                newest = max(newest, changed)
+                marks.append(f"{status.st_size} {changed} {status.st_ino}")
+        finally:
+            if here is not None:
+                os.close(here)
+    except OSError:
+        return None
+    if newest > time.time_ns() - _YOUNG:
+        return None
+    digest = hashlib.blake2b(_bytes("/".join(names)), digest_size=16)
+    digest.update("/".join(marks).encode())
+    return digest.hexdigest()
 
 
 def _bytes(name: str) -> bytes:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,10 +80,33 @@ class Memory:
             self.oldest = first if self.oldest is None else min(first, self.oldest)
         return known
 
-    def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> None:
-        """Remember what was seen in a file that was read whole."""
+    def recall_folders(
+        self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
+    ) -> Mapping[str, Remembered]:
+        """Give what is known of those of the folders in which nothing has changed since.
+
+        Args:
+            how: how each of their files is read.
+            folders: their paths.
+            names: gives the names of a folder's files.
+        """
+        return self.ledger.recall_folders(how, folders, names)
+
+    def count(self, how: str, files: int, read_at: float) -> None:
+        """Account for so many files of a folder that need no reading."""
+        noun = NOUNS[json.loads(how)[0]["type"]]
+        self.asked[noun] += files
+        self.known[noun] += files
+        self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
+
+    def keep_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
+        """Remember what was seen of all files of a folder, each of which was remembered."""
+        self.ledger.remember_folder(how, folder, mark, seen)
+
+    def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
+        """Remember what was seen in a file that was read whole, and say whether that was done."""
         nameless = [{**plain, _name_in(plain): ""} for plain in plains]
-        self.ledger.remember(how, path, json.dumps(nameless) if nameless else None)
+        return self.ledger.remember(how, path, json.dumps(nameless) if nameless else None)
 
 
 def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:

@@ -83,7 +83,9 @@ def run(
         raise UsageError(str(error)) from error
     survey = Survey(job=job, checks=checks, watch=watch)
     try:
-        with contextlib.closing(survey.looks(found.targets, meanwhile=_bring_in_the_rest)) as looks:
+        with contextlib.closing(
+            survey.looks(found.targets, datasets=found.datasets, meanwhile=_bring_in_the_rest)
+        ) as looks:
             judged = runner.run(checks, job, looks, tell=watch)
     except MistypedError as error:
         raise UsageError(str(error)) from error

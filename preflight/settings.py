@@ -11,6 +11,7 @@ from typing import Any
 from preflight.ages import parse_age
 from preflight.job import Job
 from preflight.names import name_of
+from preflight.sampling import parse_sample
 from preflight.settings_file import SettingsError, find_file, read_file, unknown_key
 from preflight.sizes import parse_size
 
@@ -57,6 +58,10 @@ def _seconds(text: str) -> float:
     return number
 
 
+def _sample(text: str) -> str:
+    return parse_sample(text).text
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in words:
@@ -72,11 +77,14 @@ FLAGS: Mapping[str, Flag] = {
     "world-size": Flag(key="launch.world_size", read=_count),
     "num-workers": Flag(key="launch.num_workers", read=_count),
     "batch-size": Flag(key="launch.batch_size", read=_count),
+    "grad-accum": Flag(key="launch.grad_accum", read=_count),
     "start-method": Flag(key="launch.start_method", read=_one_of("fork", "spawn", "forkserver")),
     "elsewhere": Flag(key="launch.elsewhere", read=_yes),
     "python": Flag(key="python", read=str),
     "depth": Flag(key="look.depth", read=_one_of("index", "bytes", "decode")),
     "timeout": Flag(key="look.timeout", read=_seconds),
+    "budget": Flag(key="look.budget", read=_seconds),
+    "sample": Flag(key="look.sample", read=_sample),
     "jobs": Flag(key="look.jobs", read=_count),
     "state": Flag(key="look.state", read=str),
     "no-ledger": Flag(key="look.no_ledger", read=_yes),
@@ -168,6 +176,14 @@ def _mistaken_values(job: Job, origins: Mapping[str, str], shown: str) -> Iterab
     """Say what is of the right type and means nothing."""
     import datetime
 
+    samples = {"look.sample": job.look.sample}
+    samples |= {f"data.{index}.sample": one.sample for index, one in enumerate(job.data)}
+    for key, text in samples.items():
+        if text is not None:
+            try:
+                parse_sample(text)
+            except ValueError as error:
+                yield f"{origins.get(key, shown)}: {key}: {error}"
     for index, ignore in enumerate(job.ignore):
         if ignore.until is not None:
             try:

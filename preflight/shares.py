@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 START = 0.1
 """Seconds of a processor that the start of a process takes, about."""
@@ -16,6 +18,9 @@ _LONG = 10 * START
 
 # Shares for each process that runs at the same time, at most.
 _EACH = 4
+
+# Things in one share: more would be held in memory at once, and save nothing.
+_MOST = 8_192
 
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
 _RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
@@ -48,23 +53,32 @@ def seconds_for(plain: Mapping[str, Any], root: str, depth: str) -> float:
     return size / (min(rate, _UNPACKED) if plain["path"].endswith(_PACKED) else rate)
 
 
-def shares(seconds: Sequence[float], jobs: int) -> list[list[int]]:
+def shares(
+    things: Iterable[T], seconds: Callable[[T], float], *, total: float, jobs: int
+) -> Iterator[list[T]]:
     """Divide things, in their order, into shares that take about equally long.
 
     Args:
+        things: taken one by one, as far as the next share needs them.
         seconds: how long each is likely to take.
+        total: how long all of them are.
         jobs: processes that run at the same time, at most.
 
-    Returns:
-        The indices of the things in each share.
+    Yields:
+        The things in each share: at least one, and no more than can well be held in memory.
     """
-    total = sum(seconds)
     number = min(jobs, 1 + int(total / START))
     number = max(number, min(jobs * _EACH, int(total / _LONG)))
-    found: dict[int, list[int]] = {}
-    reached = 0.0
-    for index, one in enumerate(seconds):
-        share = int((reached + one / 2) / total * number) if total else 0
-        found.setdefault(share, []).append(index)
-        reached += one
-    return list(found.values())
+    share: list[T] = []
+    current, reached = 0, 0.0
+    for one in things:
+        takes = seconds(one)
+        mine = int((reached + takes / 2) / total * number) if total else 0
+        if share and (mine != current or len(share) >= _MOST):
+            yield share
+            share = []
+        share.append(one)
+        current = mine
+        reached += takes
+    if share:
+        yield share

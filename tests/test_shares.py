@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from preflight.shares import seconds_for, shares
 
 
 def sizes(seconds: list[float], jobs: int) -> list[float]:
-    found = shares(seconds, jobs)
-    assert [index for share in found for index in share] == list(range(len(seconds)))
-    return [sum(seconds[index] for index in share) for share in found]
+    things = list(enumerate(seconds))
+    found = list(shares(iter(things), lambda one: one[1], total=sum(seconds), jobs=jobs))
+    assert [one for share in found for one in share] == things
+    return [sum(takes for _, takes in share) for share in found]
 
 
 @pytest.mark.parametrize("seconds", [[], [0.0], [0.0, 0.0], [0.001] * 9])
@@ -49,3 +51,25 @@ def test_more_depth_takes_longer(tmp_path: Path) -> None:
 
 def test_what_is_not_there_takes_no_time(tmp_path: Path) -> None:
     assert seconds_for({"type": "Shard", "path": "a.tar"}, str(tmp_path), "bytes") == 0
+
+
+def test_no_share_holds_more_than_fits_into_memory() -> None:
+    """What takes no time at all is divided all the same."""
+    found = list(shares(range(20_000), lambda _: 0.0, total=0.0, jobs=1))
+
+    assert max(map(len, found)) <= 8_192
+    assert sum(map(len, found)) == 20_000
+
+
+def test_things_are_taken_when_they_are_needed() -> None:
+    """The first share is there before the last thing is."""
+    taken: list[int] = []
+
+    def things() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    first = next(shares(things(), lambda _: 1.0, total=100.0, jobs=2))
+
+    assert len(taken) <= len(first) + 1 < 100

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Unsendable,
         Weight,
     )
+    from preflight.facts.datasets import DatasetFacts, KeyNames, Shared
     from preflight.facts.files import (
         Damage,
         FolderFacts,
@@ -44,6 +45,7 @@ __all__ = [
     "CacheFacts",
     "Copied",
     "Damage",
+    "DatasetFacts",
     "Definition",
     "EnvironmentRead",
     "Facts",
@@ -56,6 +58,7 @@ __all__ = [
     "HostFacts",
     "ImageDamage",
     "Inherited",
+    "KeyNames",
     "Loaded",
     "LoaderCall",
     "Oddity",
@@ -63,6 +66,7 @@ __all__ = [
     "Part",
     "Sent",
     "ShardFacts",
+    "Shared",
     "SourceFacts",
     "Trip",
     "Unbuilt",
@@ -79,6 +83,7 @@ _HOME = {
     "CacheFacts": "cache",
     "Copied": "code",
     "Damage": "files",
+    "DatasetFacts": "datasets",
     "Definition": "code",
     "EnvironmentRead": "source",
     "FolderFacts": "files",
@@ -90,6 +95,7 @@ _HOME = {
     "HostFacts": "host",
     "ImageDamage": "files",
     "Inherited": "code",
+    "KeyNames": "datasets",
     "Loaded": "code",
     "LoaderCall": "source",
     "Oddity": "files",
@@ -97,6 +103,7 @@ _HOME = {
     "Part": "code",
     "Sent": "code",
     "ShardFacts": "files",
+    "Shared": "datasets",
     "SourceFacts": "source",
     "Trip": "code",
     "Unbuilt": "missing",
@@ -114,6 +121,7 @@ if TYPE_CHECKING:
         | SourceFacts
         | ShardFacts
         | FolderFacts
+        | DatasetFacts
         | CacheFacts
         | Sent
         | Loaded

@@ -154,6 +154,8 @@ class ShardFacts:
 
     damaged_images: tuple[ImageDamage, ...] = ()
     oddities: tuple[Oddity, ...] = ()
+    keys: str = ""
+    """The keys of the samples and their sizes, packed (`preflight.readers.keys`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,125 @@
+"""A data set that is too small for the launch.
+
+What it finds
+    A data set without a single sample; one with fewer samples than one step of the optimizer takes
+    (the batch size, times the ranks, times the batches that gradients are accumulated over); and
+    one with fewer shards than there are ranks times workers. What is not said of the launch counts
+    as 1. `repeats` adds so many passes over the data to each epoch. Where some shards were not
+    read, samples are not counted.
+
+Why it matters
+    A loader that drops its last batch gives none at all, and an epoch passes without a step. A
+    worker of webdataset that has no shard raises ValueError (No samples found in dataset); a rank
+    without data lets the others wait in their first all-reduce until it times out.
+
+What to do
+    Take a smaller batch, or fewer ranks or workers; or pack the data into more shards. Sampling
+    with replacement (`resampled=True`) needs no more than one shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import DatasetFacts
+from preflight.finding import Finding, Severity
+from preflight.job import DataSettings, Job
+from preflight.names import counted
+
+
+def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:
+    """Say so where samples that nobody counted may be enough."""
+    if not facts.unread or _lacks_shards(facts, job) or _passes(facts, job) >= _step(facts, job):
+        return None
+    what = counted(facts.unread, "shard was", "shards were") if facts.shards else "the folder was"
+    return f"{what} not read, so that there may be more samples"
+
+
+@check(
+    over=DatasetFacts,
+    title="data set too small for the launch",
+    many="data sets are too small for the launch",
+    severity=Severity.WARNING,
+    skip=_may_be_more,
+)
+def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
+    """Hold the samples against one step, and the shards against all workers."""
+    if not facts.samples and not facts.unread:
+        yield dataset_small.found(
+            "holds no sample",
+            at=facts.place,
+            why="The loader gives nothing: webdataset raises ValueError (No samples found in "
+            "dataset), or training stands at step 0.",
+            fix="Look whether it was packed, downloaded and named as it was meant.",
+            about="samples",
+        )
+        return
+    step, passes = _step(facts, job), _passes(facts, job)
+    if passes < step and not facts.unread:
+        repeated = f" ({passes:,} with its repeats)" if passes != facts.samples else ""
+        yield dataset_small.found(
+            f"holds {counted(facts.samples, 'sample')}{repeated}, fewer than the {step:,} of one "
+            f"step: {_product(facts, job)}",
+            at=facts.place,
+            why="A loader with drop_last=True gives no full batch to every rank, so that an epoch "
+            "passes without a step; without it, the steps are smaller than was meant.",
+            fix="Take a smaller batch, or add data.",
+            evidence={"samples": facts.samples, "step": step},
+            about="samples",
+        )
+    if _lacks_shards(facts, job):
+        shards = len(facts.shards) + facts.unread
+        takers = job.launch.ranks * max(1, job.launch.num_workers or 1)
+        yield dataset_small.found(
+            f"has {counted(shards, 'shard')} for {takers:,} "
+            f"{'workers' if job.launch.num_workers else 'ranks'}: {_takers(job)}",
+            at=facts.place,
+            why=f"{counted(takers - shards, 'of them gets', 'of them get')} no shard, where each "
+            "shard goes to one of them: webdataset raises ValueError (No samples found in "
+            "dataset) there.",
+            fix="Pack the data into more shards, or take fewer workers.",
+            workaround="resampled=True lets every worker draw from all shards.",
+            evidence={"shards": shards, "takers": takers},
+            about="shards",
+        )
+
+
+def _settings(facts: DatasetFacts, job: Job) -> DataSettings:
+    return job.data[facts.entry] if facts.entry is not None else DataSettings()
+
+
+def _batch(facts: DatasetFacts, job: Job) -> int:
+    data = _settings(facts, job)
+    return max(1, data.batch_size or job.launch.batch_size or 1)
+
+
+def _step(facts: DatasetFacts, job: Job) -> int:
+    """Count the samples that one step of the optimizer takes."""
+    return _batch(facts, job) * job.launch.ranks * max(1, job.launch.grad_accum or 1)
+
+
+def _passes(facts: DatasetFacts, job: Job) -> int:
+    """Count the samples of one epoch."""
+    data = _settings(facts, job)
+    return facts.samples * (1 + max(0, data.repeats or 0))
+
+
+def _product(facts: DatasetFacts, job: Job) -> str:
+    factors = [f"a batch of {_batch(facts, job):,}"]
+    if job.launch.ranks > 1:
+        factors.append(f"{job.launch.ranks:,} ranks")
+    if (job.launch.grad_accum or 1) > 1:
+        factors.append(f"{job.launch.grad_accum:,} batches to a step")
+    return " x ".join(factors)
+
+
+def _lacks_shards(facts: DatasetFacts, job: Job) -> bool:
+    takers = job.launch.ranks * max(1, job.launch.num_workers or 1)
+    return bool(facts.shards) and len(facts.shards) + facts.unread < takers
+
+
+def _takers(job: Job) -> str:
+    ranks = counted(job.launch.ranks, "rank")
+    workers = job.launch.num_workers or 1
+    return f"{ranks} x {counted(workers, 'worker')}"

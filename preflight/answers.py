@@ -1,0 +1,50 @@
+"""Makes facts of what processes answer, and words of what they could not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from preflight import facts
+from preflight.facts import Facts, SourceFacts
+from preflight.finding import Location
+from preflight.plain import from_plain
+from preflight.runner import Failed, Left, Look
+from preflight.targets import Source, Target
+
+READABLE = "Give the user that runs the job the right to read it."
+
+
+def facts_of(plain: Mapping[str, Any]) -> Any:
+    """Build the facts that a process gave as plain values."""
+    kind = getattr(facts, plain["type"])
+    return from_plain(kind, {key: value for key, value in plain.items() if key != "type"})
+
+
+def unparsable(target: Target, kinds: tuple[type, ...], found: Facts) -> list[Look]:
+    """Say of a single source that it could not be read; of a folder it may hold other languages."""
+    if not isinstance(found, SourceFacts) or found.is_folder or not found.unreadable:
+        return []
+    if isinstance(target, Source) and target.implied:
+        return [Left(reason="cannot be parsed, as its import says", kinds=kinds)]
+    return [
+        Failed(
+            at=Location(file=file, line=int(line) if line else None),
+            error=reason,
+            kinds=kinds,
+            fix="Mend it, or look with the job's own interpreter:  preflight run --python EXE",
+        )
+        for file, line, reason in found.unreadable
+    ]
+
+
+def mend(reason: str) -> str:
+    """Say what to do about a file that cannot be read."""
+    if "ermission" in reason:
+        return READABLE
+    return "Put back what it should be, or take it out of the folder."
+
+
+def reason_of(error: OSError) -> str:
+    """Say why the system refuses a file."""
+    return f"{error.strerror or error} ({type(error).__name__})"

@@ -1,0 +1,137 @@
+"""Puts together what was seen of the parts of each data set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight.asking import Batch
+from preflight.facts import DatasetFacts, FolderFacts, KeyNames, ShardFacts, Shared
+from preflight.names import name_of
+from preflight.processes import Question
+from preflight.readers import keys
+from preflight.targets import Dataset
+
+# Pairs of shards whose common keys are named; there may be as many as shards.
+_NAMED = 200
+
+
+@dataclass(slots=True)
+class Collected:
+    """One data set, as far as its parts have been looked at."""
+
+    dataset: Dataset
+    sizes: dict[str, tuple[str, int, str]] = field(default_factory=dict)
+    """By the path of a shard: how reports name it, its samples, and their packed keys."""
+
+    pairs: list[keys.Pair] = field(default_factory=list)
+    names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Keys that the shards of a pair share, by the pair's place."""
+
+    folder: FolderFacts | None = None
+
+    def find(self) -> None:
+        """Look for keys that stand in two shards, and let go of all others."""
+        index = keys.Index()
+        for path in self._read():
+            index.add(self.sizes[path][2])
+        self.pairs = keys.pairs(index)
+        self.sizes = {path: (file, size, "") for path, (file, size, _) in self.sizes.items()}
+
+    def _read(self) -> list[str]:
+        return [path for path in dict.fromkeys(self.dataset.shards) if path in self.sizes]
+
+    def asked(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Give what is to be asked for the names of keys, of which a few bytes are known."""
+        read = self._read()
+        for place, pair in enumerate(self.pairs[:_NAMED]):
+            hashes = [f"{one:x}" for one in pair.hashes]
+            yield place, {"type": "Keys", "path": read[pair.other], "hashes": hashes}
+
+    def facts(self, root: str) -> DatasetFacts:
+        """Give what is known of it as a whole."""
+        dataset = self.dataset
+        if dataset.folder is not None:
+            found = self.folder
+            return DatasetFacts(
+                name=dataset.name,
+                file=name_of(dataset.folder, root),
+                entry=dataset.entry,
+                samples=found.pairing.images if found is not None else 0,
+                unread=int(found is None),
+            )
+        read = self._read()
+        files = [self.sizes[path][0] for path in read]
+        sizes = [self.sizes[path][1] for path in read]
+        return DatasetFacts(
+            name=dataset.name,
+            file=name_of(_common(dataset.shards), root),
+            entry=dataset.entry,
+            shards=tuple(files),
+            sizes=tuple(sizes),
+            samples=sum(sizes),
+            unread=len(set(dataset.shards)) - len(read),
+            shared=tuple(self._shared(files, sizes)),
+        )
+
+    def _shared(self, files: list[str], sizes: list[int]) -> Iterator[Shared]:
+        for place, pair in enumerate(self.pairs):
+            names = self.names.get(place, ())
+            if place in self.names and not any(names):
+                continue  # the bytes were alike, and the keys are not
+            yield keys.shared(pair, files, sizes, [one for one in names if one])
+
+
+def _common(paths: Iterable[str]) -> str:
+    """Give the folder that holds all of these."""
+    folders = {os.path.dirname(path) for path in paths}
+    try:
+        return os.path.commonpath(folders)
+    except ValueError:  # on several drives of Windows
+        return min(folders)
+
+
+@dataclass(slots=True)
+class Collector:
+    """All data sets of a run."""
+
+    datasets: Iterable[Dataset]
+    all: list[Collected] = field(init=False)
+    _of: dict[str, list[Collected]] = field(default_factory=dict)
+    """By the paths of their parts."""
+
+    def __post_init__(self) -> None:
+        """Begin with nothing looked at."""
+        self.all = [Collected(dataset=one) for one in self.datasets]
+        for one in self.all:
+            parts = one.dataset.shards if one.dataset.folder is None else (one.dataset.folder,)
+            for path in dict.fromkeys(parts):
+                self._of.setdefault(path, []).append(one)
+
+    def take(self, path: str, found: ShardFacts | FolderFacts) -> None:
+        """Take in what was seen of a shard or of a folder of images."""
+        for one in self._of.get(path, ()):
+            if isinstance(found, ShardFacts):
+                one.sizes[path] = found.file, found.samples, found.keys
+            else:
+                one.folder = found
+
+    def questions(self, options: Mapping[str, Any]) -> Iterator[Batch]:
+        """Look for keys that stand in two shards, and ask for their names."""
+        items, places = [], []
+        for one in self.all:
+            one.find()
+            for place, item in one.asked():
+                items.append(item)
+                places.append((one, place))
+        if items:
+            question = Question(items=tuple(items), options={**options, "limited": True})
+            yield Batch(question=question, keys=tuple(places))
+
+    def named(self, key: tuple[Collected, int], facts: Iterable[KeyNames]) -> None:
+        """Take in the names of keys."""
+        collected, place = key
+        for one in facts:
+            collected.names[place] = one.names

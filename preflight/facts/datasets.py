@@ -1,0 +1,71 @@
+"""What a data set holds as a whole: how many samples, and which of them stand in two shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from preflight.finding import Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Samples of one shard whose keys stand in an earlier shard of the data set, too."""
+
+    file: str
+    first: str
+    """The earlier shard."""
+
+    samples: int
+    alike: int
+    """How many of them are of the same size, in bytes, as in the earlier shard."""
+
+    of: int
+    """Samples that the shard has in all."""
+
+    keys: tuple[str, ...] = ()
+    """Of the first few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFacts:
+    """Shards, or a folder of images, that the job reads as one set of samples."""
+
+    name: str
+    """As the user named it."""
+
+    file: str
+    """The folder that holds all of it, as reports name it."""
+
+    entry: int | None = None
+    """Its place among the data sets of the settings, counted from 0."""
+
+    shards: tuple[str, ...] = ()
+    """The shards that were read, in the order in which the job would take them; empty: a folder."""
+
+    sizes: tuple[int, ...] = ()
+    """How many samples each of them has."""
+
+    samples: int = 0
+    """Samples in all of what was read; in a folder, images."""
+
+    unread: int = 0
+    """Shards that could not be read or were left out, so that there may be more samples."""
+
+    shared: tuple[Shared, ...] = ()
+    """By pairs of shards, the samples that stand in both."""
+
+    @property
+    def place(self) -> Location:
+        """Where it is, for a finding: its only shard, its folder, or what the user called it."""
+        if len(self.shards) == 1 and not self.unread:
+            return Location(file=self.shards[0])
+        name = None if self.name == self.file else self.name
+        return Location(file=None if self.file == "." and name else self.file, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyNames:
+    """Keys of a shard, in the order in which they were asked for; empty: it has no such key."""
+
+    file: str
+    names: tuple[str, ...]

@@ -1,0 +1,94 @@
+"""Single things that processes are asked about, and the questions that are made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from preflight.asking import Batch
+from preflight.job import Job
+from preflight.processes import Question
+from preflight.shares import shares
+from preflight.targets import Built, Target
+
+
+@dataclass(slots=True, kw_only=True)
+class Item:
+    """One thing that a process is asked about."""
+
+    plain: Mapping[str, Any]
+    """The target as a process is told of it."""
+
+    target: Target
+    name: str
+    """As reports name it."""
+
+    kinds: tuple[type, ...]
+    """The types of facts that are to be had of it."""
+
+    seconds: float = 0.0
+    """How long a process is likely to look at it."""
+
+    size: int = 0
+    """Bytes of its file."""
+
+    how: str | None = None
+    """How its file is read, where what is seen in it may be remembered."""
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the user's code is run for it."""
+        return isinstance(self.target, Built)
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it is one file of many, of which some may be left out where time is short."""
+        return self.plain["type"] in _OF_MANY
+
+
+_OF_MANY = frozenset({"Shard", "Image", "CacheFile"})
+
+
+def size_of(path: str) -> int:
+    """Give the bytes of a file; 0 where that cannot be said."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def about_code(items: Iterable[Item], options: Mapping[str, Any], job: Job) -> Iterator[Batch]:
+    """Ask about the user's code: all of one folder in one process."""
+    folders: dict[str | None, list[Item]] = {}
+    for item in items:
+        if isinstance(item.target, Built):
+            folders.setdefault(item.target.folder, []).append(item)
+    for folder, those in folders.items():
+        question = Question(
+            items=tuple(one.plain for one in those),
+            options=options,
+            python=job.python,
+            folder=folder,
+            starts_others=True,
+        )
+        yield Batch(question=question, keys=tuple(those))
+
+
+def about_files(
+    items: Iterable[Item], options: Mapping[str, Any], *, total: float, jobs: int
+) -> Iterator[Batch]:
+    """Ask about files: as many in one process as take their share of the time.
+
+    Args:
+        items: taken one by one, as far as the next question needs them.
+        options: what a process is told of the job.
+        total: seconds that all of them are likely to take.
+        jobs: processes that run at the same time, at most.
+    """
+    options = {**options, "limited": True}
+    for share in shares(items, lambda item: item.seconds, total=total, jobs=jobs):
+        question = Question(items=tuple(one.plain for one in share), options=options)
+        may_be_left = all(one.is_data for one in share)
+        yield Batch(question=question, keys=tuple(share), may_be_left=may_be_left)

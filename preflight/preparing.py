@@ -1,0 +1,232 @@
+"""Says of each target what has to be asked about it; lists folders, and opens nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from preflight import discover
+from preflight.answers import READABLE, mend, reason_of
+from preflight.facts import (
+    Absent,
+    CacheFacts,
+    Copied,
+    DatasetFacts,
+    FolderFacts,
+    HostFacts,
+    Loaded,
+    Sent,
+    ShardFacts,
+    SourceFacts,
+    Unbuilt,
+)
+from preflight.finding import Location
+from preflight.gathering import Gathering
+from preflight.items import Item, size_of
+from preflight.job import DataSettings, Job
+from preflight.memory import Memory
+from preflight.names import name_of
+from preflight.plain import to_exact, to_plain
+from preflight.runner import Failed, Left, Look
+from preflight.sampling import Sample, parse_sample
+from preflight.shares import seconds_for
+from preflight.targets import (
+    Built,
+    CacheFolder,
+    Dataset,
+    Folder,
+    Host,
+    Missing,
+    Remote,
+    Shard,
+    Source,
+    Target,
+    Unread,
+)
+from preflight.words import near_path
+
+KINDS: Mapping[type, tuple[type, ...]] = {
+    Host: (HostFacts,),
+    Source: (SourceFacts,),
+    Shard: (ShardFacts, DatasetFacts),
+    Folder: (FolderFacts, DatasetFacts),
+    CacheFolder: (CacheFacts,),
+    Built: (Sent, Loaded, Copied, Unbuilt),
+    Missing: (Absent,),
+    Remote: (ShardFacts, FolderFacts),
+    Unread: (ShardFacts, FolderFacts, CacheFacts),
+}
+"""The types of facts that are to be had of each type of target."""
+
+
+def kinds_of(target: Target) -> tuple[type, ...]:
+    """Give the types of facts that are to be had of a target."""
+    if isinstance(target, Built) and target.kind is not None:
+        return (Sent, Loaded, Unbuilt) if target.kind == "loader" else (Copied, Unbuilt)
+    return KINDS[type(target)]
+
+
+@dataclass(slots=True, kw_only=True)
+class Prepared:
+    """All that is to be asked."""
+
+    items: list[Item] = field(default_factory=list)
+    gatherings: list[Gathering] = field(default_factory=list)
+    """Folders of images, whose images become items when it is their turn."""
+
+    @property
+    def files(self) -> int:
+        """How many things there are."""
+        return len(self.items) + sum(one.images for one in self.gatherings)
+
+    @property
+    def seconds(self) -> float:
+        """How long processes are likely to look at files."""
+        return sum(one.seconds for one in self.items if not one.is_code) + sum(
+            one.images * one.seconds_each for one in self.gatherings
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Preparing:
+    """Makes items of targets."""
+
+    job: Job
+    memory: Memory
+    samples: Mapping[str, Sample]
+    """By the paths of folders, how many of their images are to be looked at."""
+
+    prepared: Prepared = field(default_factory=Prepared)
+
+    def add(self, target: Target) -> Iterator[Look]:
+        """Say what is to be asked about a target, and tell what cannot be listed."""
+        name = discover.target_name(target, self.job.root)
+        try:
+            match target:
+                case CacheFolder():
+                    yield from self._add_cache(target)
+                case Folder():
+                    yield from self._add_folder(target)
+                case Built():
+                    given = {"args": to_exact(target.args), "kwargs": to_exact(target.kwargs)}
+                    bare = to_plain(replace(target, args=(), kwargs={}))
+                    self._add(target, {"type": "Built", **bare, **given}, name)
+                case Shard():
+                    plain = {"type": "Shard", **to_plain(target)}
+                    self._add(target, plain, name, kinds=(ShardFacts,), path=target.path)
+                case _:
+                    self._add(target, {"type": type(target).__name__, **to_plain(target)}, name)
+        except OSError as error:
+            yield from self._unreadable(name, reason_of(error), kinds_of(target))
+
+    def _add(
+        self,
+        target: Target,
+        plain: Mapping[str, object],
+        name: str,
+        *,
+        kinds: tuple[type, ...] = (),
+        path: str = "",
+    ) -> None:
+        item = Item(
+            plain=plain,
+            target=target,
+            name=name,
+            kinds=kinds or kinds_of(target),
+            seconds=seconds_for(plain, self.job.root, self.job.look.depth),
+            size=size_of(os.path.join(self.job.root, path)) if path else 0,
+        )
+        self.prepared.items.append(item)
+
+    def _add_cache(self, target: CacheFolder) -> Iterator[Look]:
+        from preflight.readers import cache
+
+        listing = cache.list_cache(target.path)
+        for path in listing.files:
+            name = name_of(path, self.job.root)
+            self._add(target, {"type": "CacheFile", "path": path}, name, path=path)
+        for path, reason in listing.unreadable:
+            yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))
+
+    def _add_folder(self, target: Folder) -> Iterator[Look]:
+        from preflight.readers import folder
+
+        image = {"type": "Image"}
+        gathering = Gathering(
+            target=target,
+            listing=folder.list_folder(target, self.job.root),
+            memory=self.memory,
+            sample=self.samples.get(target.path),
+            how=self.memory.how(image) or "",
+            seconds_each=seconds_for(image, self.job.root, self.job.look.depth),
+        )
+        self.prepared.gatherings.append(gathering)
+        for path, reason in gathering.listing.unreadable:
+            yield from self._unreadable(name_of(path, self.job.root), reason, (FolderFacts,))
+        if gathering.left_out:
+            reason = f"in no sample: --sample {gathering.sample.text}" if gathering.sample else ""
+            yield Left(reason=reason, kinds=(FolderFacts,), count=gathering.left_out, about="image")
+
+    def _unreadable(self, name: str, reason: str, kinds: tuple[type, ...]) -> Iterator[Look]:
+        yield Failed(at=Location(file=name), error=reason, kinds=kinds, fix=mend(reason))
+
+
+def absent(target: Missing, job: Job) -> Absent:
+    """Say what is missing, and what lies beside it."""
+    return Absent(
+        file=name_of(target.path, job.root),
+        kind=target.kind,
+        pattern=target.pattern,
+        named_in=target.named_in,
+        named_at=target.named_at,
+        near=None if target.holds or target.pattern else near_path(target.path),
+        holds=target.holds,
+    )
+
+
+def out_of_reach(target: Remote | Unread, job: Job) -> Failed:
+    """Say of data that is not here, or cannot be listed, that nobody looked at it."""
+    if isinstance(target, Unread):
+        place = Location(file=name_of(target.path, job.root))
+        reason = "this folder cannot be listed"
+        return Failed(at=place, error=reason, kinds=KINDS[Unread], fix=READABLE)
+    return Failed(
+        at=Location(name=target.address),
+        error="data behind an address or a command is not read by this version",
+        kinds=KINDS[Remote],
+        fix="Copy a shard of it here and name that, or leave it out:  "
+        "--may-skip shard,sample,image",
+    )
+
+
+def samples_of(datasets: Iterable[Dataset], job: Job) -> dict[str, Sample]:
+    """Say of the folders of which only a part is looked at how much that is."""
+    found = {}
+    for one in datasets:
+        sample = _sample_of(one, job)
+        if one.folder is not None and sample is not None:
+            found[one.folder] = sample
+    return found
+
+
+def in_no_sample(datasets: Iterable[Dataset], job: Job) -> dict[str, str]:
+    """Give the paths of shards that are not looked at, each with the reason."""
+    left: dict[str, str] = {}
+    kept: set[str] = set()
+    for one in datasets:
+        sample = _sample_of(one, job)
+        shards = list(dict.fromkeys(one.shards))
+        drawn = sample.draw(len(shards)) if sample is not None else None
+        for place, path in enumerate(shards):
+            if sample is None or drawn is None or place in drawn:
+                kept.add(path)
+            else:
+                left[path] = f"in no sample: --sample {sample.text}"
+    return {path: reason for path, reason in left.items() if path not in kept}
+
+
+def _sample_of(dataset: Dataset, job: Job) -> Sample | None:
+    data = job.data[dataset.entry] if dataset.entry is not None else DataSettings()
+    text = data.sample or job.look.sample
+    return None if text is None else parse_sample(text)

@@ -1,0 +1,154 @@
+"""Packs the keys of samples into a few bytes each, and finds those that two shards share.
+
+Eight bytes tell one key from another, four its sample's size from another's, so that the keys of
+a hundred million samples are held in what one process may well take.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import sys
+import zlib
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from preflight.facts import Shared
+
+# Samples from which on numpy is worth its import.
+_MANY = 50_000
+
+# Samples that are sorted at once; what sorting takes is taken beside the index.
+_AT_ONCE = 1_000_000
+
+_KEYS, _SIZES = "Q", "I"
+_EACH = 8 + 4
+
+
+def hash_of(key: str) -> int:
+    """Give 64 bits that tell a key from most others. Where two are alike, names have to decide."""
+    name = key.encode("utf-8", "surrogatepass")
+    return zlib.crc32(name) << 32 | zlib.adler32(name)
+
+
+def pack(keys: Iterable[str], sizes: Iterable[int]) -> str:
+    """Pack the keys of samples and their sizes in bytes, in their order, as text for JSON."""
+    hashes = array(_KEYS, [hash_of(key) for key in keys])
+    small = array(_SIZES, [size & 0xFFFFFFFF for size in sizes])
+    if sys.byteorder == "big":
+        hashes.byteswap()
+        small.byteswap()
+    return base64.b64encode(hashes.tobytes() + small.tobytes()).decode()
+
+
+@dataclass(slots=True)
+class Index:
+    """The samples of a data set, shard behind shard."""
+
+    hashes: array[int] = field(default_factory=lambda: array(_KEYS))
+    sizes: array[int] = field(default_factory=lambda: array(_SIZES))
+    starts: list[int] = field(default_factory=list)
+    """Where each shard begins."""
+
+    def add(self, packed: str) -> None:
+        """Add the samples of a shard, as `pack` gave them."""
+        data = base64.b64decode(packed)
+        number = len(data) // _EACH
+        self.starts.append(len(self.hashes))
+        hashes, sizes = array(_KEYS), array(_SIZES)
+        hashes.frombytes(data[: number * 8])
+        sizes.frombytes(data[number * 8 :])
+        if sys.byteorder == "big":
+            hashes.byteswap()
+            sizes.byteswap()
+        self.hashes.extend(hashes)
+        self.sizes.extend(sizes)
+
+    def again(self) -> list[int]:
+        """Give the hashes that are there more than once."""
+        if len(self.hashes) < _MANY:
+            counted = Counter(self.hashes)
+            return [one for one, number in counted.items() if number > 1]
+        import numpy as np
+
+        every = np.frombuffer(self.hashes, dtype=np.uint64)
+        parts = 1 + len(every) // _AT_ONCE
+        found: list[int] = []
+        edges = [2**64 * part // parts for part in range(parts + 1)]
+        for low, high in itertools.pairwise(edges):
+            mine = every[(every >= np.uint64(low)) & (every <= np.uint64(high - 1))]
+            mine.sort()
+            found += np.unique(mine[1:][mine[1:] == mine[:-1]]).tolist()
+        return found
+
+    def places(self, hashes: Iterable[int]) -> dict[int, list[int]]:
+        """Give where each of these stands, in order."""
+        wanted: dict[int, list[int]] = {one: [] for one in hashes}
+        if len(self.hashes) < _MANY:
+            places: Iterable[int] = range(len(self.hashes))
+        else:
+            import numpy as np
+
+            every = np.frombuffer(self.hashes, dtype=np.uint64)
+            places = np.flatnonzero(
+                np.isin(every, np.array(list(wanted), dtype=np.uint64))
+            ).tolist()
+        for place in places:
+            if (one := self.hashes[place]) in wanted:
+                wanted[one].append(place)
+        return wanted
+
+    def shard_at(self, place: int) -> int:
+        """Give the number of the shard that a sample stands in."""
+        return bisect_right(self.starts, place) - 1
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two shards that have samples of the same keys."""
+
+    first: int
+    other: int
+    samples: int = 0
+    alike: int = 0
+    hashes: list[int] = field(default_factory=list)
+    """Of the first few."""
+
+
+# Keys of a pair of shards that are named.
+_NAMED = 5
+
+
+def pairs(index: Index) -> list[Pair]:
+    """Find the shards that have samples of the same keys, each with the first that has them."""
+    found: dict[tuple[int, int], Pair] = {}
+    for one, places in index.places(index.again()).items():
+        first = places[0]
+        home = index.shard_at(first)
+        met = {home}
+        for place in places[1:]:
+            other = index.shard_at(place)
+            if other in met:
+                continue  # twice in one shard is told of that shard
+            met.add(other)
+            pair = found.setdefault((home, other), Pair(home, other))
+            pair.samples += 1
+            pair.alike += index.sizes[first] == index.sizes[place]
+            if len(pair.hashes) < _NAMED:
+                pair.hashes.append(one)
+    return sorted(found.values(), key=lambda pair: (pair.first, pair.other))
+
+
+def shared(found: Pair, files: Sequence[str], sizes: Sequence[int], keys: Sequence[str]) -> Shared:
+    """Say as a fact what two shards share."""
+    return Shared(
+        file=files[found.other],
+        first=files[found.first],
+        samples=found.samples,
+        alike=found.alike,
+        of=sizes[found.other],
+        keys=tuple(keys),
+    )
