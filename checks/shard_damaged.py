@@ -20,6 +20,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from preflight.check import check
@@ -30,6 +31,11 @@ from preflight.names import counted, lfs_pull, shown
 
 _RAISES = "tarfile raises here"
 _GOES_ON = "with a handler that goes on, webdataset passes over the rest of the shard"
+_ZSTD_ENDS = (
+    "zstd -d ends with an error here. webdataset reads zstd through a pipe (pipe:zstd -dc FILE; "
+    "tarfile itself since Python 3.14 only), and raises OSError where it sees that."
+)
+_OF_ZSTD = re.compile(r"(has damaged|is a|unpacks to|ends inside a|has bytes behind its) .*zstd")
 _COPY = "Copy it again from where it came from, or pack it again."
 
 
@@ -47,7 +53,7 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
             at=Location(file=facts.file),
             severity=_severity(facts, damage),
             why=_why(facts, damage),
-            fix=_fix(damage),
+            fix=_fix(facts, damage),
             evidence=_evidence(facts, damage),
             about=damage.kind,
         )
@@ -77,6 +83,12 @@ def _is_not_compared(facts: ShardFacts, damage: Damage) -> bool:
     return damage.kind == "checksum" and damage.offset is None and facts.quiet
 
 
+def _ends_zstd(facts: ShardFacts, damage: Damage) -> bool:
+    """Whether `zstd -d` gives up, and not the reader of what it unpacks."""
+    loud = not facts.quiet or _is_not_compared(facts, damage)
+    return loud and damage.kind != "foreign" and _OF_ZSTD.match(damage.text) is not None
+
+
 def _severity(facts: ShardFacts, damage: Damage) -> Severity:
     if damage.kind == "no-end-marker":
         return Severity.NOTE
@@ -90,6 +102,8 @@ def _why(facts: ShardFacts, damage: Damage) -> str:
         return "Readers accept that, and some writers do so; a copy that was cut looks the same."
     if damage.kind == "trailing" and facts.lost == 0:
         return "Nobody reads them; often they are the end of a longer file that was written over."
+    if _ends_zstd(facts, damage):
+        return _ZSTD_ENDS
     if _is_not_compared(facts, damage):
         return "tarfile does not compare this checksum: the job trains on whatever bytes are there."
     if facts.quiet:
@@ -100,7 +114,9 @@ def _why(facts: ShardFacts, damage: Damage) -> str:
     return f"{_RAISES}; {_GOES_ON}."
 
 
-def _fix(damage: Damage) -> str:
+def _fix(facts: ShardFacts, damage: Damage) -> str:
+    if _ends_zstd(facts, damage):
+        return _COPY
     if damage.kind == "no-end-marker":
         return "Compare its size with that of the original, where there is one."
     if damage.kind == "streams":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from preflight.formats.zstd import is_zstd
+
 HEAD = 512
 """Bytes from the beginning of a file that are enough to name it."""
 
@@ -29,7 +31,6 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"Rar!\x1a\x07", "RAR archive"),
     (0, b"7z\xbc\xaf\x27\x1c", "7z archive"),
     (0, b"\x1f\x8b", "gzip stream"),
-    (0, b"\x28\xb5\x2f\xfd", "zstd stream"),
     (0, b"\xfd7zXZ\x00", "xz stream"),
     (0, b"\x04\x22\x4d\x18", "lz4 stream"),
     (0, b"\x93NUMPY", "numpy array"),
@@ -105,6 +106,8 @@ def what_is(head: bytes) -> str | None:
     for offset, magic, name in _MAGIC:
         if head.startswith(magic, offset):
             return name
+    if is_zstd(head):
+        return "zstd stream"
     if head.startswith(b"BZh") and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
         return "bzip2 stream"
     if head.startswith(b"BM") and head[6:10] == bytes(4):  # the two reserved words of the header

@@ -11,6 +11,14 @@ import zlib
 from typing import Any
 
 from preflight.formats.blocks import Read
+from preflight.formats.zstd import (
+    CannotUnpackError,
+    Unzstd,
+    ZstdError,
+    is_skippable,
+    is_zstd,
+    tarfile_unpacks,
+)
 from preflight.sizes import format_size
 
 _PIECE = 1 << 18
@@ -33,7 +41,7 @@ _NAMES = {
     "xz stream": "xz",
     "zstd stream": "zstd",
 }
-_MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ", "zstd": b"\x28\xb5\x2f\xfd"}
+_MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ"}
 
 
 class Packed:
@@ -60,11 +68,18 @@ class Packed:
         self.endless = ""
         """Why it was not unpacked to its end; empty where it was."""
 
+        self.way_out: str | None = None
+        """What to do about that, where it is not to unpack it elsewhere."""
+
+        self.tail = ""
+        """What is wrong behind all that was unpacked, where `zstd -d` ends with an error."""
+
         self.position = 0
         """Packed bytes read so far."""
 
         self._read = read
-        self._every = every
+        # Where tarfile cannot unpack zstd, `zstd -d` does it in a pipe, and takes all frames.
+        self._every = every or (self.name == "zstd" and not tarfile_unpacks())
         self._unpacker = _unpacker(self.name)
         self._waiting = b""
         self._bytes = bytearray()
@@ -107,9 +122,13 @@ class Packed:
             packed = bytes(self._read(self.position, _PIECE))
             self.position += len(packed)
             if not packed:
+                self._run_out()
                 return False
         try:
             self._bytes += self._unpacker.decompress(packed, _PIECE)
+        except CannotUnpackError as error:
+            self.endless, self.way_out = str(error), error.fix
+            return False
         except _own_errors() as error:
             self.error = str(error)
             return False
@@ -122,10 +141,23 @@ class Packed:
         if not rest:
             rest = bytes(self._read(self.position, _PIECE))
             self.position += len(rest)
-        self.more = rest.startswith(_MAGIC[self.name])
-        if self.more and self._every:
+        zstd = self.name == "zstd"
+        self.more = is_zstd(rest) if zstd else rest.startswith(_MAGIC[self.name])
+        if self._every and (self.more or (zstd and is_skippable(rest))):
             self._unpacker = _unpacker(self.name)
             self._waiting = rest
+            self.more = False
+            return
+        self.ended = True
+        if self._every and zstd and rest:
+            self.tail = f"has bytes behind its zstd stream that are none of it: {rest[:8].hex(' ')}"
+
+    def _run_out(self) -> None:
+        """Tell an end behind a skippable frame from one in the middle of anything."""
+        if self.name != "zstd":
+            return
+        if self._unpacker.begun:
+            self.tail = f"ends inside a zstd frame, at {self.position:,} bytes"
         else:
             self.ended = True
 
@@ -197,8 +229,8 @@ def _gzip_header_end(data: bytes) -> int | None:
 
 
 def can_unpack(kind: str | None) -> bool:
-    """Whether tarfile, with the Python that runs this, reads through such a stream."""
-    return kind in _NAMES and (kind != "zstd stream" or sys.version_info >= (3, 14))
+    """Whether shards are read through such a stream: by tarfile itself, or behind `zstd -d`."""
+    return kind in _NAMES
 
 
 def _unpacker(name: str) -> Any:
@@ -208,11 +240,10 @@ def _unpacker(name: str) -> Any:
         return importlib.import_module("bz2").BZ2Decompressor()
     if name == "xz":
         return importlib.import_module("lzma").LZMADecompressor()
-    return importlib.import_module("compression.zstd").ZstdDecompressor()
+    return Unzstd()
 
 
 def _own_errors() -> tuple[type[Exception], ...]:
     """Give the errors of the modules that were imported to unpack, and of no others."""
-    names = (("lzma", "LZMAError"), ("compression.zstd", "ZstdError"))
-    loaded = [(sys.modules[module], name) for module, name in names if module in sys.modules]
-    return (zlib.error, OSError, EOFError, ValueError, *(getattr(*one) for one in loaded))
+    loaded = [sys.modules[name].LZMAError for name in ("lzma",) if name in sys.modules]
+    return (zlib.error, OSError, EOFError, ValueError, ZstdError, *loaded)

@@ -101,7 +101,8 @@ def test_what_lies_too_far_back_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "can"), [("gzip stream", True), ("zip archive", False), (None, False)]
+    ("kind", "can"),
+    [("gzip stream", True), ("zstd stream", True), ("zip archive", False), (None, False)],
 )
-def test_only_what_tarfile_reads_through_is_unpacked(kind: str | None, *, can: bool) -> None:
+def test_only_what_shards_are_read_through_is_unpacked(kind: str | None, *, can: bool) -> None:
     assert can_unpack(kind) is can
