@@ -197,27 +197,49 @@ def watching() -> Iterator[Watch]:
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
-    rate = TextColumn("{task.fields[rate]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
     told: list[Finding] = []
-    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("looking", total=None, rate="")
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("looking", total=None, said="")
         begun = time.monotonic()
 
         def watch(news: Progress | Finding) -> None:
             if isinstance(news, Progress):
-                a_second = news.done / max(time.monotonic() - begun, 0.001)
-                bar.update(task, total=news.total, completed=news.done, rate=f"{a_second:,.0f}/s")
+                said = progress_said(news, time.monotonic() - begun)
+                bar.update(task, total=1.0, completed=news.share, said=said)
             elif news.severity is Severity.ERROR and not told:
                 told.append(news)
                 place = escape(str(news.at).encode("ascii", "backslashreplace").decode())
                 console.print(f"first error: {news.check} at {place}", markup=False)
 
         yield watch
+
+
+# Seconds and a share of the work below which nobody can say how long the rest will take.
+_SOON, _LITTLE = 1.0, 0.01
+
+
+def progress_said(news: Progress, seconds: float) -> str:
+    """Say how far a run has come: files, bytes, rate, and the time that is left.
+
+    Args:
+        news: what has been done.
+        seconds: how long that took.
+    """
+    from preflight.sizes import format_size
+
+    said = [f"{news.done:,} of {news.total:,}"]
+    if news.bytes:
+        said.append(format_size(news.bytes))
+        said.append(f"{format_size(int(news.bytes / max(seconds, 0.001)))}/s")
+    if seconds > _SOON and news.share > _LITTLE:
+        left = int(seconds * (1 - news.share) / news.share)
+        said.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
+    return ", ".join(said)
 
 
 def _nothing(_: Progress | Finding) -> None:

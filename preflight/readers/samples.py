@@ -54,6 +54,9 @@ class Samples:
     def __init__(self) -> None:
         """Begin with none."""
         self.groups: list[Group] = []
+        self.sizes: list[int] = []
+        """Bytes of each of these."""
+
         self.links: dict[str, list[str]] = {}
         self.strange = Strange()
         self.files = 0
@@ -65,6 +68,7 @@ class Samples:
         self.flaw: Flaw | None = None
         """At which the members ended."""
 
+        self._bytes = self._told = 0
         self._key: str | None = None
         self._prefix = self._folder = _NO_PREFIX
         self._suffixes: list[str] = []
@@ -77,13 +81,14 @@ class Samples:
         """Take all members in, and give the images that webdataset gives."""
         suffixes, pictured = self._suffixes, self._pictured
         prefix = folder = _NO_PREFIX
+        total = 0
         for member in walked:
             if isinstance(member, Flaw):
                 self.flaw = member
                 continue
             # Most members are of the sample at hand, or begin the next one in its folder, with a
             # suffix that is known: little about their names has to be asked again.
-            name, _, _, kind = self.last = member
+            name, _, size, kind = self.last = member
             picture = None
             if kind == "file":
                 self.files += 1
@@ -94,16 +99,20 @@ class Samples:
                     base, _, suffix = name[len(folder) :].partition(".")
                     picture = pictured.get(suffix) if base.isalnum() else None
                     if picture is not None:
+                        self._bytes = total
                         self._end()
                         self._key = f"{folder}{base}"
                         self._prefix = prefix = f"{folder}{base}."
             if picture is None:
+                self._bytes = total
                 picture = self._take(member)
                 prefix, folder = self._prefix, self._folder
             else:
                 suffixes.append(suffix)
+            total += size
             if picture:
                 yield member
+        self._bytes = total
         self._end()
 
     def _take(self, member: Member) -> bool:
@@ -144,6 +153,8 @@ class Samples:
             known = self._known.get(made_of) or _Known(list(suffixes), made_of, _again(suffixes))
             self._known[made_of] = self._usual = known
         self.groups.append(_new(Group, (key, known.suffixes, 1)))
+        self.sizes.append(self._bytes - self._told)
+        self._told = self._bytes
         if known.again:
             for suffix in known.again:
                 self.strange.tell("twice", f"{key}.{suffix}")

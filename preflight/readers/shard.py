@@ -20,6 +20,7 @@ from preflight.formats.tar_header import BLOCK, padded
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
 from preflight.readers.images import MOST_IMAGE, ends_are_sound, look_into_image
+from preflight.readers.keys import pack
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples, hold_back, key_of, roles
 from preflight.sizes import format_size
@@ -96,6 +97,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         images=looked.images,
         damaged_images=tuple(looked.damaged),
         oddities=samples.strange.told(samples.groups),
+        keys=pack([one.key for one in samples.groups], samples.sizes),
     )
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import preflight
+from preflight.facts import DatasetFacts, Shared
 from preflight.finding import Finding, Location, Severity
 from preflight.readers.shard import read_shard
 from preflight.targets import CaptionRule, Shard
@@ -59,3 +61,89 @@ def test_forty_thousand_files_of_one_sample_take_no_time(tmp_path: Path) -> None
     (finding,) = found(tmp_path, [*names, "a.7"])
 
     assert finding.evidence["files"] == 1
+
+
+# --- in two shards
+
+
+def of_two(folder: Path, first: dict[str, bytes], second: dict[str, bytes]) -> list[Finding]:
+    """Look at two shards of one data set, through processes and all."""
+    (folder / "data").mkdir()
+    (folder / "data" / "0.tar").write_bytes(tarred(first))
+    (folder / "data" / "1.tar").write_bytes(tarred(second))
+    report = preflight.run("data", folder=str(folder), elsewhere=True, select=["shard-duplicate"])
+    assert [one.outcome for one in report.checks if one.id == "shard-duplicate"] != ["broken"]
+    return list(report.findings)
+
+
+def test_shards_of_other_samples_are_left_alone(tmp_path: Path) -> None:
+    assert of_two(tmp_path, samples(30), samples(30, start=30)) == []
+
+
+def test_a_shard_that_was_copied_is_told(tmp_path: Path) -> None:
+    (finding,) = of_two(tmp_path, samples(30), samples(30))
+
+    assert finding.severity is Severity.WARNING
+    assert finding.at == Location(file="data/1.tar")
+    assert finding.also == (Location(file="data/0.tar"),)
+    assert finding.message == (
+        "holds 30 samples of 30 whose keys stand in data/0.tar, too, each of the same size there: "
+        "dog-0000, dog-0001, dog-0002 and 27 more"
+    )
+
+
+def test_one_sample_of_another_size_is_told_as_such(tmp_path: Path) -> None:
+    """An old version of it, or another one of its name."""
+    second = {**samples(30, start=30), "dog-0007.jpg": b"another", "dog-0007.txt": b"dog"}
+
+    (finding,) = of_two(tmp_path, samples(30), second)
+
+    assert "1 sample of 31" in finding.message
+    assert "each of another size there: dog-0007" in finding.message
+
+
+def test_shards_that_number_their_samples_from_the_start_are_a_note(tmp_path: Path) -> None:
+    """As many writers do; webdataset reads them all."""
+    other = {name: content * (2 + int(name[4:8])) for name, content in samples(30).items()}
+
+    (finding,) = of_two(tmp_path, samples(30), other)
+
+    assert finding.severity is Severity.NOTE
+    assert finding.message == (
+        "has shards that use the same keys for other samples, such as dog-0000"
+    )
+
+
+def test_two_data_sets_are_not_compared(tmp_path: Path) -> None:
+    """Train and validation, or the same data under two words."""
+    for place in ("train", "val"):
+        (tmp_path / "data" / place).mkdir(parents=True)
+        (tmp_path / "data" / place / "0.tar").write_bytes(tarred(samples(3)))
+
+    for words in (("data",), ("data/train", "data/val"), ("data/train/0.tar", "data/val/0.tar")):
+        report = preflight.run(
+            *words, folder=str(tmp_path), elsewhere=True, select=["shard-duplicate"]
+        )
+        assert report.findings == ()
+
+
+def test_what_is_remembered_is_compared_with_what_is_read(tmp_path: Path) -> None:
+    """A second run, of which one shard has changed, sees every shard."""
+    of_two(tmp_path, samples(5), samples(5, start=5))
+    (tmp_path / "data" / "1.tar").write_bytes(tarred(samples(5, start=4)))
+
+    report = preflight.run("data", folder=str(tmp_path), elsewhere=True, select=["shard-duplicate"])
+
+    (finding,) = report.findings
+    assert "1 sample of 5 whose keys stand in data/0.tar" in finding.message
+
+
+def test_keys_that_nobody_has_named_are_counted() -> None:
+    """The shard was gone when its keys were to be named."""
+    shared = Shared(file="1.tar", first="0.tar", samples=2, alike=1, of=9)
+
+    (finding,) = ask("shard-duplicate", DatasetFacts(name="x", file=".", shared=(shared,)))
+
+    assert finding.message == (
+        "holds 2 samples of 9 whose keys stand in 0.tar, too, 1 of them of the same size there"
+    )

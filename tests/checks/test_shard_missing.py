@@ -8,6 +8,7 @@ from pathlib import Path
 import preflight
 from preflight.facts import Absent
 from preflight.testing import ask
+from tests.archives import tarred
 
 
 def test_a_path_that_no_range_names_is_left_to_another_check() -> None:
@@ -38,7 +39,7 @@ def test_a_range_of_which_nothing_is_there_is_found_too(tmp_path: Path) -> None:
 
 def test_a_whole_range_is_left_alone(tmp_path: Path) -> None:
     """Alternatives in braces are no numbers, and all of them are there."""
-    for name in ("train", "val"):
-        tarfile.open(tmp_path / f"{name}.tar", "w").close()
+    for start, name in enumerate(("train", "val")):
+        (tmp_path / f"{name}.tar").write_bytes(tarred({f"{start}.txt": b"a dog"}))
 
     assert preflight.run("{train,val}.tar", folder=str(tmp_path)).findings == ()

@@ -1,0 +1,86 @@
+"""shard-uneven gives the shards out to the ranks, and compares what each of them has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.facts import DatasetFacts
+from preflight.finding import Finding, Severity
+from preflight.job import Job, Launch
+from preflight.registry import built_in
+from preflight.testing import ask
+from tests.archives import samples, tarred
+
+
+def found(sizes: tuple[int, ...], ranks: int, unread: int = 0) -> list[Finding]:
+    facts = DatasetFacts(
+        name="data",
+        file="data",
+        shards=tuple(f"data/{number:03}.tar" for number in range(len(sizes))),
+        sizes=sizes,
+        samples=sum(sizes),
+        unread=unread,
+    )
+    job = Job(launch=Launch(world_size=ranks))
+    skip = built_in()["shard-uneven"].skip
+    assert skip is not None
+    return [] if skip(facts, job) else ask("shard-uneven", facts, job)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ranks"),
+    [
+        ((100, 1), 1),
+        ((100,) * 8, 4),
+        ((100, 50, 50, 100), 2),
+        ((100,) * 80 + (30,), 3),
+        ((1_000,) * 799 + (300,), 8),
+        ((100, 99, 101, 95), 4),
+        ((0, 0), 2),
+        ((50,), 2),
+    ],
+    ids=[
+        *("one rank", "all alike", "even in the end", "a small last one", "a small last of many"),
+        *("nearly", "empty", "fewer than ranks"),
+    ],
+)
+def test_ranks_that_have_about_the_same_are_left_alone(sizes: tuple[int, ...], ranks: int) -> None:
+    assert found(sizes, ranks) == []
+
+
+def test_what_was_not_read_is_not_judged() -> None:
+    assert found((100, 10), 2, unread=1) == []
+    assert len(found((100, 10), 2)) == 1
+
+
+def test_shards_of_two_sizes_are_told_with_both_ranks() -> None:
+    (finding,) = found((100, 60, 100, 60), 2)
+
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "gives rank 1 120 samples and rank 0 200: shards have from 60 to 100 samples"
+    )
+    assert "after 60%" in (finding.why or "")
+
+
+def test_a_number_that_the_ranks_do_not_divide_is_told_so() -> None:
+    (finding,) = found((100,) * 10, 4)
+
+    assert finding.message.endswith("10 shards are not divided by 4")
+
+
+def test_the_order_is_that_of_the_pattern(tmp_path: Path) -> None:
+    """As webdataset expands it, and not as the processes come back."""
+    for number, count in enumerate((9, 3, 9, 3)):
+        files = samples(count, start=100 * number)
+        (tmp_path / f"{number}.tar").write_bytes(tarred(files))
+
+    report = preflight.run(
+        "{3..0}.tar", folder=str(tmp_path), world_size=2, elsewhere=True, select=["shard-uneven"]
+    )
+
+    (finding,) = report.findings
+    assert finding.message.startswith("gives rank 0 6 samples and rank 1 18")
