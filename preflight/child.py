@@ -225,6 +225,14 @@ def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel
     return [] if damage is None else [damage]
 
 
+def _look_at_table(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Any]:
+    from preflight.readers import captions
+
+    return [captions.read_table(plain["path"], options["root"], channel.alive)]
+
+
 def _look_at_host(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
     from preflight.readers import host
     from preflight.small_files import read_small
@@ -267,6 +275,7 @@ _LOOKS: Mapping[str, Look] = {
     "Shard": _look_at_shard,
     "CacheFile": _look_at_cache,
     "Image": _look_at_image,
+    "CaptionTable": _look_at_table,
     "Keys": _look_at_keys,
     "Host": _look_at_host,
     "Source": _look_at_source,

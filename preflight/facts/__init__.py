@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from preflight.facts.datasets import DatasetFacts, KeyNames, Shared
     from preflight.facts.files import (
+        Captioned,
         Damage,
         FolderFacts,
         ImageDamage,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Absent",
     "CacheFacts",
+    "Captioned",
     "Copied",
     "Damage",
     "DatasetFacts",
@@ -81,6 +83,7 @@ __all__ = [
 _HOME = {
     "Absent": "missing",
     "CacheFacts": "cache",
+    "Captioned": "files",
     "Copied": "code",
     "Damage": "files",
     "DatasetFacts": "datasets",

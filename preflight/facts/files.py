@@ -21,6 +21,9 @@ class Damage:
     member: str | None = None
     """The member of an archive, where it is one."""
 
+    line: int | None = None
+    """Of a text, counted from 1."""
+
     fetch: str | None = None
     """What `git lfs pull --include=` takes, from the top of the work tree, to fetch what a pointer
     stands for; empty: to be fetched with all others. None: it is no such pointer."""
@@ -58,7 +61,7 @@ class Unpaired:
     """The file that is there."""
 
     lacks: str
-    """`caption` or `image`."""
+    """`caption`, `image`, or `key` (it is no sample of its own)."""
 
     expected: str
     """What was looked for, such as `dog.txt`."""
@@ -67,8 +70,15 @@ class Unpaired:
     """What is there in its place and will not be read as one, such as `dog.jpeg`."""
 
     because: str = ""
-    """Why that is not read: `extension`, `case`, `link`, `apart` (it stands elsewhere in the
-    archive, and so belongs to another sample)."""
+    """Why that is not read: `extension`, `case` (of the extension), `letters` (large and small ones
+    of the stem), `unicode` (the same letters, composed otherwise), `double` (an extension too
+    many), `dots` (the key of a sample ends at the first), `link`, `apart` (it stands elsewhere in
+    the archive, and so belongs to another sample). Or what this is: `mask` (of another image),
+    `folder` (no image of its folder has a caption), `row` (of a table, for a file that is not
+    there)."""
+
+    table: str | None = None
+    """The table that names it, where one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +112,31 @@ class Pairing:
 
     beside: tuple[str, ...] = ()
     """Extensions of other files that most images without a caption have, the commonest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captioned:
+    """What one table (metadata.jsonl) says of the images in its folder and below it.
+
+    Files are named as reports name them, and joined by null characters, which no name has: there
+    may be a million.
+    """
+
+    file: str
+    """The table itself."""
+
+    rows: int
+    captioned: str = ""
+    """Files that it gives a caption; none where it is a table of something else."""
+
+    empty: str = ""
+    """Files that it names and gives none, or an empty one."""
+
+    damage: tuple[Damage, ...] = ()
+    """What is wrong with it, the first few; a reader stops at it."""
+
+    damaged: int = 0
+    """Lines in which something is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,3 +206,9 @@ class FolderFacts:
     damaged_images: tuple[ImageDamage, ...] = ()
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files and folders that could not be opened: (name, reason)."""
+
+    tables: tuple[Captioned, ...] = ()
+    """What each metadata.jsonl in it says."""
+
+    unread_tables: tuple[str, ...] = ()
+    """Other tables that may hold captions, and are not read."""

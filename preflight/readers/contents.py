@@ -1,22 +1,20 @@
-"""Lists what is in a folder and in all below it, and pairs it, by names alone.
+"""Lists what is in a folder and in all below it, by names alone.
 
 A folder may hold a hundred thousand files: their stems are kept as one text for each set of
-suffixes, and only those that lack something are looked at one by one.
+suffixes.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from preflight.facts import Pairing
 from preflight.formats.images import EXTENSIONS, is_image
 from preflight.names import name_of
-from preflight.readers.pairing import NO_CAPTIONS, Group, pair
-from preflight.targets import CaptionRule
 
 Stems: TypeAlias = dict[tuple[str, ...], str]
 """Stems of files, by the suffixes that they have; joined by slashes, which no name has."""
@@ -67,6 +65,12 @@ class Contents:
             is_caption = name in self.beside_images and split(name)[1].lower() in captions
             if is_caption or is_image(name):
                 yield self.inside(name), why
+
+    def holding(self, suffix: str) -> Iterator[str]:
+        """Give the stems of the files that have this suffix, as it is written."""
+        for suffixes, stems in self.stems.items():
+            if suffix in suffixes:
+                yield from stems.split("/")
 
     def inside(self, name: str) -> str:
         """Name a file in it, as reports do."""
@@ -213,55 +217,3 @@ def _together_one_by_one(stems: Mapping[str, set[str]]) -> dict[tuple[str, ...],
     for stem, those in suffixes.items():
         parts.setdefault(tuple(those), set()).add(stem)
     return parts
-
-
-def pair_contents(contents: Sequence[Contents], rule: CaptionRule) -> Pairing:
-    """Find the images without a caption and the captions without an image of all folders."""
-    groups = [group for one in contents for group in _grouped(one)]
-    pairing = pair(groups, rule, shard=False)
-    if not pairing.unpaired:
-        return pairing
-    # Groups that lack something are of those that stand for many: each of them is told.
-    lacking = {one.name for one in pairing.unpaired}
-    groups = [group for one in contents for group in _spread(one, lacking)]
-    return pair(groups, rule, shard=False)
-
-
-def _grouped(contents: Contents) -> Iterator[Group]:
-    """Give one group for all stems that have the same suffixes.
-
-    A text that captions nothing goes by its stem, and stands for itself.
-    """
-    for suffixes, joined in contents.stems.items():
-        if _pictured(suffixes):
-            first = joined.partition("/")[0]
-            yield Group(contents.inside(first), suffixes, joined.count("/") + 1)
-            continue
-        stems = joined.split("/")
-        apart = [stem for stem in stems if stem.lower() in NO_CAPTIONS]
-        yield from (Group(contents.inside(stem), suffixes) for stem in apart)
-        many = len(stems) - len(apart)
-        if many:
-            first = next(stem for stem in stems if stem.lower() not in NO_CAPTIONS)
-            yield Group(contents.inside(first), suffixes, many)
-
-
-def _spread(contents: Contents, lacking: set[str]) -> Iterator[Group]:
-    """Give groups as above, those that lack something stem by stem, in the order of names."""
-    apart = []
-    for group in _grouped(contents):
-        if lacking.isdisjoint(f"{group.key}.{suffix}" for suffix in group.suffixes):
-            yield group
-        elif group.many == 1:
-            apart.append(group)
-        else:
-            apart += [
-                Group(contents.inside(stem), group.suffixes)
-                for stem in contents.stems[group.suffixes].split("/")
-                if stem.lower() not in NO_CAPTIONS or _pictured(group.suffixes)
-            ]
-    yield from sorted(apart, key=lambda one: one.key)
-
-
-def _pictured(suffixes: tuple[str, ...]) -> bool:
-    return any(suffix.lower() in EXTENSIONS for suffix in suffixes)

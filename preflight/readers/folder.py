@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from preflight.facts import FolderFacts, ImageDamage, Pairing
+from preflight.facts import Captioned, FolderFacts, ImageDamage, Pairing
 from preflight.formats.blocks import reading
 from preflight.formats.window import Window
 from preflight.names import name_of
-from preflight.readers.contents import Contents, list_all, pair_contents, split
+from preflight.readers.contents import Contents, list_all, split
+from preflight.readers.folder_pairing import pair_contents
 from preflight.readers.images import look_into_image
-from preflight.targets import Folder
+from preflight.targets import CaptionRule, Folder
+
+_TABLED = frozenset({"auto", "json", "table"})
+"""Rules by which a table may caption images."""
+
+_TABLE = "metadata"
+_OTHER_TABLES = frozenset({"metadata", "captions", "caption", "prompts"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,15 @@ class FolderListing:
     pairing: Pairing
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Folders that cannot be listed, images and captions that are no files: (name, reason)."""
+
+    captions: CaptionRule = field(default_factory=CaptionRule)
+    """Where the captions of this data set are."""
+
+    tables: tuple[str, ...] = ()
+    """Paths of the tables that may hold captions and can be read, where the rule has it so."""
+
+    unread_tables: tuple[str, ...] = ()
+    """Names of other tables that may hold captions."""
 
     @property
     def images(self) -> tuple[str, ...]:
@@ -77,7 +93,26 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
         contents=contents,
         pairing=pairing,
         unreadable=tuple(unreadable),
+        captions=folder.captions,
+        tables=tuple(_tables(contents)) if folder.captions.rule in _TABLED else (),
+        unread_tables=tuple(_unread(contents)) if folder.captions.rule in _TABLED else (),
     )
+
+
+def _tables(contents: Iterable[Contents]) -> Iterator[str]:
+    """Give the paths of the tables that are read."""
+    for one in contents:
+        if _TABLE in one.holding("jsonl") and f"{_TABLE}.jsonl" not in one.no_files:
+            yield os.path.join(one.path, f"{_TABLE}.jsonl")
+
+
+def _unread(contents: Iterable[Contents]) -> Iterator[str]:
+    """Name the tables that are not read."""
+    for one in contents:
+        for suffix in ("csv", "tsv", "parquet"):
+            for stem in sorted(one.holding(suffix)):
+                if stem.lower() in _OTHER_TABLES or suffix == "parquet":
+                    yield one.inside(f"{stem}.{suffix}")
 
 
 def read_image_file(
@@ -106,13 +141,26 @@ def read_image_file(
         return look_into_image(window, name or name_of(path, root), depth, tell=tell)
 
 
-def folder_facts(listing: FolderListing, damaged: Iterable[ImageDamage]) -> FolderFacts:
-    """Put the listing and what became of its images together."""
+def folder_facts(
+    listing: FolderListing, damaged: Iterable[ImageDamage], captioned: Sequence[Captioned] = ()
+) -> FolderFacts:
+    """Put the listing, what became of its images, and what its tables say together.
+
+    Args:
+        listing: of the folder.
+        damaged: what is wrong with its images.
+        captioned: of each of its tables that could be read.
+    """
+    pairing = listing.pairing
+    if captioned:
+        pairing = pair_contents(listing.contents, listing.captions, captioned)
     return FolderFacts(
         file=listing.file,
         files=listing.files,
-        pairing=listing.pairing,
+        pairing=pairing,
         images=sum(one.images for one in listing.contents),
         damaged_images=tuple(sorted(damaged, key=lambda one: one.name)),
         unreadable=listing.unreadable,
+        tables=tuple(captioned),
+        unread_tables=listing.unread_tables,
     )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import random
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from preflight.facts import Pairing
-from preflight.readers.contents import list_all, pair_contents
+from preflight.readers.contents import list_all
+from preflight.readers.folder_pairing import pair_contents
 from preflight.readers.pairing import Group, pair
+from preflight.readers.side_files import captions_nothing
 from preflight.targets import CaptionRule
 
 SUFFIXES = ["jpg", "JPG", "png", "txt", "TXT", "json", "caption", "md", ""]
@@ -19,14 +22,29 @@ STEMS = ["1", "2", "3", "4", "README", "notes", "a.b", "狗", "caf\udce9"]
 
 
 def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
-    """Pair with a group for each stem."""
-    groups: dict[str, list[str]] = {}
+    """Pair with a group for each stem that is an image, or may caption one of its folder."""
+    texts = {rule.extension} if rule.extension else {"txt", "caption", "json"}
+    groups, bare = [], set()
     for path, _, names in sorted(os.walk(folder)):
+        here: dict[str, list[str]] = {}
         for name in sorted(names):
             stem, extension = os.path.splitext(name)
-            place = os.path.relpath(os.path.join(path, stem), folder)
-            groups.setdefault(f"{folder.name}/{place}", []).append(extension[1:])
-    return pair([Group(key, tuple(each)) for key, each in groups.items()], rule, shard=False)
+            here.setdefault(stem, []).append(extension[1:])
+        images = {stem for stem, each in here.items() if {*map(str.lower, each)} & {"jpg", "png"}}
+        told = {stem for stem, each in here.items() if {*map(str.lower, each)} & texts}
+        kept = images | {stem for stem in told if images and not captions_nothing(stem)}
+        place = os.path.relpath(path, folder.parent)
+        groups += [Group(f"{place}/{stem}", tuple(here[stem])) for stem in here if stem in kept]
+        if not (told & kept):
+            bare.add(place)
+    pairing = pair(groups, rule, shard=False)
+    unpaired = tuple(
+        replace(one, because="folder")
+        if rule.rule == "auto" and one.name.rpartition("/")[0] in bare
+        else one
+        for one in pairing.unpaired
+    )
+    return replace(pairing, unpaired=unpaired)
 
 
 def fill(folder: Path, chance: random.Random) -> None:

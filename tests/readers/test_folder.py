@@ -35,7 +35,7 @@ def test_a_sound_folder_is_listed_with_all_below_it(tmp_path: Path) -> None:
     facts = looked_at(tmp_path)
 
     assert (facts.file, facts.files, facts.images) == ("data", 5, 2)
-    assert (facts.pairing.samples, facts.pairing.unpaired) == (3, ())
+    assert (facts.pairing.samples, facts.pairing.unpaired) == (2, ())
     assert (facts.damaged_images, facts.unreadable) == ((), ())
 
 

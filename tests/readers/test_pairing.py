@@ -51,12 +51,15 @@ def test_sound_samples_are_left_alone(made: list[Group], *, shard: bool) -> None
     assert unpaired(made, AUTO, shard=shard) == ()
 
 
-@pytest.mark.parametrize("rule", ["none", "filename", "prompt", "table"])
-def test_rules_without_caption_files_ask_for_none(rule: str) -> None:
+@pytest.mark.parametrize(
+    ("rule", "applied"),
+    [("none", "none"), ("filename", "none"), ("prompt", "none"), ("table", "table")],
+)
+def test_rules_without_caption_files_ask_for_none(rule: str, applied: str) -> None:
     pairing = pair(groups("a: jpg", "b: jpg txt"), CaptionRule(rule=rule), shard=True)
 
-    assert (pairing.rule, pairing.unpaired, pairing.samples) == ("none", (), 2)
-    assert (pairing.images, pairing.captions) == (2, 0)
+    assert (pairing.rule, pairing.unpaired, pairing.samples) == (applied, (), 2)
+    assert (pairing.images, pairing.captions, pairing.looks_for) == (2, 0, ())
 
 
 @pytest.mark.parametrize("rule", [AUTO, TEXT], ids=["auto", "textfile"])
@@ -137,13 +140,6 @@ def test_a_caption_in_large_letters_is_not_read_from_a_folder() -> None:
     assert unpaired(made, AUTO, shard=False) == ()
 
 
-@pytest.mark.parametrize("name", ["README", "metadata", "a/classes"])
-def test_texts_that_lie_in_a_folder_for_people_caption_nothing(name: str) -> None:
-    made = groups("a/1: jpg txt", "a/2: jpg txt", f"{name}: txt")
-
-    assert unpaired(made, TEXT, shard=False) == ()
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -182,3 +178,159 @@ def test_what_stands_beside_images_without_a_caption_is_told() -> None:
     pairing = pair(made, CaptionRule(rule="json"), shard=True)
 
     assert (pairing.beside, pairing.whole, pairing.looks_for) == (("txt", "npz"), 1, ("json",))
+
+
+# --- names that webdataset reads otherwise than they are meant
+
+SOUND = groups(*(f"{number}: jpg txt" for number in range(5)))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        groups(*(f"{number}: input.jpg output.jpg edit.txt" for number in range(5))),
+        groups("0: input.jpg output.jpg txt"),
+        groups(*(f"{number}: jpg txt mask.png" for number in range(5))),
+        [*SOUND, *groups("a: jpg txt seg.png", "b: jpg txt en.txt zh.txt", "c: jpg txt v2.json")],
+        groups(*(f"{number}: JPG TXT" for number in range(5))),
+        groups(*(f"{number}-mask: png" for number in range(5))),
+        [*SOUND, *groups("0_sd: npz", "latents: npz", "1_te_outputs: npz")],
+        groups(*(f"{number}: jpg jpg.json" for number in range(5))),
+        groups("IMG: jpg txt", "img: jpg txt"),
+    ],
+    ids=[
+        *("fields of edits", "fields of one sample", "masks as fields", "a few more fields"),
+        *("capitals", "masks alone", "latents", "json of a downloader", "two that differ in case"),
+    ],
+)
+def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[Group]) -> None:
+    assert unpaired(made, AUTO) == ()
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (
+            groups("img: v2.jpg v2.txt"),
+            Unpaired(name="img.v2.jpg", lacks="key", expected="img_v2.jpg", because="dots"),
+        ),
+        (
+            groups("img: jpg txt v2.jpg v2.txt"),
+            Unpaired(name="img.v2.jpg", lacks="key", expected="img_v2.jpg", because="dots"),
+        ),
+        (
+            groups("img: v2.jpg txt"),
+            Unpaired(
+                name="img.txt",
+                lacks="image",
+                expected="img.jpg",
+                instead="img.v2.jpg",
+                because="dots",
+            ),
+        ),
+        (
+            groups("img: jpg v2.txt"),
+            Unpaired(
+                name="img.jpg",
+                lacks="caption",
+                expected="img.txt",
+                instead="img.v2.txt",
+                because="dots",
+            ),
+        ),
+        (
+            groups("img: jpg txt.txt"),
+            Unpaired(
+                name="img.jpg",
+                lacks="caption",
+                expected="img.txt",
+                instead="img.txt.txt",
+                because="double",
+            ),
+        ),
+        (
+            groups("img: jpg jpg.txt"),
+            Unpaired(
+                name="img.jpg",
+                lacks="caption",
+                expected="img.txt",
+                instead="img.jpg.txt",
+                because="double",
+            ),
+        ),
+        (
+            groups("img: png.jpg txt"),
+            Unpaired(
+                name="img.txt",
+                lacks="image",
+                expected="img.jpg",
+                instead="img.png.jpg",
+                because="double",
+            ),
+        ),
+        (groups("img: v2.jpg"), Unpaired(name="img.v2.jpg", lacks="caption", expected="img.txt")),
+        (
+            groups("IMG1: JPG", "img1: txt"),
+            Unpaired(
+                name="IMG1.JPG",
+                lacks="caption",
+                expected="IMG1.txt",
+                instead="img1.txt",
+                because="letters",
+            ),
+        ),
+        (
+            groups("caf\u00e9: jpg", "cafe\u0301: txt"),
+            Unpaired(
+                name="caf\u00e9.jpg",
+                lacks="caption",
+                expected="caf\u00e9.txt",
+                instead="cafe\u0301.txt",
+                because="unicode",
+            ),
+        ),
+    ],
+    ids=[
+        *("a dot more", "a pair in another sample", "a dot more in the image"),
+        *("a dot more in the text", "txt.txt", "jpg.txt", "png.jpg", "nothing beside"),
+        *("large letters", "letters composed otherwise"),
+    ],
+)
+@pytest.mark.parametrize("rule", [AUTO, TEXT], ids=["auto", "textfile"])
+def test_names_that_are_read_otherwise_are_told_once(
+    made: list[Group], expected: Unpaired, rule: CaptionRule
+) -> None:
+    assert unpaired([*SOUND, *made], rule) == (expected,)
+
+
+def test_each_picture_of_a_day_is_told_where_the_key_ends_before_the_month() -> None:
+    """All of a year are one sample to webdataset, of which it keeps no jpg and no txt."""
+    suffixes = [f"01.{day:02}.{kind}" for day in range(1, 20) for kind in ("jpg", "txt")]
+
+    found = unpaired([Group("2024", tuple(suffixes))], AUTO)
+
+    assert [(one.name, one.because) for one in found] == [
+        (f"2024.01.{day:02}.jpg", "dots") for day in range(1, 20)
+    ]
+
+
+def test_of_two_that_differ_in_case_alone_none_is_said_to_be_meant() -> None:
+    made = [*SOUND, *groups("IMG: jpg", "Img: jpg", "img: txt")]
+
+    assert [(one.name, one.because) for one in unpaired(made, AUTO)] == [
+        ("IMG.jpg", ""),
+        ("Img.jpg", ""),
+        ("img.txt", ""),
+    ]
+
+
+def test_a_mask_that_is_a_sample_of_its_own_is_told_and_not_counted_as_an_image_without_text() -> (
+    None
+):
+    made = [*SOUND, *groups(*(f"{number}-masklabel: png" for number in range(5)))]
+
+    pairing = pair(made, AUTO, shard=True)
+
+    assert {one.because for one in pairing.unpaired} == {"mask"}
+    assert pairing.unpaired[0].expected == "0.masklabel.png"
+    assert (pairing.samples, pairing.images, pairing.whole) == (10, 10, 5)
