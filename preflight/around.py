@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
 CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy")
+
+_LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
 # Folders that hold no part of a job, whatever is in them.
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -28,16 +30,17 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
     for place, names in _walk(folder, unread):
         top = folder if whole else _first_below(folder, place)
-        for name in names:
-            lower = name.lower()
-            if lower.endswith(SHARD_SUFFIXES):
-                shards.append(Shard(path=os.path.join(place, name)))
-            elif lower.endswith(IMAGE_SUFFIXES):
-                kinds["image"][top] = None
-            elif lower.endswith(CACHE_SUFFIXES):
-                kinds["cache"][top] = None
-            elif lower.endswith(".py"):
-                kinds["source"][folder] = None
+        # A folder may hold a hundred thousand files, and has few suffixes.
+        suffixes = {name[name.rfind(".") :].lower() for name in names}
+        if not suffixes.isdisjoint(_LAST_OF_SHARDS):
+            found = [name for name in names if name.lower().endswith(SHARD_SUFFIXES)]
+            shards += (Shard(path=os.path.join(place, name)) for name in found)
+        if not suffixes.isdisjoint(IMAGE_SUFFIXES):
+            kinds["image"][top] = None
+        if not suffixes.isdisjoint(CACHE_SUFFIXES):
+            kinds["cache"][top] = None
+        if ".py" in suffixes:
+            kinds["source"][folder] = None
     return (
         *shards,
         *(Folder(path=path) for path in kinds["image"]),
@@ -63,16 +66,9 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, l
     todo, seen = [folder], set[tuple[int, int]]()
     while todo:
         place = todo.pop()
-        below: list[os.DirEntry[str]] = []
-        names: list[str] = []
         try:
             status = os.stat(place)
-            with os.scandir(place) as entries:
-                for entry in entries:  # few are folders, and an entry takes thrice a name's memory
-                    if _is_folder(entry):
-                        below.append(entry)
-                    else:
-                        names.append(entry.name)
+            names, below = _entries(place)
         except OSError:
             if unread is not None:
                 unread.append(place)
@@ -84,6 +80,19 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, l
         todo += reversed(inner)
         names.sort()
         yield place, names
+
+
+def _entries(place: str) -> tuple[list[str], list[os.DirEntry[str]]]:
+    """List a folder: the names of its files, and its folders."""
+    below: list[os.DirEntry[str]] = []
+    note: Callable[[os.DirEntry[str]], object] = below.append
+    try:
+        with os.scandir(place) as entries:
+            return [one.name for one in entries if not one.is_dir() or note(one)], below
+    except OSError:  # a link that leads to itself; or the folder, which then raises again
+        below.clear()
+        with os.scandir(place) as entries:
+            return [one.name for one in entries if not _is_folder(one) or note(one)], below
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -343,7 +343,8 @@ def mark_of(folder: str, names: Sequence[str]) -> str | None:
                     else os.stat(os.path.join(folder, name))
                 )
                 changed = status.st_mtime_ns
-                newest = max(newest, changed)
+                if changed > newest:  # noqa: PLR1730  a call for each takes longer
+                    newest = changed
                 marks.append(f"{status.st_size} {changed} {status.st_ino}")
         finally:
             if here is not None:

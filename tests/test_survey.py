@@ -101,7 +101,8 @@ def test_the_settings_say_how_much_of_each_data_set(data: Path) -> None:
     assert len(report.findings) == 1
 
     (data / "preflight.toml").write_text(settings.format("40 per cent"))
-    with pytest.raises(UsageError, match=r"preflight\.toml:3: data\.0\.sample: '40 per cent' is no"):
+    wrong = r"preflight\.toml:3: data\.0\.sample: '40 per cent' is no"
+    with pytest.raises(UsageError, match=wrong):
         preflight.run(folder=str(data))
 
 
