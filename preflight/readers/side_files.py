@@ -29,10 +29,12 @@ _ENDS = ("_stats", "_metadata", ".index", ".safetensors.index", "_state", "_conf
 
 # What one image has for itself beside its own picture: the masks and conditions of OneTrainer, of
 # trainers with masked loss, of ControlNet data; thumbnails.
-_MASKS = (
-    *("-masklabel", "-condlabel", "_masklabel", "_condlabel", "_mask", "-mask", ".mask", "_matte"),
-    *("_alpha", "_seg", "_cond", "_conditioning", "_control", "_depth", "_canny", "_pose"),
-    *("_openpose", "_normal", "_thumb", "_thumbnail", "-thumb", ".thumb"),
+_MASKS = frozenset(
+    {
+        *("-masklabel", "-condlabel", "_masklabel", "_condlabel", "_mask", "-mask", ".mask"),
+        *("_matte", "_alpha", "_seg", "_cond", "_conditioning", "_control", "_depth", "_canny"),
+        *("_pose", "_openpose", "_normal", "_thumb", "_thumbnail", "-thumb", ".thumb"),
+    }
 )
 
 _SPARE_FOLDERS = re.compile(
@@ -67,11 +69,8 @@ def is_spare_folder(place: str) -> bool:
 
 def mask_of(stem: str) -> str | None:
     """Give the stem of the image to which this one would belong as its mask; None for others."""
-    lower = stem.lower()
-    if not lower.endswith(_MASKS):
-        return None
-    end = max((one for one in _MASKS if lower.endswith(one)), key=len)
-    return stem[: -len(end)] or None
+    at = max(stem.rfind("-"), stem.rfind("_"), stem.rfind("."))
+    return stem[:at] if at > 0 and stem[at:].lower() in _MASKS else None
 
 
 def may_hold_masks(joined: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from preflight import registry
-from preflight.facts import Damage, FolderFacts, Pairing, ShardFacts, Unpaired
+from preflight.facts import Captioned, Damage, FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.readers.shard import read_shard
@@ -337,3 +337,268 @@ def test_a_damaged_shard_is_passed_over_where_all_is_in_doubt(kept: int) -> None
     assert check.skip is not None
     assert (check.skip(facts, Job()) is None) is bool(kept)
     assert len(ask("sample-unpaired", facts)) == kept
+
+
+# --- names that are read otherwise than they are meant
+
+
+MISNAMED = replace(NO_CAPTION, instead="dog.jpg.txt", because="double")
+
+
+@pytest.mark.parametrize(
+    ("one", "message", "fix"),
+    [
+        (
+            MISNAMED,
+            "has no caption: dog.jpg.txt is there, and dog.txt is what is read",
+            "Rename dog.jpg.txt to dog.txt.",
+        ),
+        (
+            replace(NO_CAPTION, instead="Dog.txt", because="letters"),
+            "has no caption: Dog.txt is there, and dog.txt is what is read",
+            "Rename Dog.txt to dog.txt.",
+        ),
+        (
+            Unpaired(
+                name="a/caf\u00e9.jpg",
+                lacks="caption",
+                expected="a/caf\u00e9.txt",
+                instead="a/cafe\u0301.txt",
+                because="unicode",
+            ),
+            (
+                "has no caption: cafe\u0301.txt is there, its letters composed in another way (Unicode "
+                "NFD, here NFC), which is another name on Linux"
+            ),
+            'Rename "cafe\\u0301.txt" to "caf\\xe9.txt", which is NFC.',
+        ),
+        (
+            replace(NO_IMAGE, instead="dog.v2.jpg", because="dots"),
+            "has no image: dog.v2.jpg is there, and dog.jpg is what is read",
+            "Rename dog.v2.jpg to dog.jpg.",
+        ),
+        (
+            Unpaired(name="a/dog.v2.jpg", lacks="key", expected="a/dog_v2.jpg", because="dots"),
+            (
+                "is no sample of its own: it is read as v2.jpg of a sample dog, for the key ends at "
+                "the first dot"
+            ),
+            "Pack dog.v2.jpg as dog_v2.jpg, and what belongs to it alike.",
+        ),
+    ],
+    ids=["jpg.txt", "large letters", "letters composed otherwise", "dots", "a hidden pair"],
+)
+def test_each_name_is_told_with_the_one_that_mends_it(
+    one: Unpaired, message: str, fix: str
+) -> None:
+    (finding,) = in_shard(one)
+
+    assert (finding.message, finding.fix) == (message, fix)
+    assert finding.severity is Severity.ERROR
+
+
+def test_in_a_folder_a_name_is_a_guess_where_nobody_asked_for_captions() -> None:
+    assert in_folder(MISNAMED)[0].severity is Severity.ERROR
+    assert in_folder(MISNAMED, rule="auto")[0].severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("names", "rule", "message", "fix", "severity"),
+    [
+        (
+            ["#.jpg", "#.jpg.txt"],
+            "auto",
+            (
+                "has 20 images whose captions are not read as they are named: 0.jpg.txt is there, and "
+                "0.txt is what is read, and so on"
+            ),
+            "Rename 0.jpg.txt to 0.txt, and all others alike.",
+            Severity.WARNING,
+        ),
+        (
+            ["IMG#.jpg", "img#.txt"],
+            "textfile",
+            (
+                "has 20 images whose captions are not read as they are named: img0.txt is there, and "
+                "IMG0.txt is what is read, and so on"
+            ),
+            "Rename img0.txt to IMG0.txt, and all others alike.",
+            Severity.ERROR,
+        ),
+        (
+            ["a_0.#.jpg", "a_0.#.txt"],
+            "auto",
+            (
+                "has 20 images with dots in their names: a_0.0.jpg is read as 0.jpg of a sample a_0, "
+                "for the key ends at the first dot, and so on"
+            ),
+            "Pack a_0.0.jpg as a_0_0.jpg, and all others alike.",
+            Severity.ERROR,
+        ),
+    ],
+    ids=["jpg.txt", "large letters", "dots"],
+)
+def test_names_that_are_all_wrong_in_one_way_are_one_finding(
+    tmp_path: Path, names: list[str], rule: str, message: str, fix: str, severity: Severity
+) -> None:
+    written = [name.replace("#", str(number)) for number in range(20) for name in names]
+    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(written, b"x")))
+    shard = Shard(path="x.tar", captions=CaptionRule(rule=rule))
+
+    (finding,) = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+
+    assert (finding.message, finding.fix) == (message, fix)
+    assert (finding.at, finding.severity) == (Location(file="x.tar"), severity)
+
+
+def test_masks_that_are_samples_of_a_shard_are_one_hint(tmp_path: Path) -> None:
+    written = [f"{n}{end}" for n in range(8) for end in (".jpg", ".txt", "-masklabel.png")]
+    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(written, b"x")))
+    shard = Shard(path="x.tar", captions=CaptionRule(rule="textfile"))
+
+    (finding,) = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("has 8 samples that by their names are masks of others")
+    assert "0-masklabel.png as 0.masklabel.png" in (finding.fix or "")
+
+
+def test_a_folder_without_captions_is_one_note() -> None:
+    """Regularisation images need none."""
+    bare = [
+        Unpaired(name=f"data/b/{n}.jpg", lacks="caption", expected="x", because="folder")
+        for n in range(3)
+    ]
+
+    (finding,) = in_folder(*bare, rule="auto")
+
+    assert (finding.at, finding.severity) == (Location(file="data/b"), Severity.NOTE)
+    assert finding.message == "has 3 images and no caption, unlike the other folders here"
+
+
+# --- tables
+
+
+def with_table(
+    table: Captioned, *unpaired: Unpaired, looks_for: tuple[str, ...] = ("jsonl/", "txt")
+) -> list[Finding]:
+    pairing = Pairing(
+        rule="auto",
+        samples=4,
+        images=4,
+        captions=3,
+        unpaired=unpaired,
+        whole=3,
+        looks_for=looks_for,
+    )
+    facts = FolderFacts(file="data", files=5, pairing=pairing, images=4, tables=(table,))
+    return ask("sample-unpaired", facts)
+
+
+SOUND = Captioned(file="data/metadata.jsonl", rows=3, captioned="data/0.jpg\0data/1.jpg")
+CUT = Damage(kind="json", text="line 3 is no JSON: Expecting value in column 9", line=3)
+
+
+def row(name: str) -> Unpaired:
+    return Unpaired(name=name, lacks="image", expected=name, because="row", table=SOUND.file)
+
+
+def test_a_sound_table_is_left_alone() -> None:
+    assert with_table(SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("looks_for", "severity"),
+    [
+        (("jsonl/", "txt"), Severity.ERROR),
+        ((), Severity.ERROR),
+        (("txt", "jsonl/"), Severity.WARNING),
+    ],
+    ids=["it captions the images", "nothing does", "texts do"],
+)
+def test_a_table_at_which_a_reader_raises_is_told_with_its_line(
+    looks_for: tuple[str, ...], severity: Severity
+) -> None:
+    (finding,) = with_table(replace(SOUND, damage=(CUT,), damaged=3), looks_for=looks_for)
+
+    assert finding.at == Location(file="data/metadata.jsonl", line=3)
+    assert finding.message == (
+        "cannot be read as a table: line 3 is no JSON: Expecting value in column 9; "
+        "so are 2 more lines"
+    )
+    assert finding.severity is severity
+
+
+def test_what_stands_behind_a_damage_is_not_said_to_be_missing() -> None:
+    lacking = Unpaired(name="data/3.jpg", lacks="caption", expected="metadata.jsonl")
+
+    (finding,) = with_table(replace(SOUND, damage=(CUT,), damaged=1), lacking)
+    (alone,) = with_table(SOUND, lacking)
+
+    assert finding.message.startswith("cannot be read as a table")
+    assert alone.message == "has no caption: metadata.jsonl does not name it"
+    assert alone.fix == "Add a line for it to metadata.jsonl, or leave the image out."
+
+
+def test_lines_without_a_file_and_captions_without_a_text_are_warnings() -> None:
+    unnamed = Damage(kind="unnamed", text="line 2 names no file", line=2)
+    table = replace(SOUND, damage=(unnamed,), damaged=1, empty="data/2.jpg")
+
+    found = with_table(table)
+
+    assert [one.message for one in found] == [
+        "has a line without a file: line 2 names no file",
+        "gives 1 image no caption, or an empty one: 2.jpg",
+    ]
+    assert {one.severity for one in found} == {Severity.WARNING}
+
+
+def test_a_row_without_its_file_is_told_at_the_table() -> None:
+    (finding,) = with_table(SOUND, row("data/9.jpg"))
+
+    assert finding.at == Location(file="data/metadata.jsonl", name="data/9.jpg")
+    assert finding.message == "is named by the table, and is not there"
+    assert finding.severity is Severity.ERROR
+
+
+def test_a_table_away_from_its_images_is_one_finding() -> None:
+    missing = [row(f"data/{n}.jpg") for n in range(20)]
+
+    (finding,) = with_table(replace(SOUND, rows=20), *missing)
+
+    assert finding.message == (
+        "names 20 files that are not there: data/0.jpg, data/1.jpg, data/2.jpg and 17 more"
+    )
+    assert finding.at == Location(file="data/metadata.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("rule", "unread", "said"),
+    [
+        ("table", (), 'metadata.jsonl alone (captions = "table")'),
+        ("table", ("data/metadata.csv",), 'metadata.jsonl alone (captions = "table")'),
+        ("none", ("data/metadata.csv",), "metadata.jsonl alone: data/metadata.csv"),
+        ("none", (), None),
+    ],
+    ids=["asked for", "asked for, and there", "there", "neither"],
+)
+def test_tables_that_are_not_read_are_no_pass_in_silence(
+    rule: str, unread: tuple[str, ...], said: str | None
+) -> None:
+    pairing = Pairing(rule=rule, samples=4, images=4, captions=0)
+    facts = FolderFacts(file="data", files=5, pairing=pairing, images=4, unread_tables=unread)
+
+    check = registry.built_in()["sample-unpaired"]
+    assert check.skip is not None
+    reason = check.skip(facts, Job())
+    assert reason is None if said is None else (reason or "").endswith(said)
+    assert ask("sample-unpaired", facts) == []
+
+
+def test_tables_of_shards_are_not_read_and_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(tarred({"0.jpg": b"x", "1.jpg": b"x"}))
+    shard = Shard(path="x.tar", captions=CaptionRule(rule="table"))
+
+    check = registry.built_in()["sample-unpaired"]
+    assert check.skip is not None
+    assert "no tables" in (check.skip(read_shard(shard, str(tmp_path), list), Job()) or "")
