@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -47,7 +46,7 @@ def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str
     """Name the parts of a job that nobody was asked to look at."""
     known: set[type] = set()
     for _, target in pairs:
-        if repr(target) in survey.seen:
+        if survey.seen.has(target):
             known |= set(_expected(target, survey))
     return tuple(part for part in PARTS if known.isdisjoint(_JUDGES[part]))
 
@@ -58,7 +57,7 @@ def _expected(target: Target, survey: Survey) -> Iterable[type]:
         return KINDS[type(target)]
     if target.kind is not None:
         return (Sent if target.kind == "loader" else Copied,)
-    return (survey.gave.get(repr(target), set()) & {Sent, Copied}) or (Sent, Copied)
+    return (survey.seen.gave(target) & {Sent, Copied}) or (Sent, Copied)
 
 
 def named(found: discover.Discovered, survey: Survey) -> tuple[Named, ...]:
@@ -75,7 +74,7 @@ def named(found: discover.Discovered, survey: Survey) -> tuple[Named, ...]:
 def _kind_of(target: Target, survey: Survey) -> str:
     """Say the kind of a target; what the user's code makes is known once it is made."""
     kind = discover.kind_of(target)
-    gave = survey.gave.get(repr(target), set()) & {Sent, Copied}
+    gave = survey.seen.gave(target) & {Sent, Copied}
     if kind != "built" or not gave:
         return kind
     return "loader" if gave == {Sent} else "model" if gave == {Copied} else "built"
@@ -85,12 +84,10 @@ def _seen_of(targets: list[Target], survey: Survey) -> str:
     """Say what was seen of targets, or that nobody looked."""
     if all(isinstance(target, Missing) for target in targets):
         return "not there"
-    asked = {repr(target) for target in targets if repr(target) in survey.seen}
+    asked = any(survey.seen.has(target) for target in targets)
     if not asked and not any(isinstance(target, Remote) for target in targets):
         return "not looked at: no selected check is about it"
-    counter: Counter[str] = Counter()
-    for one in sorted(asked):
-        counter.update(survey.seen[one])
+    counter = survey.seen.of(targets)
     seen = [counted(number, noun) for noun, number in counter.items()]
     if any(isinstance(target, (Shard, Folder)) for target in targets) and counter.total():
         seen += _HOW_DEEP.get(survey.job.look.depth, ())

@@ -23,8 +23,9 @@ class Collected:
     """One data set, as far as its parts have been looked at."""
 
     dataset: Dataset
-    sizes: dict[str, tuple[str, int, str]] = field(default_factory=dict)
-    """By the path of a shard: how reports name it, its samples, and their packed keys."""
+    index: keys.Index = field(default_factory=keys.Index)
+    read: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By the path of a shard, in the order in which they were read: its name and its samples."""
 
     pairs: list[keys.Pair] = field(default_factory=list)
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -32,20 +33,24 @@ class Collected:
 
     folder: FolderFacts | None = None
 
+    def take(self, path: str, found: ShardFacts) -> None:
+        """Take in what was seen of a shard."""
+        if path not in self.read:
+            self.read[path] = found.file, found.samples
+            self.index.add(found.keys)
+
     def find(self) -> None:
         """Look for keys that stand in two shards, and let go of all others."""
-        index = keys.Index()
-        for path in self._read():
-            index.add(self.sizes[path][2])
-        self.pairs = keys.pairs(index)
-        self.sizes = {path: (file, size, "") for path, (file, size, _) in self.sizes.items()}
+        places = {path: place for place, path in enumerate(self._in_order())}
+        self.pairs = keys.pairs(self.index, [places[path] for path in self.read])
+        self.index = keys.Index()
 
-    def _read(self) -> list[str]:
-        return [path for path in dict.fromkeys(self.dataset.shards) if path in self.sizes]
+    def _in_order(self) -> list[str]:
+        return [path for path in dict.fromkeys(self.dataset.shards) if path in self.read]
 
     def asked(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Give what is to be asked for the names of keys, of which a few bytes are known."""
-        read = self._read()
+        read = self._in_order() if self.pairs else []
         for place, pair in enumerate(self.pairs[:_NAMED]):
             hashes = [f"{one:x}" for one in pair.hashes]
             yield place, {"type": "Keys", "path": read[pair.other], "hashes": hashes}
@@ -62,9 +67,9 @@ class Collected:
                 samples=found.pairing.images if found is not None else 0,
                 unread=int(found is None),
             )
-        read = self._read()
-        files = [self.sizes[path][0] for path in read]
-        sizes = [self.sizes[path][1] for path in read]
+        read = self._in_order()
+        files = [self.read[path][0] for path in read]
+        sizes = [self.read[path][1] for path in read]
         return DatasetFacts(
             name=dataset.name,
             file=name_of(_common(dataset.shards), root),
@@ -99,7 +104,7 @@ class Collector:
 
     datasets: Iterable[Dataset]
     all: list[Collected] = field(init=False)
-    _of: dict[str, list[Collected]] = field(default_factory=dict)
+    _of: dict[str, tuple[Collected, ...]] = field(default_factory=dict)
     """By the paths of their parts."""
 
     def __post_init__(self) -> None:
@@ -107,14 +112,15 @@ class Collector:
         self.all = [Collected(dataset=one) for one in self.datasets]
         for one in self.all:
             parts = one.dataset.shards if one.dataset.folder is None else (one.dataset.folder,)
+            alone = (one,)  # the same for all of its parts, of which there may be very many
             for path in dict.fromkeys(parts):
-                self._of.setdefault(path, []).append(one)
+                self._of[path] = (*self._of[path], one) if path in self._of else alone
 
     def take(self, path: str, found: ShardFacts | FolderFacts) -> None:
         """Take in what was seen of a shard or of a folder of images."""
         for one in self._of.get(path, ()):
             if isinstance(found, ShardFacts):
-                one.sizes[path] = found.file, found.samples, found.keys
+                one.take(path, found)
             else:
                 one.folder = found
 

@@ -119,9 +119,9 @@ def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterat
 
 def _once(targets: Iterable[Target]) -> tuple[Target, ...]:
     """Keep the first of equal targets: a file named by two words is looked at once."""
-    seen: dict[str, Target] = {}
-    for target in targets:
-        seen.setdefault(repr(target), target)
+    seen: dict[Target | str, Target] = {}
+    for target in targets:  # what the user's code is given need not have a hash
+        seen.setdefault(repr(target) if isinstance(target, Built) else target, target)
     return tuple(seen.values())
 
 

@@ -99,14 +99,15 @@ class Ledger:
     _places: dict[tuple[str, str], bytes] = field(default_factory=dict)
     _written: float = field(default_factory=time.monotonic)
 
-    def recall(self, how: str, paths: Iterable[str]) -> Mapping[str, Remembered]:
+    def recall(
+        self, how: str, paths: Iterable[str], *, expect: bool = True
+    ) -> Mapping[str, Remembered]:
         """Look files up, and give what is known of those that have not changed.
-
-        The others may be handed to `remember` when they have been read.
 
         Args:
             how: whatever decides, beside the file, on what is seen of it.
             paths: as they can be opened.
+            expect: whether the others are to be read next; see `expect`.
         """
         if not self.usable:
             return {}
@@ -127,11 +128,22 @@ class Ledger:
                 files = by_place.setdefault(self._place(how, path), {})
             files[_bytes(name)] = path, _mark(status)
         known = self._known(by_place) or {}
+        if not expect:
+            return known
         for files in by_place.values():
             for path, mark in files.values():
                 if path not in known:
                     self._marks[how, path] = mark
         return known
+
+    def expect(self, how: str, path: str) -> None:
+        """Note what a file looks like before it is read; it may then be handed to `remember`."""
+        try:
+            status = os.stat(path)
+        except OSError:
+            return
+        if self.usable and status.st_mtime_ns <= time.time_ns() - _YOUNG:
+            self._marks[how, path] = _mark(status)
 
     def recall_folders(
         self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]

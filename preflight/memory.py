@@ -66,12 +66,20 @@ class Memory:
         options = discover.plain_options(self.job)
         deciding = {key: value for key, value in options.items() if key not in _NOT_FOR_FILES}
         item = {key: value for key, value in plain.items() if key != "path"}
-        return json.dumps([item, deciding], sort_keys=True)
+        return sys.intern(json.dumps([item, deciding], sort_keys=True))
 
-    def recall(self, how: str, paths: Iterable[str]) -> Mapping[str, Remembered]:
-        """Give what is known of those of the files that have not changed since."""
+    def recall(
+        self, how: str, paths: Iterable[str], *, expect: bool = True
+    ) -> Mapping[str, Remembered]:
+        """Give what is known of those of the files that have not changed since.
+
+        Args:
+            how: how each of them is read.
+            paths: as they can be opened.
+            expect: whether the others are to be read next.
+        """
         paths = tuple(paths)
-        known = self.ledger.recall(how, paths)
+        known = self.ledger.recall(how, paths, expect=expect)
         noun = NOUNS[json.loads(how)[0]["type"]]
         self.asked[noun] += len(paths)
         self.known[noun] += len(known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from preflight import discover
 from preflight.answers import READABLE, mend, reason_of
@@ -67,25 +68,37 @@ def kinds_of(target: Target) -> tuple[type, ...]:
     return KINDS[type(target)]
 
 
+class Single(NamedTuple):
+    """One file that is a target or a part of one; a named tuple, since there may be very many."""
+
+    target: Shard | CacheFolder
+    path: str
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The file as a process is told of it."""
+        if isinstance(self.target, Shard):
+            return {"type": "Shard", **to_plain(self.target)}
+        return {"type": "CacheFile", "path": self.path}
+
+
 @dataclass(slots=True, kw_only=True)
 class Prepared:
     """All that is to be asked."""
 
     items: list[Item] = field(default_factory=list)
+    """Code, sources and machines."""
+
+    singles: list[Single] = field(default_factory=list)
+    """Files that become items when it is their turn."""
+
     gatherings: list[Gathering] = field(default_factory=list)
     """Folders of images, whose images become items when it is their turn."""
 
     @property
     def files(self) -> int:
         """How many things there are."""
-        return len(self.items) + sum(one.images for one in self.gatherings)
-
-    @property
-    def seconds(self) -> float:
-        """How long processes are likely to look at files."""
-        return sum(one.seconds for one in self.items if not one.is_code) + sum(
-            one.images * one.seconds_each for one in self.gatherings
-        )
+        return len(self.items) + len(self.singles) + sum(one.images for one in self.gatherings)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,30 +126,16 @@ class Preparing:
                     bare = to_plain(replace(target, args=(), kwargs={}))
                     self._add(target, {"type": "Built", **bare, **given}, name)
                 case Shard():
-                    plain = {"type": "Shard", **to_plain(target)}
-                    self._add(target, plain, name, kinds=(ShardFacts,), path=target.path)
+                    self.prepared.singles.append(Single(target, target.path))
                 case _:
                     self._add(target, {"type": type(target).__name__, **to_plain(target)}, name)
         except OSError as error:
             yield from self._unreadable(name, reason_of(error), kinds_of(target))
 
-    def _add(
-        self,
-        target: Target,
-        plain: Mapping[str, object],
-        name: str,
-        *,
-        kinds: tuple[type, ...] = (),
-        path: str = "",
-    ) -> None:
-        item = Item(
-            plain=plain,
-            target=target,
-            name=name,
-            kinds=kinds or kinds_of(target),
-            seconds=seconds_for(plain, self.job.root, self.job.look.depth),
-            size=size_of(os.path.join(self.job.root, path)) if path else 0,
-        )
+    def _add(self, target: Target, plain: Mapping[str, object], name: str) -> None:
+        seconds = seconds_for(plain, self.job.root, self.job.look.depth)
+        kinds = kinds_of(target)
+        item = Item(plain=plain, target=target, name=name, kinds=kinds, seconds=seconds)
         self.prepared.items.append(item)
 
     def _add_cache(self, target: CacheFolder) -> Iterator[Look]:
@@ -144,8 +143,7 @@ class Preparing:
 
         listing = cache.list_cache(target.path)
         for path in listing.files:
-            name = name_of(path, self.job.root)
-            self._add(target, {"type": "CacheFile", "path": path}, name, path=path)
+            self.prepared.singles.append(Single(target, path))
         for path, reason in listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))
 
@@ -170,6 +168,19 @@ class Preparing:
 
     def _unreadable(self, name: str, reason: str, kinds: tuple[type, ...]) -> Iterator[Look]:
         yield Failed(at=Location(file=name), error=reason, kinds=kinds, fix=mend(reason))
+
+
+def item_of(single: Single, job: Job) -> Item:
+    """Make an item of a file, when it is its turn."""
+    plain = single.plain
+    return Item(
+        plain=plain,
+        target=single.target,
+        name=name_of(single.path, job.root),
+        kinds=(ShardFacts,) if isinstance(single.target, Shard) else (CacheFacts,),
+        seconds=seconds_for(plain, job.root, job.look.depth),
+        size=size_of(os.path.join(job.root, single.path)),
+    )
 
 
 def absent(target: Missing, job: Job) -> Absent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -15,15 +14,11 @@ from preflight.check import Check
 from preflight.collecting import Collector
 from preflight.facts import (
     Absent,
-    CacheFacts,
-    Copied,
     DatasetFacts,
     Facts,
     FolderFacts,
     HostFacts,
-    Sent,
     ShardFacts,
-    SourceFacts,
     Unbuilt,
 )
 from preflight.finding import Finding, Location
@@ -33,13 +28,16 @@ from preflight.job import Job
 from preflight.memory import Memory, facts_in
 from preflight.preparing import (
     Preparing,
+    Single,
     absent,
     in_no_sample,
+    item_of,
     kinds_of,
     out_of_reach,
     samples_of,
 )
 from preflight.runner import Cleared, Failed, Left, Look, Looked
+from preflight.seen import Seen
 from preflight.targets import (
     Built,
     Dataset,
@@ -70,6 +68,9 @@ class Progress:
     """How much of the work is likely to be done, from 0 to 1."""
 
 
+# Files that are looked up in the ledger at once.
+_AT_ONCE = 1_024
+
 Watch: TypeAlias = Callable[[Progress | Finding], None]
 """Called with each step forward and with each finding, as it comes."""
 
@@ -84,11 +85,8 @@ class Survey:
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds that single steps took, such as `import torch`."""
 
-    seen: dict[str, Counter[str]] = field(default_factory=dict)
-    """What was counted of each target that was asked about, by its repr: images, samples, files."""
-
-    gave: dict[str, set[type]] = field(default_factory=dict)
-    """The types of facts that came of each target, by its repr."""
+    seen: Seen = field(default_factory=Seen)
+    """What was counted of each target that was asked about."""
 
     memory: Memory = field(init=False)
     """What earlier runs have seen."""
@@ -126,12 +124,10 @@ class Survey:
         if self.job.launch.elsewhere:
             yield Left(reason="the job will run on another machine", kinds=(HostFacts,))
         prepared = self._preparing.prepared
-        self._account = _Account(
-            total=prepared.files, seconds=prepared.seconds or 1.0, watch=self.watch
-        )
+        self._account = _Account(total=prepared.files, watch=self.watch)
         try:
-            items = yield from self._recall(prepared.items)
-            yield from self._ask(items, meanwhile)
+            singles = yield from self._recall(prepared.singles)
+            yield from self._ask(singles, meanwhile)
             yield from self._put_together()
         finally:
             self.memory.ledger.write()
@@ -155,7 +151,7 @@ class Survey:
             if isinstance(target, (Remote, Unread)):
                 yield out_of_reach(target, self.job)
             elif self._wanted(*kinds_of(target)):
-                self.seen[repr(target)] = Counter()
+                self.seen.begin(target)
                 if isinstance(target, Shard) and target.path in left_out:
                     yield Left(reason=left_out[target.path], kinds=(ShardFacts,))
                 else:
@@ -163,22 +159,26 @@ class Survey:
 
     # --- remembering
 
-    def _recall(self, items: list[Item]) -> Generator[Look, None, list[Item]]:
-        """Give what is remembered of single files, and return what has to be asked about."""
-        by_how: dict[str, dict[str, Item]] = {}
-        for item in items:
-            item.how = self.memory.how(item.plain)
-            if item.how is not None:
-                by_how.setdefault(item.how, {})[self._path(item)] = item
-        known: set[int] = set()
-        for how, files in by_how.items():
-            for path, remembered in self.memory.recall(how, files).items():
-                item = files[path]
-                known.add(id(item))
-                plains = facts_in(remembered, item.name)
-                yield from self._answered(item, plains, read_at=remembered.read_at)
-        self._account.passed(len(known))
-        return [item for item in items if id(item) not in known]
+    def _recall(self, singles: list[Single]) -> Generator[Look, None, list[Single]]:
+        """Give what is remembered of single files, and return those that have to be read."""
+        left: list[Single] = []
+        for begin in range(0, len(singles), _AT_ONCE):
+            items: dict[str, dict[str, tuple[Item, Single]]] = {}
+            for single in singles[begin : begin + _AT_ONCE]:
+                item = item_of(single, self.job)
+                how = self.memory.how(item.plain) or ""
+                items.setdefault(how, {})[self._path(item)] = item, single
+            for how, files in items.items():
+                known = self.memory.recall(how, files, expect=False)
+                for path, (item, single) in files.items():
+                    if path not in known:
+                        left.append(single)
+                        self._account.expected += item.seconds
+                        continue
+                    self._account.passed(1)
+                    plains = facts_in(known[path], item.name)
+                    yield from self._answered(item, plains, read_at=known[path].read_at)
+        return left
 
     def _path(self, item: Item) -> str:
         """Give the path of an item's file, as it can be opened."""
@@ -186,7 +186,7 @@ class Survey:
 
     # --- asking
 
-    def _ask(self, items: list[Item], meanwhile: Callable[[], None]) -> Iterator[Look]:
+    def _ask(self, singles: list[Single], meanwhile: Callable[[], None]) -> Iterator[Look]:
         """Ask processes about all items, and give what they say."""
         jobs = self.job.look.jobs or _processors()
         budget = self.job.look.budget
@@ -196,7 +196,7 @@ class Survey:
             self.memory.ledger.prepare()
 
         results = asking.ask(
-            self._questions(items, jobs),
+            self._questions(singles, jobs),
             jobs=jobs,
             timeout=self.job.look.timeout,
             meanwhile=both,
@@ -217,24 +217,29 @@ class Survey:
             self._come.clear()
         yield from self._come
 
-    def _questions(self, items: list[Item], jobs: int) -> Iterator[asking.Batch]:
+    def _questions(self, singles: list[Single], jobs: int) -> Iterator[asking.Batch]:
         """Make questions: the user's code first, since it takes longest to start."""
-        options = self._options()
-        yield from about_code(items, options, self.job)
-        files = self._in_turn([item for item in items if not item.is_code])
-        total = sum(item.seconds for item in items if not item.is_code)
-        total += sum(one.images * one.seconds_each for one in self._preparing.prepared.gatherings)
-        yield from about_files(files, options, total=total, jobs=jobs)
+        prepared, options = self._preparing.prepared, self._options()
+        light = [item for item in prepared.items if not item.is_code]
+        self._account.expected += sum(item.seconds for item in light)
+        self._account.expected += sum(one.images * one.seconds_each for one in prepared.gatherings)
+        yield from about_code(prepared.items, options, self.job)
+        files = self._in_turn(singles, light)
+        yield from about_files(files, options, total=self._account.expected, jobs=jobs)
 
     def _options(self) -> dict[str, Any]:
         """Give what a process is told of the job."""
         wants = {kind.__name__ for one in self._asking() for kind in one.over}
         return {**discover.plain_options(self.job), "wants": tuple(wants)}
 
-    def _in_turn(self, files: list[Item]) -> Iterator[Item]:
+    def _in_turn(self, singles: list[Single], light: list[Item]) -> Iterator[Item]:
         """Give single files, then the images of folders, which are found when it is their turn."""
-        light = [item for item in files if not item.is_data]
-        yield from (item for item in files if item.is_data)
+        for single in singles:
+            item = item_of(single, self.job)
+            item.how = self.memory.how(item.plain)
+            if item.how is not None:
+                self.memory.ledger.expect(item.how, self._path(item))
+            yield item
         for one in self._preparing.prepared.gatherings:
             yield from one.items(self._account.passed)
             self._gathered(one)
@@ -302,21 +307,7 @@ class Survey:
 
     def _see(self, target: Target, found: Facts) -> None:
         """Count what was seen of a target."""
-        counter = self.seen[repr(target)]
-        self.gave.setdefault(repr(target), set()).add(type(found))
-        match found:
-            case ShardFacts():
-                counter["shard"] += 1
-                counter["sample"] += found.samples
-            case FolderFacts():
-                counter["image"] += found.pairing.images
-                counter["caption"] += found.pairing.captions
-            case SourceFacts() | CacheFacts():
-                counter["file"] += getattr(found, "files", 1)
-            case Sent():
-                counter["worker"] += found.num_workers
-            case Copied():
-                counter["parameter"] += found.parameters
+        self.seen.take(target, found)
         if isinstance(target, (Shard, Folder)) and isinstance(found, (ShardFacts, FolderFacts)):
             self._collector.take(target.path, found)
 
@@ -326,10 +317,10 @@ class _Account:
     """How much has been done, and how much there is to do."""
 
     total: int
-    seconds: float
-    """How long all of it is likely to take."""
-
     watch: Watch
+    expected: float = 0.0
+    """How long all that is to be read is likely to take, in seconds."""
+
     done: int = 0
     bytes: int = 0
     worked: float = 0.0
@@ -350,7 +341,7 @@ class _Account:
                 total=self.total,
                 name=item.name,
                 bytes=self.bytes,
-                share=min(1.0, self.worked / self.seconds),
+                share=min(1.0, self.worked / self.expected) if self.expected else 0.0,
             )
         )
 

@@ -54,7 +54,7 @@ def pack(keys: Sequence[str], sizes: Iterable[int]) -> str:
 
 @dataclass(slots=True)
 class Index:
-    """The samples of a data set, shard behind shard."""
+    """The samples of a data set, shard behind shard in the order in which they were read."""
 
     hashes: array[int] = field(default_factory=lambda: array(_KEYS))
     sizes: array[int] = field(default_factory=lambda: array(_HALF))
@@ -116,6 +116,8 @@ class Pair:
     """Two shards that have samples of the same keys."""
 
     first: int
+    """The number of a shard in the order in which the job would take them."""
+
     other: int
     samples: int = 0
     alike: int = 0
@@ -127,18 +129,21 @@ class Pair:
 _NAMED = 5
 
 
-def pairs(index: Index) -> list[Pair]:
-    """Find the shards that have samples of the same keys, each with the first that has them."""
+def pairs(index: Index, order: Sequence[int]) -> list[Pair]:
+    """Find the shards that have samples of the same keys, each with the first that has them.
+
+    Args:
+        index: of all samples.
+        order: by the number of a shard in the index, its number as the job would take them.
+    """
     found: dict[tuple[int, int], Pair] = {}
     for one, places in index.places(index.again()).items():
-        first = places[0]
-        home = index.shard_at(first)
-        met = {home}
-        for place in places[1:]:
-            other = index.shard_at(place)
-            if other in met:
-                continue  # twice in one shard is told of that shard
-            met.add(other)
+        homes: dict[int, int] = {}
+        for place in places:  # twice in one shard is told of that shard
+            homes.setdefault(order[index.shard_at(place)], place)
+        home = min(homes)
+        first = homes.pop(home)
+        for other, place in sorted(homes.items()):
             pair = found.setdefault((home, other), Pair(home, other))
             pair.samples += 1
             pair.alike += index.sizes[first] == index.sizes[place]

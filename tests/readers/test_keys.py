@@ -25,7 +25,7 @@ def index_of(*shards: Sequence[tuple[str, int]]) -> Index:
 
 
 def told(index: Index) -> list[tuple[int, int, int, int]]:
-    return [(one.first, one.other, one.samples, one.alike) for one in pairs(index)]
+    return [(one.first, one.other, one.samples, one.alike) for one in pairs(index, range(99))]
 
 
 def many(count: int, shard: int) -> list[tuple[str, int]]:

@@ -1,0 +1,79 @@
+"""Counts what was seen of each target, for the page to say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from preflight.facts import (
+    CacheFacts,
+    Copied,
+    Facts,
+    FolderFacts,
+    Sent,
+    ShardFacts,
+    SourceFacts,
+)
+from preflight.targets import Shard, Target
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was counted of each target that was asked about: images, samples, files."""
+
+    _samples: dict[Shard, int | None] = field(default_factory=dict)
+    """Of shards, of which there may be very many; None: it was not read."""
+
+    _counts: dict[str, Counter[str]] = field(default_factory=dict)
+    _gave: dict[str, set[type]] = field(default_factory=dict)
+
+    def begin(self, target: Target) -> None:
+        """Take in that a target is asked about."""
+        if isinstance(target, Shard):
+            self._samples[target] = None
+        else:
+            self._counts[repr(target)] = Counter()
+
+    def take(self, target: Target, found: Facts) -> None:
+        """Take in what came of it."""
+        if isinstance(target, Shard):
+            if isinstance(found, ShardFacts):
+                self._samples[target] = found.samples
+            return
+        self._gave.setdefault(repr(target), set()).add(type(found))
+        counter = self._counts[repr(target)]
+        match found:
+            case FolderFacts():
+                counter["image"] += found.pairing.images
+                counter["caption"] += found.pairing.captions
+            case SourceFacts() | CacheFacts():
+                counter["file"] += getattr(found, "files", 1)
+            case Sent():
+                counter["worker"] += found.num_workers
+            case Copied():
+                counter["parameter"] += found.parameters
+
+    def has(self, target: Target) -> bool:
+        """Whether it was asked about."""
+        return (
+            target in self._samples if isinstance(target, Shard) else repr(target) in self._counts
+        )
+
+    def gave(self, target: Target) -> set[type]:
+        """Give the types of facts that came of it."""
+        return self._gave.get(repr(target), set())
+
+    def of(self, targets: Sequence[Target]) -> Counter[str]:
+        """Sum up what was seen of targets, each of which counts once."""
+        total: Counter[str] = Counter()
+        others: set[str] = set()
+        for target in dict.fromkeys(one for one in targets if isinstance(one, Shard)):
+            samples = self._samples.get(target)
+            if samples is not None:
+                total["shard"] += 1
+                total["sample"] += samples
+        others.update(repr(one) for one in targets if not isinstance(one, Shard))
+        for one in sorted(others):
+            total.update(self._counts.get(one, ()))
+        return total
