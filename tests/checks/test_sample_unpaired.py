@@ -367,8 +367,8 @@ MISNAMED = replace(NO_CAPTION, instead="dog.jpg.txt", because="double")
                 because="unicode",
             ),
             (
-                "has no caption: cafe\u0301.txt is there, its letters composed in another way (Unicode "
-                "NFD, here NFC), which is another name on Linux"
+                "has no caption: cafe\u0301.txt is there, its letters composed in another way "
+                "(Unicode NFD, here NFC), which is another name on Linux"
             ),
             'Rename "cafe\\u0301.txt" to "caf\\xe9.txt", which is NFC.',
         ),
@@ -380,8 +380,8 @@ MISNAMED = replace(NO_CAPTION, instead="dog.jpg.txt", because="double")
         (
             Unpaired(name="a/dog.v2.jpg", lacks="key", expected="a/dog_v2.jpg", because="dots"),
             (
-                "is no sample of its own: it is read as v2.jpg of a sample dog, for the key ends at "
-                "the first dot"
+                "is no sample of its own: it is read as v2.jpg of a sample dog, for the key ends "
+                "at the first dot"
             ),
             "Pack dog.v2.jpg as dog_v2.jpg, and what belongs to it alike.",
         ),
@@ -409,8 +409,8 @@ def test_in_a_folder_a_name_is_a_guess_where_nobody_asked_for_captions() -> None
             ["#.jpg", "#.jpg.txt"],
             "auto",
             (
-                "has 20 images whose captions are not read as they are named: 0.jpg.txt is there, and "
-                "0.txt is what is read, and so on"
+                "has 20 images whose captions are not read as they are named: 0.jpg.txt is there, "
+                "and 0.txt is what is read, and so on"
             ),
             "Rename 0.jpg.txt to 0.txt, and all others alike.",
             Severity.WARNING,
@@ -419,8 +419,8 @@ def test_in_a_folder_a_name_is_a_guess_where_nobody_asked_for_captions() -> None
             ["IMG#.jpg", "img#.txt"],
             "textfile",
             (
-                "has 20 images whose captions are not read as they are named: img0.txt is there, and "
-                "IMG0.txt is what is read, and so on"
+                "has 20 images whose captions are not read as they are named: img0.txt is there, "
+                "and IMG0.txt is what is read, and so on"
             ),
             "Rename img0.txt to IMG0.txt, and all others alike.",
             Severity.ERROR,
@@ -429,8 +429,8 @@ def test_in_a_folder_a_name_is_a_guess_where_nobody_asked_for_captions() -> None
             ["a_0.#.jpg", "a_0.#.txt"],
             "auto",
             (
-                "has 20 images with dots in their names: a_0.0.jpg is read as 0.jpg of a sample a_0, "
-                "for the key ends at the first dot, and so on"
+                "has 20 images with dots in their names: a_0.0.jpg is read as 0.jpg of a sample "
+                "a_0, for the key ends at the first dot, and so on"
             ),
             "Pack a_0.0.jpg as a_0_0.jpg, and all others alike.",
             Severity.ERROR,
