@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+from typing import NoReturn
 
 _OURS = "train_preflight-"
 _MARK = b"preflight/__init__.py,"
@@ -31,11 +33,25 @@ def start() -> None:
         )
         sys.exit(2)
     try:
+        from preflight import early
+
+        early.begin(sys.argv[1:])
         from preflight.cli import main
 
-        sys.exit(main())
+        _leave(main())
     except KeyboardInterrupt:
         os._exit(130)  # a second Ctrl-C, or one before anything was there to catch it
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit without taking apart all that was imported, which takes as long as a small shard."""
+    atexit._run_exitfuncs()  # noqa: SLF001  there is no other name for it
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(code)  # a pipe that was closed; Python knows what to say of it
+    os._exit(code)
 
 
 def _open_all_streams() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +16,7 @@ from dataclasses import replace
 from json import dumps, loads
 from typing import Any
 
+from preflight import late_site, life_line
 from preflight.facts import Facts
 from preflight.plain import from_exact, from_plain, to_plain
 from preflight.targets import Built, CannotLookError, Host, MistypedError, Shard, Source
@@ -31,40 +31,9 @@ _HEARTBEAT = 1.0
 # How long what multiprocessing keeps is given to be removed, in seconds.
 _LAST_WORDS = 2.0
 
-# Reads the life line, and ends the whole session when we are gone. A process and not a thread,
-# which would make the user's forks multi-threaded.
-_WATCH = """
-import os, signal, subprocess, sys
-while os.read(0, 4096):
-    pass
-me = os.getpid()
-if not hasattr(os, "killpg"):
-    subprocess.call(["taskkill", "/F", "/T", "/PID", sys.argv[1]])
-    sys.exit()
-session = os.getsid(0)
-mark = ("PREFLIGHT_CHILD=" + sys.argv[2]).encode()
-def is_ours(name):
-    try:
-        if os.getsid(int(name)) == session:
-            return True
-        with open("/proc/" + name + "/environ", "rb") as file:
-            return mark in file.read().split(b"\\0")
-    except OSError:
-        return False
-unseen = 0
-for _ in range(50):
-    if unseen == 2 or not os.path.isdir("/proc/self"):
-        break
-    found = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
-    found = [int(name) for name in found if is_ours(name)]
-    unseen = 0 if found else unseen + 1
-    for pid in found:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
-os.killpg(os.getpgrp(), signal.SIGKILL)
-"""
+
+# What is looked at with the standard library alone, but for what imports a decoder.
+_NEED_NONE = frozenset({"Shard", "CacheFile", "Image", "CaptionTable", "Keys"})
 
 
 class Channel:
@@ -107,6 +76,9 @@ def main() -> None:
     """Take the question, look, answer; the last line is `done`."""
     channel, question = _take_over()
     options = question["options"]
+    late_site.put_off()
+    if not _NEED_NONE.issuperset(item["type"] for item in question["items"]):
+        late_site.bring_in()
     if options.get("limited"):
         _limit_memory()
     for index, item in enumerate(question["items"]):
@@ -141,14 +113,8 @@ def _take_over() -> tuple[Channel, dict[str, Any]]:
         os.dup2(nothing, 1)
     size = int.from_bytes(_read_exactly(life, 8), "big")
     question = loads(_read_exactly(life, size))
-    watcher = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), question["token"]],
-        stdin=life,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    watcher.returncode = 0  # it outlives us on purpose, which subprocess would warn about
-    os.close(life)
+    built = any(item["type"] == "Built" for item in question["items"])
+    life_line.watch(life, question["mark"], starts_others=built)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -136,9 +136,14 @@ def _to_stdout(text: str, encoding: str) -> None:
 
 
 def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns
+    """Give the width of the terminal, as shutil does, which imports every packer there is."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # closed, detached, or no terminal
+        return 80
 
 
 def _private_words() -> tuple[str, ...]:

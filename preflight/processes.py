@@ -13,37 +13,19 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-# Our own folder is on the path only while we are imported: whatever else lies beside us (another
-# environment's packages, a checkout's tests) must not be found by the user's code.
-_BOOT = (
-    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home = sys.argv.pop(1); sys.path.insert(0, home); "
-    "import preflight.child; sys.path.remove(home); preflight.child.main()"
-)
-
-# An interpreter that is too old to read our code says so, in words that all of them can read.
-_UNFIT = (
-    "import sys; sys.version_info < (3, 10) and "
-    '(sys.stdout.write(\'{"unfit": "%d.%d"}\\n\' % sys.version_info[:2]), sys.exit(0)); '
-)
+from preflight import early
 
 # Lines that wait to be read; a process that says more waits, and does not fill our memory.
 MOST_LINES = 1_000
 
 # Bytes of one line: room for the facts of the largest folder, and an end to a line that has none.
 _LONGEST_LINE = 1 << 28
-
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-MARK = "PREFLIGHT_CHILD"
-"""The variable that marks a process of ours and whatever it starts."""
 
 # How long the last lines of a process may take to come through after its end, in seconds.
 _DRAIN = 5.0
@@ -73,7 +55,7 @@ class Question:
     """Whether it may start processes of its own, as the user's code does."""
 
     token: str = field(default_factory=lambda: os.urandom(8).hex())
-    """Stands before each line of an answer, and in the environment of all that it starts."""
+    """Stands before each line of an answer."""
 
 
 Lines: TypeAlias = "queue.Queue[tuple[Started, bytes]]"
@@ -87,6 +69,9 @@ class Started:
     question: Question
     popen: subprocess.Popen[bytes]
     lines: Lines
+    mark: str
+    """In the environment of all that it starts."""
+
     reader: threading.Thread = field(init=False)
     closed: bool = False
     """Whether nobody wants to hear more of it."""
@@ -134,7 +119,7 @@ class Started:
         """End it and everything that it started."""
         _kill_group(self.popen.pid)
         if self.question.starts_others or not hasattr(os, "killpg"):
-            kill_session(self.popen.pid, self.question.token)
+            kill_session(self.popen.pid, self.mark)
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
@@ -148,32 +133,30 @@ def start(question: Question, lines: Lines) -> Started:
     Raises:
         OSError: the interpreter cannot be started.
     """
-    # Python 3.11 and newer can be told to leave the current folder off the path from the start.
-    safe = ["-P"] if question.python is None and sys.version_info >= (3, 11) else []
-    arguments = [question.python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME]
-    popen = subprocess.Popen(
-        arguments,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=question.folder,
-        env={**os.environ, **_settings_of(question)},
-        start_new_session=True,
-    )
-    _hand_over(popen, question)
-    return Started(question=question, popen=popen, lines=lines)
+    ours = question.python is None and question.folder is None and not question.starts_others
+    waiting = early.take() if ours else None
+    if waiting is not None:
+        popen, mark = waiting.popen, waiting.mark
+    else:
+        mark = question.token
+        popen = early.launch(
+            early.settings_for(mark, starts_others=question.starts_others),
+            python=question.python,
+            folder=question.folder,
+            bare=ours,
+        )
+    _hand_over(popen, question, mark)
+    return Started(question=question, popen=popen, lines=lines, mark=mark)
 
 
-def _settings_of(question: Question) -> dict[str, str]:
-    """Give the variables of a process: stacks of crashes on stderr, its mark, one thread."""
-    settings = {"PYTHONFAULTHANDLER": "1", MARK: question.token}
-    if question.starts_others:
-        return settings
-    return {**settings, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
-
-def _hand_over(popen: subprocess.Popen[bytes], question: Question) -> None:
+def _hand_over(popen: subprocess.Popen[bytes], question: Question, mark: str) -> None:
     """Write the question, and leave the pipe open: its end tells the process that we are gone."""
-    asked = {"items": question.items, "options": question.options, "token": question.token}
+    asked = {
+        "items": question.items,
+        "options": question.options,
+        "token": question.token,
+        "mark": mark,
+    }
     body = json.dumps(asked).encode()
     assert popen.stdin is not None  # noqa: S101  for the type checker
     with contextlib.suppress(BrokenPipeError):  # it died already; its status will say so
@@ -228,7 +211,7 @@ def members(leader: int, token: str) -> list[int]:
         try:
             process = psutil.Process(pid)
             mine = hasattr(os, "getsid") and os.getsid(pid) == leader
-            mine = mine or process.environ().get(MARK) == token
+            mine = mine or process.environ().get(early.MARK) == token
             if mine and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(pid)
         except (OSError, psutil.Error):  # somebody else's, or gone by now

@@ -1,0 +1,142 @@
+"""Starts the process that will read files while everything else here is still being imported.
+
+Its question follows when somebody knows it. Little is imported here: the earlier it starts, the
+more of its own start is over by then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+MARK = "PREFLIGHT_CHILD"
+"""The variable that marks a process of ours and whatever it starts."""
+
+_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# An interpreter that is too old to read our code says so, in words that all of them can read.
+_UNFIT = (
+    "import sys; sys.version_info < (3, 10) and "
+    '(sys.stdout.write(\'{"unfit": "%d.%d"}\\n\' % sys.version_info[:2]), sys.exit(0)); '
+)
+
+# Our own folder is on the path only while we are imported: whatever else lies beside us (another
+# environment's packages, a checkout's tests) must not be found by the user's code.
+_BOOT = (
+    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
+    "home = sys.argv.pop(1); sys.path.insert(0, home); "
+    "import preflight.child; sys.path.remove(home); {}preflight.child.main()"
+)
+
+# What a reader of shards needs, imported while nobody has asked it yet.
+_SHARDS = "import preflight.readers.shard; "
+
+_SHARD_NAMES = (".tar", ".tgz", ".tar.gz")
+
+
+class Early(NamedTuple):
+    """A process that waits for its question."""
+
+    popen: subprocess.Popen[bytes]
+    mark: str
+    """In the environment of all that it starts."""
+
+    settings: Mapping[str, str]
+    """The environment that it was given."""
+
+    folder: str
+    """The current folder that it was started in."""
+
+
+_waiting: list[Early] = []
+
+
+def launch(
+    settings: Mapping[str, str],
+    *,
+    python: str | None = None,
+    folder: str | None = None,
+    bare: bool = False,
+    first: str = "",
+) -> subprocess.Popen[bytes]:
+    """Start a process that waits for its question on its standard input.
+
+    Args:
+        settings: all of its environment.
+        python: the interpreter; None: ours.
+        folder: its current folder; None: ours.
+        bare: whether it looks for packages only when it comes to need one: finding out where they
+            lie takes longer than all else that an interpreter does at its start.
+        first: what to import before the question is there.
+
+    Raises:
+        OSError: the interpreter cannot be started.
+    """
+    # Python 3.11 and newer can be told to leave the current folder off the path from the start.
+    safe = ["-P"] if python is None and sys.version_info >= (3, 11) else []
+    flags = [*safe, *(["-S"] if bare else [])]
+    return subprocess.Popen(
+        [python or sys.executable, *flags, "-c", _UNFIT + _BOOT.format(first), _HOME],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env=settings,
+        start_new_session=True,
+    )
+
+
+def settings_for(mark: str, *, starts_others: bool) -> dict[str, str]:
+    """Give the environment of a process: ours, stacks of crashes on stderr, its mark, one thread.
+
+    Args:
+        mark: of this process and all that it starts.
+        starts_others: whether it runs the user's code, whose threads are its own business.
+    """
+    settings = {**os.environ, "PYTHONFAULTHANDLER": "1", MARK: mark}
+    if starts_others:
+        return settings
+    return {**settings, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def begin(arguments: Sequence[str]) -> None:
+    """Start a process for a command that will have files read, as nearly every run does.
+
+    Args:
+        arguments: of the command line.
+    """
+    if arguments[:1] != ["run"] or "--help" in arguments:
+        return
+    mark = os.urandom(8).hex()
+    settings = settings_for(mark, starts_others=False)
+    first = _SHARDS if any(word.endswith(_SHARD_NAMES) for word in arguments) else ""
+    with contextlib.suppress(OSError):  # whoever needs one will be told
+        popen = launch(settings, bare=True, first=first)
+        _waiting.append(Early(popen, mark, settings, os.getcwd()))
+        atexit.register(end)
+
+
+def take() -> Early | None:
+    """Give a process that waits, where there is one, and it is as one that is started now."""
+    while _waiting:
+        early = _waiting.pop()
+        same = early.settings == settings_for(early.mark, starts_others=False)
+        if same and early.popen.poll() is None and early.folder == os.getcwd():
+            return early
+        _end(early)
+    return None
+
+
+def end() -> None:
+    """End what was never asked."""
+    while _waiting:
+        _end(_waiting.pop())
+
+
+def _end(early: Early) -> None:
+    early.popen.kill()
+    early.popen.communicate()

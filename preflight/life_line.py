@@ -1,0 +1,85 @@
+"""Ends a process of ours, and all that it has started, when the one that asked it is gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# Reads the life line, and ends the whole session when we are gone. A process and not a thread,
+# which would make the user's forks multi-threaded.
+_WATCH = """
+import os, signal, subprocess, sys
+while os.read(0, 4096):
+    pass
+me = os.getpid()
+if not hasattr(os, "killpg"):
+    subprocess.call(["taskkill", "/F", "/T", "/PID", sys.argv[1]])
+    sys.exit()
+session = os.getsid(0)
+mark = ("PREFLIGHT_CHILD=" + sys.argv[2]).encode()
+def is_ours(name):
+    try:
+        if os.getsid(int(name)) == session:
+            return True
+        with open("/proc/" + name + "/environ", "rb") as file:
+            return mark in file.read().split(b"\\0")
+    except OSError:
+        return False
+unseen = 0
+for _ in range(50):
+    if unseen == 2 or not os.path.isdir("/proc/self"):
+        break
+    found = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
+    found = [int(name) for name in found if is_ours(name)]
+    unseen = 0 if found else unseen + 1
+    for pid in found:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+os.killpg(os.getpgrp(), signal.SIGKILL)
+"""
+
+
+def watch(life: int, token: str, *, starts_others: bool) -> None:
+    """End with whoever holds the other end of this pipe, on which nothing more is said.
+
+    Args:
+        life: the descriptor of our end.
+        token: the mark of this process and all that it starts.
+        starts_others: whether others may be started here, which have to end too.
+    """
+    if starts_others or not _end_by_signal(life):
+        import subprocess
+
+        watcher = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), token],
+            stdin=life,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        watcher.returncode = 0  # it outlives us on purpose, which subprocess would warn about
+        os.close(life)
+
+
+def _end_by_signal(life: int) -> bool:
+    """Have the system end this process when the pipe is closed, where it can do that by itself.
+
+    Linux sends SIGIO then, which ends a process that has not asked for anything else. A process of
+    its own that watches takes as long to start as a small shard to be read.
+    """
+    if sys.platform != "linux":
+        return False
+    import fcntl
+    import select
+    import signal
+
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
+    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
+    gone = select.poll()
+    gone.register(life, 0)
+    if gone.poll(0):  # it was closed before the system was told to say so
+        os._exit(0)
+    return True

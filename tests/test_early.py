@@ -1,0 +1,165 @@
+"""A reader of files is started before its question is there, and ends with whoever asked it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from preflight import early
+from preflight.processes import Lines, Question, start
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits() -> Iterator[None]:
+    """Leave no process behind, whatever happens."""
+    early.end()
+    yield
+    early.end()
+
+
+def python(code: str, *flags: str) -> subprocess.Popen[bytes]:
+    """Start an interpreter that finds this package, and no other by itself where it is told so."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    words = [sys.executable, *flags, "-c", code]
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+
+
+@pytest.mark.parametrize("words", [[], ["checks"], ["run", "--help"], ["report", "run"]])
+def test_a_command_that_reads_no_files_starts_none(words: list[str]) -> None:
+    early.begin(words)
+
+    assert early.take() is None
+
+
+def test_the_one_that_waits_is_asked_first(tmp_path: Path) -> None:
+    """It answers as one that is started for its question does, with the question's own token."""
+    early.begin(["run", "a.tar"])
+    waiting = early._waiting[0].popen
+    question = Question(
+        items=({"type": "Shard", "path": "a.tar"},),
+        options={"root": str(tmp_path), "depth": "index"},
+    )
+    lines: Lines = queue.Queue()
+    started = start(question, lines)
+    try:
+        said = [lines.get(timeout=60)[1] for _ in range(3)]
+    finally:
+        started.kill()
+        started.abandon()
+
+    assert started.popen is waiting
+    assert said[0] == f'{question.token} {{"open": 0}}\n'.encode()
+    assert b"No such file or directory (FileNotFoundError)" in said[1]
+    assert b'"done": true' in said[2]
+
+
+def test_only_readers_of_files_are_asked_so() -> None:
+    """The user's code gets a process of its own, with its packages and in its folder."""
+    early.begin(["run", "train:make"])
+    waiting = early._waiting[0].popen
+    started = start(Question(items=(), options={}, starts_others=True), queue.Queue())
+    started.kill()
+    started.abandon()
+
+    assert started.popen is not waiting
+
+
+def test_one_that_was_started_under_other_settings_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    early.begin(["run", "a.tar"])
+    waiting = early._waiting[0].popen
+    monkeypatch.setenv("PREFLIGHT_TEST_SETTING", "other")
+
+    assert early.take() is None
+    assert waiting.returncode is not None
+
+
+def test_one_that_has_died_is_not_asked() -> None:
+    early.begin(["run", "a.tar"])
+    waiting = early._waiting[0].popen
+    waiting.kill()
+    waiting.wait()
+
+    assert early.take() is None
+
+
+def test_one_that_is_never_asked_ends_with_us() -> None:
+    """Also where nothing is said to it any more: its standard input ends."""
+    early.begin(["run", "a.tar"])
+    waiting = early._waiting.pop().popen
+    assert waiting.stdin is not None
+    assert waiting.stdout is not None
+    with waiting.stdin, waiting.stdout:
+        waiting.stdin.close()
+
+        assert waiting.wait(timeout=60) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process of its own watches")
+@pytest.mark.parametrize(
+    "work",
+    ["while True: pass", "import time; time.sleep(900)", "re.match('(a+)+$', 'a' * 64 + 'b')"],
+    ids=["a loop", "a sleep", "a call that never comes back to Python"],
+)
+def test_a_reader_ends_with_its_life_line_whatever_it_does(work: str) -> None:
+    code = (
+        "import os, re, sys; from preflight import life_line; "
+        "life_line.watch(os.dup(0), 'mark', starts_others=False); "
+        "os.write(1, b'ready'); " + work.replace("while True: pass", "exec('while True: pass')")
+    )
+    process = python(code)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.read(5) == b"ready"
+    process.stdin.close()
+
+    assert process.wait(timeout=60) != 0
+    process.stdout.close()
+    assert process.stderr is not None
+    process.stderr.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process of its own watches")
+def test_a_life_line_that_has_ended_already_is_seen() -> None:
+    process = python(
+        "import os, time; from preflight import life_line; reading, writing = os.pipe(); "
+        "os.close(writing); life_line.watch(reading, 'mark', starts_others=False); time.sleep(900)"
+    )
+    process.communicate(timeout=60)
+
+
+def test_packages_are_found_when_one_is_asked_for() -> None:
+    """Not for what the standard library lacks on this system, and not for what nobody has."""
+    said = python(
+        "import sys; from preflight import late_site; late_site.put_off(); bare = list(sys.path)\n"
+        "for name in ('msvcrt', 'winreg', '_scproxy', 'json.nothing'):\n"
+        "    try: __import__(name)\n"
+        "    except ImportError: pass\n"
+        "assert sys.path == bare, sys.path\n"
+        "import PIL; assert sys.path != bare\n"
+        "assert late_site.LateSite not in sys.meta_path\n"
+        "try: import there_is_no_such_package\n"
+        "except ImportError: print('none')\n",
+        "-S",
+    ).communicate(timeout=60)
+
+    assert said[0].strip() == b"none", said[1]
+
+
+def test_with_packages_at_hand_nothing_is_put_off() -> None:
+    said = python(
+        "import sys; from preflight import late_site; late_site.put_off(); late_site.bring_in(); "
+        "print(late_site.LateSite in sys.meta_path)"
+    ).communicate(timeout=60)
+
+    assert said[0].strip() == b"False", said[1]
