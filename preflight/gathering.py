@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from preflight.readers.folder import FolderListing
 
 # Images that are looked up in the ledger at once.
-_MANY = 8_192
+_MANY = 2_048
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ _LONG = 10 * START
 _EACH = 4
 
 # Things in one share: more would be held in memory at once, and save nothing.
-_MOST = 8_192
+_MOST = 4_096
 
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
 _RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
