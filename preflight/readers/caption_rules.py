@@ -25,8 +25,10 @@ _PLAIN = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
 _IN_FOLDERS = (_TEXTS, ("json",), (TABLE,))
 _IN_SHARDS = (_TEXTS, ("json",), ("cls",))
 
-# Fields of a sample with a dot in them (`seg.png`) are meant so where this many at most are in it.
-_FEW_FIELDS = 8
+# A shard of fewer samples than these, of which one holds more pairs than those, holds as many
+# samples whose names have dots: all pictures of 2024, say.
+_FEW_SAMPLES = 3
+_FEW_PAIRS = 8
 
 
 class Group(NamedTuple):
@@ -191,19 +193,16 @@ def _fields(groups: Sequence[Group]) -> frozenset[str]:
     that has a dot more; so are `jpg.txt`, and the hundred suffixes of a sample called `2024`.
     """
     counted: Counter[str] = Counter()
-    pictured = 0
-    for one in groups:
-        if any(map(is_image_suffix, one.suffixes)):
-            pictured += one.many
-            dotted = {suffix.lower() for suffix in one.suffixes if "." in suffix}
-            if len(dotted) <= _FEW_FIELDS:
-                counted.update(dict.fromkeys(dotted, one.many))
-    if not counted:
-        return frozenset()
+    pictured = [one for one in groups if any(map(is_image_suffix, one.suffixes))]
+    number = sum(one.many for one in pictured)
+    for one in pictured:
+        dotted = {suffix.lower() for suffix in one.suffixes if "." in suffix}
+        if number >= _FEW_SAMPLES or len(dotted) - len(set(map(_head, dotted))) <= _FEW_PAIRS:
+            counted.update(dict.fromkeys(dotted, one.many))
     return frozenset(
         suffix
         for suffix, count in counted.items()
-        if 2 * count > pictured and not is_doubled(_head(suffix))
+        if 2 * count > number and not is_doubled(_head(suffix))
     )
 
 

@@ -217,3 +217,10 @@ def _together_one_by_one(stems: Mapping[str, set[str]]) -> dict[tuple[str, ...],
     for stem, those in suffixes.items():
         parts.setdefault(tuple(those), set()).add(stem)
     return parts
+
+
+def put(stems: Stems, suffixes: tuple[str, ...], those: list[str]) -> None:
+    """Add stems to those that have the same suffixes."""
+    if those:
+        before = stems.get(suffixes)
+        stems[suffixes] = "/".join(those if before is None else [before, *those])

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from preflight.facts import Captioned, Pairing, Unpaired
 from preflight.readers.caption_rules import MEANT, TABLE, Group, is_image_suffix, named_extension
-from preflight.readers.contents import Contents, Stems
+from preflight.readers.contents import Contents, Stems, put
+from preflight.readers.folder_tables import by_folder, missing, tabled
 from preflight.readers.misnamed import Meant, match
 from preflight.readers.pairing import pair
 from preflight.readers.side_files import (
@@ -25,9 +25,6 @@ from preflight.readers.side_files import (
     variant_of,
 )
 from preflight.targets import CaptionRule
-
-Told: TypeAlias = dict[str, dict[str, bool]]
-"""By folder, the files that tables name and that were not met yet; whether they are captioned."""
 
 _TEXTS = frozenset({"txt", "caption", "json"})
 
@@ -79,7 +76,7 @@ def pair_contents(
     """
     if rule.rule == "auto" and any(map(_is_labelled, contents)):
         rule = CaptionRule(rule="none")
-    told = _by_folder(captioned)
+    told = by_folder(captioned)
     parts = [_part(one, contents[0], rule, told.get(one.place, {})) for one in contents]
     pairing = pair([group for one in parts for group in one.grouped()], rule, shard=False)
     unpaired = pairing.unpaired
@@ -95,7 +92,7 @@ def pair_contents(
     return replace(
         pairing,
         images=pairing.images + sum(one.spared for one in parts),
-        unpaired=(*unpaired, *_missing(captioned, told, contents)),
+        unpaired=(*unpaired, *missing(captioned, told, contents)),
     )
 
 
@@ -130,7 +127,7 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], *, guessed: bool) -> U
 def _part(one: Contents, top: Contents, rule: CaptionRule, told: dict[str, bool]) -> _Part:
     """Set aside what takes no part: texts that caption nothing, and images that need no caption."""
     texts = frozenset(named_extension(rule, small=True)) or _TEXTS
-    stems = _tabled(one.stems, told) if told else one.stems
+    stems = tabled(one.stems, told) if told else one.stems
     whole, bare, alone = _divided(stems, texts)
     if not whole and not bare:
         return _Part(one, {})  # texts where no image is: of another kind, or in another language
@@ -148,12 +145,12 @@ def _part(one: Contents, top: Contents, rule: CaptionRule, told: dict[str, bool]
         left.pop(meant[stem].text.rpartition(".")[0], None)
     part = _Part(one, dict(whole), spared=spared, meant=meant)
     for suffixes, joined in bare.items():
-        _put(part.stems, suffixes, [stem for stem in joined.split("/") if stem not in meant])
-        _put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
+        put(part.stems, suffixes, [stem for stem in joined.split("/") if stem not in meant])
+        put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
     for stem in _uncounted(left, {**whole, **bare}):
         del left[stem]
     for stem, suffixes in left.items():
-        _put(part.stems, suffixes, [stem])
+        put(part.stems, suffixes, [stem])
     return part
 
 
@@ -191,7 +188,7 @@ def _without_masks(bare: Stems, whole: Stems) -> tuple[Stems, int]:
         return bare, 0
     left: Stems = {}
     for suffixes, joined in bare.items():
-        _put(left, suffixes, [stem for stem in joined.split("/") if mask_of(stem) not in there])
+        put(left, suffixes, [stem for stem in joined.split("/") if mask_of(stem) not in there])
     return left, _count(bare) - _count(left)
 
 
@@ -235,78 +232,9 @@ def _pictured(suffixes: Iterable[str]) -> bool:
     return any(map(is_image_suffix, suffixes))
 
 
-def _put(stems: Stems, suffixes: tuple[str, ...], those: list[str]) -> None:
-    if those:
-        before = stems.get(suffixes)
-        stems[suffixes] = "/".join(those if before is None else [before, *those])
-
-
 def _count(stems: Stems) -> int:
     """Count the images among these."""
     return sum(
         (joined.count("/") + 1) * sum(map(is_image_suffix, suffixes))
         for suffixes, joined in stems.items()
     )
-
-
-# --- tables
-
-
-def _by_folder(captioned: Iterable[Captioned]) -> Told:
-    """Put the files that tables name together by their folders."""
-    told: Told = {}
-    for table in captioned:
-        captions = bool(table.captioned)
-        for files in (table.captioned, table.empty):
-            for name in _names(files):
-                place, slash, base = name.rpartition("/")
-                here = told.setdefault(place or ("/" if slash else "."), {})
-                here[base] = captions or here.get(base, False)
-    return told
-
-
-def _names(joined: str) -> Iterator[str]:
-    """Give one name after the other: all at once take five times the memory of their text."""
-    at = 0
-    while at < len(joined):
-        end = joined.find("\0", at)
-        end = len(joined) if end < 0 else end
-        yield joined[at:end]
-        at = end + 1
-
-
-def _tabled(stems: Stems, told: dict[str, bool]) -> Stems:
-    """Mark the images that a table captions, and take off its list what is there."""
-    found: Stems = {}
-    for suffixes, joined in stems.items():
-        marked: list[str] = []
-        others: list[str] = []
-        for stem in joined.split("/"):
-            named = [told.pop(f"{stem}.{two}" if two else stem, None) for two in suffixes]
-            (marked if any(named) and _pictured(suffixes) else others).append(stem)
-        _put(found, suffixes, others)
-        _put(found, (*suffixes, TABLE), marked)
-    return found
-
-
-def _missing(
-    captioned: Iterable[Captioned], told: Told, contents: Sequence[Contents]
-) -> Iterator[Unpaired]:
-    """Tell the files that a table names and that are not there, each once."""
-    if not any(told.values()):
-        return
-    top = contents[0]
-    closed = tuple(one.inside("") for one in contents if one.error is not None)
-    for table in captioned:
-        for files in (table.captioned, table.empty):
-            for name in _names(files):
-                place, slash, base = name.rpartition("/")
-                left = told.get(place or ("/" if slash else "."), {})
-                if base not in left or name.startswith(closed):
-                    continue
-                del left[base]
-                below = name if top.place == "." else name[len(top.place) + 1 :]
-                if not os.path.lexists(os.path.join(top.path, below)):  # hidden ones are not listed
-                    yield Unpaired(
-                        name=name, lacks="image", expected=name, because="row", table=table.file
-                    )

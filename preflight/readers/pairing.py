@@ -142,8 +142,8 @@ def _unpaired(
     for one in groups:
         if one.suffixes not in uneven:
             continue
-        stray = _stray(one, rule) if one.suffixes in dotted else []
-        if stray:
+        stray = _stray(one, rule) if one.suffixes in dotted else None
+        if stray is not None:
             yield from stray
             continue
         images = [suffix for suffix in one.suffixes if is_image_suffix(suffix)]
@@ -178,33 +178,47 @@ def _expected_caption(one: Group, rule: Rule) -> str:
     return f"{one.key}.{rule.captions[0]}"
 
 
-def _stray(one: Group, rule: Rule) -> list[Unpaired]:
+def _stray(one: Group, rule: Rule) -> list[Unpaired] | None:
     """Tell what a dot more in a name has parted from its sample: the key ends at the first one.
 
-    Nothing where a dot more makes no difference to what is lacking.
+    None where a dot more makes no difference to what is lacking.
     """
     stray = [suffix for suffix in one.suffixes if rule.is_stray(suffix)]
     images = [suffix for suffix in stray if is_image_suffix(suffix)]
     captions = [suffix for suffix in stray if extension_of(suffix).lower() in rule.captions]
     taken = [two for two in one.suffixes if is_image_suffix(two) and rule.takes(two)]
     texts = [two for two in one.suffixes if rule.is_caption(two)]
-    if bool(taken) == bool(texts):
-        heads = {_head(suffix) for suffix in captions}
-        both = [suffix for suffix in images if _head(suffix) in heads]
-        if both:
-            return [_of_dots(one.key, suffix) for suffix in both]
-        if taken or not images or captions:
+    if taken and texts:
+        # Where most samples have such fields, these are more of them: pages, or frames.
+        more = any(suffix.lower() in rule.fields for suffix in one.suffixes)
+        return [] if more else _of_dots(one.key, images, captions)
+    if taken or texts:
+        if len(images) > 1 and not taken:
             return []
+        instead = captions if taken else images
+        return [_misread(one, rule, [*taken, *texts][0], instead[0])] if instead else None
+    if images and captions:
+        pairs = _of_dots(one.key, images, captions)
+        return pairs or [_misread(one, rule, images[0], captions[0])]
+    if images:
         expected = _expected_caption(one, rule)
         return [Unpaired(name=f"{one.key}.{images[0]}", lacks="caption", expected=expected)]
-    instead = (captions if taken else images)[:1]
-    return [_misread(one, rule, [*taken, *texts][0], suffix) for suffix in instead]
+    return None
 
 
-def _of_dots(key: str, suffix: str) -> Unpaired:
-    """Tell a pair that is part of another sample, and how it would be one of its own."""
-    name = f"{key}_{_head(suffix).replace('.', '_')}.{extension_of(suffix)}"
-    return Unpaired(name=f"{key}.{suffix}", lacks="key", expected=name, because="dots")
+def _of_dots(key: str, images: Sequence[str], captions: Sequence[str]) -> list[Unpaired]:
+    """Tell pairs that are part of another sample, and how each would be one of its own."""
+    heads = {_head(suffix) for suffix in captions}
+    return [
+        Unpaired(
+            name=f"{key}.{suffix}",
+            lacks="key",
+            expected=f"{key}_{_head(suffix).replace('.', '_')}.{extension_of(suffix)}",
+            because="dots",
+        )
+        for suffix in images
+        if _head(suffix) in heads
+    ]
 
 
 def _misread(one: Group, rule: Rule, there: str, suffix: str) -> Unpaired:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import warnings
 
 import pytest
 
@@ -11,8 +13,14 @@ from preflight.readers.pairing import Group, pair
 from preflight.readers.samples import key_of
 from preflight.targets import CaptionRule
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from webdataset.filters import getfirst
+    from webdataset.tariterators import group_by_keys
+
 AUTO = CaptionRule()
 TEXT = CaptionRule(rule="textfile")
+PAIR = ("jpg", "txt")
 
 
 def groups(*written: str) -> list[Group]:
@@ -197,10 +205,17 @@ SOUND = groups(*(f"{number}: jpg txt" for number in range(5)))
         [*SOUND, *groups("0_sd: npz", "latents: npz", "1_te_outputs: npz")],
         groups(*(f"{number}: jpg jpg.json" for number in range(5))),
         groups("IMG: jpg txt", "img: jpg txt"),
+        [Group(f"{n}", ("json", *(f"{page}.jpg" for page in range(3 * n + 1)))) for n in range(9)],
+        [
+            Group(f"{n}", tuple(f"{frame}.{kind}" for frame in range(9 + n) for kind in PAIR))
+            for n in range(5)
+        ],
+        groups(*(f"{n}: rgb.png depth.png json" for n in range(5)), "5: left.png right.png json"),
     ],
     ids=[
         *("fields of edits", "fields of one sample", "masks as fields", "a few more fields"),
         *("capitals", "masks alone", "latents", "json of a downloader", "two that differ in case"),
+        *("pages of documents", "frames with their texts", "views"),
     ],
 )
 def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[Group]) -> None:
@@ -334,3 +349,62 @@ def test_a_mask_that_is_a_sample_of_its_own_is_told_and_not_counted_as_an_image_
     assert {one.because for one in pairing.unpaired} == {"mask"}
     assert pairing.unpaired[0].expected == "0.masklabel.png"
     assert (pairing.samples, pairing.images, pairing.whole) == (10, 10, 5)
+
+
+# --- against webdataset itself
+
+PATTERNS = (
+    *("#.jpg #.txt", "#.jpeg #.txt", "#.png", "#.txt", "#.v2.jpg #.v2.txt", "#.v2.jpg #.txt"),
+    *("#.jpg #.v2.txt", "#.jpg #.txt.txt", "#.jpg #.jpg.txt", "#.png.jpg #.txt", "#.npz"),
+    *(
+        "A#.JPG a#.txt",
+        "A#.JPG A#.TXT",
+        "#.jpg #.txt #.seg.png",
+        "#.jpg #.txt #.en.txt",
+        "#.v2.jpg",
+    ),
+    *(
+        "#.jpg #.txt #.v3.jpg #.v3.txt",
+        "#.a.jpg #.b.txt",
+        "#_mask.png",
+        "#.jpg #.json",
+        "#.webp #.txt",
+    ),
+)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_to_tuple_drops_is_told_and_nothing_else(seed: int) -> None:
+    """Of the samples that hold an image or a text at all."""
+    chance = random.Random(seed)
+    chosen = ["#.jpg #.txt"] * 30 + chance.choices(PATTERNS, k=10)
+    names = sorted(
+        name.replace("#", f"{number:03}")
+        for number, pattern in enumerate(chosen)
+        for name in pattern.split()
+    )
+    read = list(group_by_keys({"fname": name, "data": b"x", "__url__": "x"} for name in names))
+    made = [
+        Group(one["__key__"], tuple(suffix for suffix in one if not suffix.startswith("_")))
+        for one in read
+    ]
+    dropped = {one["__key__"] for one in read if not fits(one)} - {
+        one["__key__"] for one in read if {*one} <= {"npz", "__key__", "__url__"}
+    }
+
+    found = unpaired(made, CaptionRule(rule="textfile", images=("jpg", "png")))
+
+    told = {name.split(".")[0] for one in found for name in (one.name, one.instead) if name}
+    hidden = {one.name.split(".")[0] for one in found if one.lacks == "key"}
+    assert dropped <= told
+    assert told - hidden <= dropped
+
+
+def fits(sample: dict[str, object]) -> bool:
+    """Whether to_tuple finds what it asks for."""
+    try:
+        getfirst(sample, "jpg;png")
+        getfirst(sample, "txt;caption")
+    except ValueError:
+        return False
+    return True
