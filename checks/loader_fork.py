@@ -158,7 +158,8 @@ def _why(one: Held, sent: Sent, job: Job) -> str:
     workers = counted(sent.num_workers, "worker")
     if sent.start_method != "fork":
         return (
-            f"The workers of this job are started by {sent.start_method} ({_origin(sent, job)}): "
+            f"The workers of this job are started by {sent.start_method} "
+            f"({job.said_in(sent.start_method_from)}): "
             f"each of the {workers} starts CUDA for itself, which takes some hundred MB of the GPU."
         )
     if one.kind == "cuda-tensor":
@@ -177,18 +178,12 @@ def _why(one: Held, sent: Sent, job: Job) -> str:
 
 def _forked(sent: Sent, job: Job) -> str:
     many = counted(sent.num_workers, "worker")
-    return f"The {many} of {shown(sent.name)} {_are(sent)} forked ({_origin(sent, job)})"
+    place = job.said_in(sent.start_method_from)
+    return f"The {many} of {shown(sent.name)} {_are(sent)} forked ({place})"
 
 
 def _are(sent: Sent) -> str:
     return "is" if sent.num_workers == 1 else "are"
-
-
-def _origin(sent: Sent, job: Job) -> str:
-    origin = sent.start_method_from
-    if origin == "launch.start_method":
-        origin = job.origins.get(origin) or "the job's settings"
-    return origin
 
 
 def _of_process(facts: Inherited, sent: Sent, job: Job) -> Iterator[Finding]:

@@ -187,9 +187,7 @@ def _too_much(loaded: Loaded, need: _Need, room: int) -> str:
 
 
 def _why(loaded: Loaded, job: Job, trip: Trip | None, weight: Weight, *, killed: bool) -> str:
-    origin = loaded.start_method_from
-    if origin == "launch.start_method":
-        origin = job.origins.get(origin) or "the job's settings"
+    origin = job.said_in(loaded.start_method_from)
     way = "spawned" if loaded.start_method == "spawn" else "started by a forkserver"
     text = f"The workers of this job are {way} ({shown(origin)}): each gets a copy of its own."
     text += _wait(loaded, trip, weight)

@@ -53,8 +53,9 @@ def loader_start_method(loaded: Loaded, job: Job) -> Iterator[Finding]:
     yield loader_start_method.found(
         f"works with {_listed(works)}, and not with {_listed(fails)}{tail}",
         at=Location(file=loaded.defined.file, line=loaded.defined.line, name=shown(loaded.name)),
-        why=f"The workers of this job are started by {here} ({_origin(loaded, job)}), with which "
-        f"it {'works' if here in works else 'does not work' if here in fails else 'was not tried'}."
+        why=f"The workers of this job are started by {here} "
+        f"({job.said_in(loaded.start_method_from)}), with which it "
+        f"{'works' if here in works else 'does not work' if here in fails else 'was not tried'}."
         + _many(loaded),
         fix="Mend what loader-unpicklable and loader-unloadable name.",
         workaround=None
@@ -73,13 +74,6 @@ def loader_start_method(loaded: Loaded, job: Job) -> Iterator[Finding]:
 
 def _listed(methods: list[str]) -> str:
     return "; ".join(f"{method} ({_HOMES[method]})" for method in methods)
-
-
-def _origin(loaded: Loaded, job: Job) -> str:
-    origin = loaded.start_method_from
-    if origin == "launch.start_method":
-        return job.origins.get(origin) or "the job's settings"
-    return origin
 
 
 def _many(loaded: Loaded) -> str:

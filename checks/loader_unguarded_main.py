@@ -104,7 +104,7 @@ def _start_method(
     if call.start_method is not None:
         return call.start_method, f"multiprocessing_context, {call.file}:{call.line}"
     if job.launch.start_method is not None:
-        return job.launch.start_method, _origin(job)
+        return job.launch.start_method, job.said_in("launch.start_method")
     if one.start_method is not None:
         return one.start_method, f"set_start_method, {one.start_method_from}"
     method = facts.default_start_method
@@ -112,10 +112,6 @@ def _start_method(
     if job.launch.elsewhere or (job.python is not None and method == "forkserver"):
         return None, ""
     return method, facts.default_start_method_from
-
-
-def _origin(job: Job) -> str:
-    return job.origins.get("launch.start_method") or "the job's settings"
 
 
 def _why(call: LoaderCall, one: Unguarded, method: str | None, origin: str) -> str:
@@ -189,7 +185,7 @@ def _seen_in_worker(loaded: Loaded, job: Job) -> Iterator[Finding]:
 def _why_seen(loaded: Loaded, job: Job) -> str:
     origin = loaded.start_method_from
     if origin == "launch.start_method":
-        origin = _origin(job)
+        origin = job.said_in("launch.start_method")
     again = f"imports the script that was started, which starts the training again, and {_STOPS}"
     if loaded.start_method not in SPAWNING:
         harmless = _harmless(loaded.start_method, origin)

@@ -106,9 +106,7 @@ def _raised(one: Unloadable) -> tuple[Location, ...]:
 
 
 def _why(loaded: Loaded, job: Job) -> str:
-    origin = loaded.start_method_from
-    if origin == "launch.start_method":
-        origin = job.origins.get(origin) or "the job's settings"
+    origin = job.said_in(loaded.start_method_from)
     way = "spawned" if loaded.start_method == "spawn" else "started by a forkserver"
     return (
         f"The workers of this job are {way} ({origin}): none of the "

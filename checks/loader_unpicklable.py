@@ -118,9 +118,7 @@ def _cut_short(cut: Sequence[str]) -> str:
 
 
 def _why(sent: Sent, job: Job) -> str:
-    origin = sent.start_method_from
-    if origin == "launch.start_method":
-        origin = job.origins.get(origin) or "the job's settings"
+    origin = job.said_in(sent.start_method_from)
     way = "spawned" if sent.start_method == "spawn" else "started by a forkserver"
     many = len(sent.objects)
     text = f"The workers of this job are {way} ({origin}): the first loop over {shown(sent.name)} "

@@ -208,6 +208,16 @@ class Job:
         file, _, line = self.origins.get(key, "").rpartition(":")
         return (file, int(line)) if file and line.isdigit() else (None, None)
 
+    def said_in(self, place: str) -> str:
+        """Say for people where a setting was made, such as `preflight.toml:4`.
+
+        Args:
+            place: the setting's key, such as `launch.start_method`; any other place is given back.
+        """
+        if not place.startswith("launch."):
+            return place
+        return self.origins.get(place) or "the job's settings"
+
 
 UNREAD = frozenset(
     {
