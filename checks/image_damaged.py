@@ -35,8 +35,12 @@ _WHY = {
     "zeros": "Pillow opens it without complaint, and part of the picture is wrong.",
     "undecodable": "Pillow opens it without complaint, and part of the picture may be wrong.",
     "leftover": "It is often sound; but a damaged spot further up leaves the same trace.",
-    "huge": "Pillow raises DecompressionBombError on more than 178,956,970 pixels.",
 }
+
+_TOO_MANY_PIXELS = "Pillow raises DecompressionBombError on more than 178,956,970 pixels."
+_NOT_DECODED = (
+    "It was not decoded, so that nobody knows whether it is whole; a worker holds all of it."
+)
 
 _GIVES_WHAT_IS_THERE = frozenset({"JPEG image", "PNG image"})
 """Formats of which Pillow decodes a part where LOAD_TRUNCATED_IMAGES is set."""
@@ -72,7 +76,9 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
 
 
 def _why(one: ImageDamage) -> str | None:
-    if not one.raises or one.kind == "huge":
+    if one.kind == "huge":
+        return _TOO_MANY_PIXELS if one.text.endswith(" pixels") else _NOT_DECODED
+    if not one.raises:
         return _WHY.get(one.kind)
     why = f"Pillow raises {one.raises} on it, in a worker"
     if one.kind == "cut" and one.format in _GIVES_WHAT_IS_THERE:

@@ -7,6 +7,9 @@ import re
 LIMIT = 10**6
 """How many names a pattern may give."""
 
+# Characters of all names together, none longer than its pattern. Names come to a hundred each.
+_MOST_CHARACTERS = 1 << 29
+
 # Braces are expanded by recursion.
 _NESTED = 64
 
@@ -32,6 +35,10 @@ def expand(pattern: str) -> list[str]:
     total = sum(count(part) for part in parts)
     if total > LIMIT:
         raise TooManyError(f"{pattern!r} names {total:,} files; at most {LIMIT:,} are looked at")
+    if total * len(pattern) > _MOST_CHARACTERS:
+        raise TooManyError(
+            f"a pattern of {len(pattern):,} characters that names {total:,} files is not expanded"
+        )
     from braceexpand import braceexpand
 
     names: list[str] = []

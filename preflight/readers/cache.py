@@ -16,6 +16,7 @@ from preflight.formats.magic import HEAD, what_is
 from preflight.formats.stored import NUMPY, SAFETENSORS, look
 from preflight.formats.torchfile import legacy_start, looks_like_torch
 from preflight.names import name_of
+from preflight.targets import CannotLookError
 
 _SURE = frozenset({".pt", ".pth", SAFETENSORS}) | NUMPY
 _PERHAPS = frozenset({".bin", ".ckpt"})
@@ -55,13 +56,12 @@ def list_cache(path: str) -> CacheListing:
     unreadable: list[tuple[str, str]] = []
     for folder, entries in _folders(path, unreadable):
         for entry in entries:
-            taken = _is_cached(entry)
-            if taken is None:
-                unreadable.append(
-                    (os.path.join(folder, entry.name), "leads to a file that is gone")
-                )
-            elif taken:
-                files.append(os.path.join(folder, entry.name))
+            path = os.path.join(folder, entry.name)
+            try:
+                if _is_cached(entry):
+                    files.append(path)
+            except CannotLookError as error:
+                unreadable.append((path, str(error)))
     return CacheListing(files=tuple(sorted(files)), unreadable=tuple(sorted(unreadable)))
 
 
@@ -88,9 +88,14 @@ def _folders(
         waiting.extend(
             os.path.join(folder, entry.name)
             for entry in entries
-            if entry.name not in _NOT_LOOKED_INTO and _is_folder(entry)
+            if entry.name not in _NOT_LOOKED_INTO and _is_folder(entry) and not _is_all(entry)
         )
         yield folder, entries
+
+
+def _is_all(entry: os.DirEntry[str]) -> bool:
+    """Whether a link leads out of the cache to the whole system."""
+    return entry.is_symlink() and os.path.realpath(entry.path) == os.path.abspath(os.sep)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -100,18 +105,25 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_cached(entry: os.DirEntry[str]) -> bool | None:
-    """Whether this is a cached file; None for a link with such a name that leads nowhere."""
+def _is_cached(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a cached file.
+
+    Raises:
+        CannotLookError: it has such a name, and is none: a link that leads nowhere, or a pipe.
+    """
     suffix = suffix_of(entry.name)
     if entry.name.startswith(".") or not (suffix in _SURE or suffix in _PERHAPS):
         return False  # names that begin with a dot are temporary, or notes of macOS beside a file
     try:
-        if not entry.is_file():
-            gone = entry.is_symlink() and suffix in _SURE and not os.path.exists(entry.path)
-            return None if gone else False
-    except OSError:
-        return None if suffix in _SURE else False
-    return suffix in _SURE or _is_for_torch(entry)
+        if entry.is_file():
+            return suffix in _SURE or _is_for_torch(entry)
+        odd = not entry.is_dir()
+    except OSError:  # a link that leads to itself
+        odd = True
+    if odd and suffix in _SURE:
+        there = os.path.exists(entry.path)
+        raise CannotLookError("it is no regular file" if there else "leads to a file that is gone")
+    return False
 
 
 def _is_for_torch(entry: os.DirEntry[str]) -> bool:

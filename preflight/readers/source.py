@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import stat
 from collections.abc import Iterator, Mapping
 
 from preflight.facts import EnvironmentRead, SourceFacts, Unguarded
@@ -73,6 +74,8 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
 
 
 def _content(path: str) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a FIFO would wait for ever
+        raise OSError("it is no regular file")
     with open(path, "rb") as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:

@@ -153,6 +153,22 @@ def test_a_git_lfs_pointer_in_a_shard_was_packed_too_early(tmp_path: Path) -> No
     assert finding.fix == "Run git lfs pull where the shard was packed, and pack it again."
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("has 60,000 x 60,000 = 3,600,000,000 pixels", "Pillow raises DecompressionBombError on"),
+        ("has more than 178,956,970 pixels", "Pillow raises DecompressionBombError on"),
+        (
+            "is 419.4 MB, more than is held of what is unpacked",
+            "It was not decoded, so that nobody",
+        ),
+        ("is 10.7 GB, more than is decoded (1.1 GB)", "It was not decoded, so that nobody"),
+    ],
+)
+def test_what_is_too_large_says_whether_it_is_its_pixels(text: str, why: str) -> None:
+    assert (in_folder("huge", text).why or "").startswith(why)
+
+
 def test_a_name_that_is_no_utf_8_is_kept_as_it_is() -> None:
     """Reports escape it where they are written; a program can still open the file."""
     finding = in_folder("empty", "is empty", "data/caf\udce9.jpg")
