@@ -12,8 +12,8 @@ from preflight.formats.packed import Packed, can_unpack
 from preflight.formats.tar import walk
 from preflight.names import name_of
 from preflight.readers.keys import hash_of
+from preflight.readers.opened import reading
 from preflight.readers.samples import key_of
-from preflight.readers.shard import reading
 
 
 def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str], None]) -> KeyNames:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from preflight.formats.tar import walk
+from preflight.readers.opened import reading
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples
-from preflight.readers.shard import reading
 from preflight.targets import CaptionRule
 
 pytestmark = pytest.mark.benchmark

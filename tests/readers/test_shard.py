@@ -29,10 +29,12 @@ def tell_nobody(name: str) -> None:
 
 
 def read(folder: Path, content: bytes) -> ShardFacts:
-    """Read bytes as a shard whose captions are not asked for."""
+    """Read bytes as a shard whose captions are not asked for; however it is read, alike."""
     (folder / "x.tar").write_bytes(content)
     shard = Shard(path="x.tar", captions=NO_CAPTIONS)
-    return read_shard(shard, str(folder), tell_nobody)
+    facts = read_shard(shard, str(folder), tell_nobody, onward=False)
+    assert read_shard(shard, str(folder), tell_nobody, onward=True) == facts
+    return facts
 
 
 def given_by_webdataset(folder: Path) -> tuple[list[str], bool]:

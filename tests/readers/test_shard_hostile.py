@@ -38,15 +38,17 @@ def bounded(*, seconds: float = 5, memory: int = 48 << 20) -> Iterator[None]:
     assert peak < memory
 
 
-def look(folder: Path) -> ShardFacts:
-    return read_shard(
-        Shard(path="x.tar", captions=CaptionRule(rule="none")), str(folder), lambda _: None
-    )
+def look(folder: Path, *, onward: bool | None = None) -> ShardFacts:
+    shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
+    return read_shard(shard, str(folder), lambda _: None, onward=onward)
 
 
 def read(folder: Path, content: bytes) -> ShardFacts:
+    """Read bytes as a shard: alike, whether it is read from header to header or from end to end."""
     (folder / "x.tar").write_bytes(content)
-    return look(folder)
+    facts = look(folder, onward=False)
+    assert look(folder, onward=True) == facts
+    return facts
 
 
 def header(name: str, size: bytes, type_: bytes = b"0") -> bytes:
