@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from preflight.facts import FolderFacts, ImageDamage
+from preflight.answers import facts_of
+from preflight.facts import Captioned, FolderFacts, ImageDamage
 from preflight.items import Item, size_of
 from preflight.ledger import Remembered, mark_of
 from preflight.memory import Memory, facts_in
-from preflight.plain import from_plain
+from preflight.names import name_of
 from preflight.sampling import Sample
 from preflight.targets import Folder
 
@@ -29,7 +30,6 @@ _MANY = 2_048
 class Directory:
     """One directory of a gathering, as far as its images have been looked at."""
 
-    whole: Gathering
     contents: Contents
     names: list[str] = field(default_factory=list)
     """The images that are to be looked at, until they have been handed out."""
@@ -51,7 +51,14 @@ class Directory:
 
 
 @dataclass(slots=True, kw_only=True)
-class ImageItem(Item):
+class PartItem(Item):
+    """One file of a gathering: a table of captions, or an image."""
+
+    whole: Gathering
+
+
+@dataclass(slots=True, kw_only=True)
+class ImageItem(PartItem):
     """One image of a gathering."""
 
     directory: Directory
@@ -63,6 +70,9 @@ class Gathering:
 
     target: Folder
     listing: FolderListing
+    root: str
+    """The job's folder."""
+
     memory: Memory
     sample: Sample | None
     how: str
@@ -80,6 +90,11 @@ class Gathering:
     """Whether any image was read now."""
 
     damaged: list[ImageDamage] = field(default_factory=list)
+    captioned: list[Captioned] = field(default_factory=list)
+    """What tables say of the images."""
+
+    unread_tables: list[str] = field(default_factory=list)
+    """Names of tables that could not be read."""
 
     @property
     def images(self) -> int:
@@ -92,13 +107,19 @@ class Gathering:
         """How many images are there, and in no sample."""
         return sum(one.images for one in self.listing.contents) - self.images
 
-    def items(self, done: Callable[[int], None]) -> Iterator[ImageItem]:
-        """Give each image that has to be read, when it is asked for.
+    @property
+    def files(self) -> int:
+        """How many files are to be looked at."""
+        return self.images + len(self.listing.tables)
+
+    def items(self, done: Callable[[int], None]) -> Iterator[PartItem]:
+        """Give each table and each image that has to be read, when it is asked for.
 
         Args:
             done: called with the number of images that need no reading.
         """
         self.left = 1
+        yield from self._tables()
         waiting: list[tuple[Directory, str]] = []
         for directory in self._unknown(done):
             for name in directory.names:
@@ -109,6 +130,19 @@ class Gathering:
             directory.names = []
         yield from self._hand_out(waiting, done)
         self.left -= 1
+
+    def _tables(self) -> Iterator[PartItem]:
+        """Give what has to be read before it is known which image has a caption."""
+        self.left += len(self.listing.tables)
+        for path in self.listing.tables:
+            yield PartItem(
+                plain={"type": "CaptionTable", "path": path},
+                target=self.target,
+                name=name_of(path, self.root),
+                kinds=(FolderFacts,),
+                size=size_of(path),
+                whole=self,
+            )
 
     def _unknown(self, done: Callable[[int], None]) -> Iterator[Directory]:
         """Give the directories in which something may have changed, one by one."""
@@ -132,7 +166,6 @@ class Gathering:
                 continue
             found = names_in(path)
             yield Directory(
-                whole=self,
                 contents=contents,
                 names=found,
                 left=len(found),
@@ -148,7 +181,7 @@ class Gathering:
             if drawn is not None:
                 names = [name for at, name in enumerate(names, before) if at in drawn]
             before += contents.images
-            yield Directory(whole=self, contents=contents, names=names, noted=False)
+            yield Directory(contents=contents, names=names, noted=False)
 
     def _take(self, contents: Contents, seen: Remembered) -> None:
         """Take over what is remembered of all images of a directory."""
@@ -156,7 +189,7 @@ class Gathering:
         self.memory.count(self.how, contents.images, seen.read_at)
         self._remember(seen.read_at)
         for name, plain in (json.loads(seen.facts) if seen.facts else {}).items():
-            self.damaged.append(_damage_in({**plain, "name": contents.inside(name)}))
+            self.damaged.append(facts_of({**plain, "name": contents.inside(name)}))
 
     def _hand_out(
         self, waiting: list[tuple[Directory, str]], done: Callable[[int], None]
@@ -181,23 +214,30 @@ class Gathering:
                 kinds=(FolderFacts,),
                 seconds=self.seconds_each,
                 size=size_of(path),
+                whole=self,
                 directory=directory,
                 how=self.how,
             )
 
     def answered(
-        self, item: ImageItem, plains: tuple[Mapping[str, Any], ...], *, noted: bool
+        self, item: PartItem, plains: tuple[Mapping[str, Any], ...], *, noted: bool
     ) -> None:
-        """Take in what was seen of an image."""
+        """Take in what was seen of a file."""
         self.left -= 1
+        if not isinstance(item, ImageItem):
+            self.captioned += (facts_of(plain) for plain in plains)
+            return
         self.read = True
         self._see(item.directory, os.path.basename(item.plain["path"]), plains, noted=noted)
 
-    def failed(self, item: ImageItem) -> None:
-        """Go on without an image."""
+    def failed(self, item: PartItem) -> None:
+        """Go on without a file."""
         self.left -= 1
-        self.read = True
-        item.directory.noted = False
+        if isinstance(item, ImageItem):
+            self.read = True
+            item.directory.noted = False
+        else:
+            self.unread_tables.append(item.name)
 
     def _see(
         self,
@@ -211,7 +251,7 @@ class Gathering:
         directory.left -= 1
         directory.noted &= noted
         for plain in plains:
-            self.damaged.append(_damage_in({**plain, "name": directory.contents.inside(name)}))
+            self.damaged.append(facts_of({**plain, "name": directory.contents.inside(name)}))
             directory.damaged[name] = {**plain, "name": ""}
         if directory.left == 0 and directory.noted and directory.mark is not None:
             facts = json.dumps(directory.damaged) if directory.damaged else None
@@ -225,9 +265,6 @@ class Gathering:
         """Put the listing and what became of its images together."""
         from preflight.readers import folder
 
-        found = folder.folder_facts(self.listing, self.damaged)
-        return replace(found, images=self.looked_at)
-
-
-def _damage_in(plain: Mapping[str, Any]) -> ImageDamage:
-    return from_plain(ImageDamage, {key: value for key, value in plain.items() if key != "type"})
+        found = folder.folder_facts(self.listing, self.damaged, self.captioned)
+        unread = (*found.unread_tables, *self.unread_tables)
+        return replace(found, images=self.looked_at, unread_tables=unread)

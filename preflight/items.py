@@ -48,7 +48,7 @@ class Item:
         return self.plain["type"] in _OF_MANY
 
 
-_OF_MANY = frozenset({"Shard", "Image", "CacheFile"})
+_OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CaptionTable"})
 
 
 def size_of(path: str) -> int:

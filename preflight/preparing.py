@@ -98,7 +98,7 @@ class Prepared:
     @property
     def files(self) -> int:
         """How many things there are."""
-        return len(self.items) + len(self.singles) + sum(one.images for one in self.gatherings)
+        return len(self.items) + len(self.singles) + sum(one.files for one in self.gatherings)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -153,6 +153,7 @@ class Preparing:
         image = {"type": "Image"}
         gathering = Gathering(
             target=target,
+            root=self.job.root,
             listing=folder.list_folder(target, self.job.root),
             memory=self.memory,
             sample=self.samples.get(target.path),

@@ -22,7 +22,7 @@ from preflight.facts import (
     Unbuilt,
 )
 from preflight.finding import Finding, Location
-from preflight.gathering import Gathering, ImageItem
+from preflight.gathering import Gathering, PartItem
 from preflight.items import Item, about_code, about_files
 from preflight.job import Job
 from preflight.memory import Memory, facts_in
@@ -249,9 +249,9 @@ class Survey:
         """Take in what a process says of an item."""
         self._account.did(item)
         noted = item.how is not None and self.memory.keep(item.how, self._path(item), plains)
-        if isinstance(item, ImageItem):
-            item.directory.whole.answered(item, plains, noted=noted)
-            self._gathered(item.directory.whole)
+        if isinstance(item, PartItem):
+            item.whole.answered(item, plains, noted=noted)
+            self._gathered(item.whole)
         else:
             yield from self._answered(item, plains)
 
@@ -273,18 +273,18 @@ class Survey:
         in_code = isinstance(item.target, (Built, Host))
         place = Location(name=item.name) if in_code else Location(file=item.name)
         yield Failed(at=place, error=fault.error, kinds=item.kinds, fix=fault.fix)
-        if isinstance(item, ImageItem):
-            item.directory.whole.failed(item)
-            self._gathered(item.directory.whole)
+        if isinstance(item, PartItem):
+            item.whole.failed(item)
+            self._gathered(item.whole)
 
     def _left(self, item: Item) -> Iterator[Look]:
         """Say that nobody came to an item in the time that there was."""
         reason = f"the budget of {self.job.look.budget:g} s was used up"
-        about = "image" if isinstance(item, ImageItem) else None
+        about = "image" if item.plain["type"] == "Image" else None
         yield Left(reason=reason, kinds=item.kinds, about=about)
-        if isinstance(item, ImageItem):
-            item.directory.whole.failed(item)
-            self._gathered(item.directory.whole)
+        if isinstance(item, PartItem):
+            item.whole.failed(item)
+            self._gathered(item.whole)
 
     def _gathered(self, gathering: Gathering) -> None:
         """Give the facts of a folder, once all its images are answered."""
