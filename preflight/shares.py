@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +21,18 @@ _EACH = 4
 
 # Things in one share: more would be held in memory at once, and save nothing.
 _MOST = 4_096
+
+# Files that are asked for all, whether they are in memory; and how many there have to be for more
+# processes than processors to pay: each waits for storage most of the time, and needs a start.
+_ASKED = 16
+_MANY = 256
+
+# Processes for each processor then, and in all.
+_WAITING = 4
+_MOST_WAITING = 16
+
+# Bytes of a file up to which most of its time is waiting for its first ones.
+_SMALL = 1 << 20
 
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
 _RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
@@ -82,3 +94,24 @@ def shares(
         reached += takes
     if share:
         yield share
+
+
+def workers_for(paths: Sequence[str], processors: int) -> int:
+    """Say how many processes should read files at the same time.
+
+    Args:
+        paths: of the files, as they can be opened; those that cannot be are passed over.
+        processors: that we may use.
+    """
+    if len(paths) < _MANY:
+        return processors
+    from preflight.readers.cold import is_cold
+
+    asked = paths[:: len(paths) // _ASKED][:_ASKED]
+    cold = 0
+    for path in asked:
+        with contextlib.suppress(OSError):
+            cold += os.stat(path).st_size <= _SMALL and is_cold(path)
+    if 2 * cold <= len(asked):
+        return processors
+    return max(processors, min(_WAITING * processors, _MOST_WAITING))

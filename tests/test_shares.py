@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight.shares import seconds_for, shares
+from preflight.shares import seconds_for, shares, workers_for
+from tests.evicting import evicted
 
 
 def sizes(seconds: list[float], jobs: int) -> list[float]:
@@ -73,3 +74,40 @@ def test_things_are_taken_when_they_are_needed() -> None:
     first = next(shares(things(), lambda _: 1.0, total=100.0, jobs=2))
 
     assert len(taken) <= len(first) + 1 < 100
+
+
+def small_files(folder: Path, count: int, size: int = 100_000) -> list[str]:
+    for number in range(count):
+        (folder / f"{number:04}.pt").write_bytes(bytes(size))
+    return [str(path) for path in sorted(folder.iterdir())]
+
+
+def test_files_in_memory_are_read_by_as_many_processes_as_there_are_processors(
+    tmp_path: Path,
+) -> None:
+    assert workers_for(small_files(tmp_path, 300), 2) == 2
+
+
+def test_many_small_cold_files_are_read_by_more(tmp_path: Path) -> None:
+    """Each process waits most of the time; but no machine is filled with processes."""
+    paths = small_files(tmp_path, 300)
+    for path in paths:
+        evicted(Path(path))
+
+    assert workers_for(paths[:100], 2) == 2
+    assert workers_for(paths, 2) == 8
+
+
+def test_there_is_an_end_to_how_many_processes_wait(tmp_path: Path) -> None:
+    paths = small_files(tmp_path, 300)
+    for path in paths:
+        evicted(Path(path))
+
+    assert workers_for(paths, 6) == 16
+    for path in paths:
+        evicted(Path(path))
+    assert workers_for(paths, 64) == 64
+
+
+def test_files_that_are_gone_are_nobodys_reason_for_more(tmp_path: Path) -> None:
+    assert workers_for([str(tmp_path / f"{number}") for number in range(300)], 2) == 2

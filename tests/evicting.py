@@ -1,0 +1,28 @@
+"""Drops files from memory, as if nobody had read them since the machine was started."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def evicted(path: Path) -> Path:
+    """Have the system drop a file from memory; skip where it does not do so, or does not say."""
+    if not hasattr(os, "posix_fadvise") or not hasattr(os, "RWF_NOWAIT"):
+        pytest.skip("this system does not say what is in memory")
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        middle = os.fstat(descriptor).st_size // 2
+        try:
+            os.preadv(descriptor, [bytearray(1)], middle, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return path
+        except OSError as error:
+            pytest.skip(f"this file system does not say what is in memory: {error}")
+    finally:
+        os.close(descriptor)
+    pytest.skip("this file system keeps its files in memory")
