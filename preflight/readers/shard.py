@@ -75,7 +75,9 @@ def _read(
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
     read = packed.read if packed else raw
     looked = _Looked(read, None if packed else size, tell, depth, packed=packed is not None)
-    if packed is None and (is_stream_cold(stream) if onward is None else onward):
+    # Where all of an image is read, the system reads on by itself.
+    cold = depth == "index" and is_stream_cold(stream) if onward is None else onward
+    if packed is None and cold:
         looked.near.ahead = bytes_at_a_time(read, size)
     next_data = None if packed else holes(stream)
     ended_at = looked.at_all(next_data)
