@@ -41,6 +41,7 @@ FLOORS: dict[str, float] = {
     "readers_version": 4,
     "ledger": 4.2,
     "runner": 4.5,
+    "values": -1,
     "early": 3.9,
     "late_site": 4,
     "life_line": 4,
