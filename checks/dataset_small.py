@@ -5,7 +5,8 @@ What it finds
     (the batch size, times the ranks, times the batches that gradients are accumulated over); and
     one with fewer shards than there are ranks times workers. What is not said of the launch counts
     as 1. `repeats` adds so many passes over the data to each epoch. Where some shards were not
-    read, samples are not counted.
+    read, samples are not counted; where a source or a loader of the job draws its shards with
+    replacement (`resampled=True`), nothing is asked.
 
 Why it matters
     A loader that drops its last batch gives none at all, and an epoch passes without a step. A
@@ -29,7 +30,9 @@ from preflight.names import counted
 
 
 def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:
-    """Say so where samples that nobody counted may be enough."""
+    """Say so where shards never end, or where samples that nobody counted may be enough."""
+    if facts.resampled is not None and (facts.samples or facts.unread):
+        return f"shards are drawn with replacement ({facts.resampled})"
     if not facts.unread or _lacks_shards(facts, job) or _passes(facts, job) >= _step(facts, job):
         return None
     what = counted(facts.unread, "shard was", "shards were") if facts.shards else "the folder was"
@@ -52,36 +55,27 @@ def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
             why="The loader gives nothing: webdataset raises ValueError (No samples found in "
             "dataset), or training stands at step 0.",
             fix="Look whether it was packed, downloaded and named as it was meant.",
-            about="samples",
         )
         return
-    step, passes = _step(facts, job), _passes(facts, job)
-    if passes < step and not facts.unread:
-        repeated = f" ({passes:,} with its repeats)" if passes != facts.samples else ""
+    short = [_too_few_samples(facts, job)] if _lacks_samples(facts, job) else []
+    if _lacks_shards(facts, job):
         yield dataset_small.found(
-            f"holds {counted(facts.samples, 'sample')}{repeated}, fewer than the {step:,} of one "
-            f"step: {_product(facts, job)}",
+            "; ".join([*short, _too_few_shards(facts, job)]),
+            at=facts.place,
+            why=f"{_without_shard(facts, job)} no shard, where each shard goes to one of them: "
+            "webdataset raises ValueError (No samples found in dataset) there.",
+            fix="Pack the data into more shards, or take fewer ranks or workers.",
+            workaround="resampled=True lets every worker draw from all shards.",
+            evidence={"samples": facts.samples, "step": _step(facts, job), "shards": _all(facts)},
+        )
+    elif short:
+        yield dataset_small.found(
+            short[0],
             at=facts.place,
             why="A loader with drop_last=True gives no full batch to every rank, so that an epoch "
             "passes without a step; without it, the steps are smaller than was meant.",
             fix="Take a smaller batch, or add data.",
-            evidence={"samples": facts.samples, "step": step},
-            about="samples",
-        )
-    if _lacks_shards(facts, job):
-        shards = len(facts.shards) + facts.unread
-        takers = job.launch.ranks * max(1, job.launch.num_workers or 1)
-        yield dataset_small.found(
-            f"has {counted(shards, 'shard')} for {takers:,} "
-            f"{'workers' if job.launch.num_workers else 'ranks'}: {_takers(job)}",
-            at=facts.place,
-            why=f"{counted(takers - shards, 'of them gets', 'of them get')} no shard, where each "
-            "shard goes to one of them: webdataset raises ValueError (No samples found in "
-            "dataset) there.",
-            fix="Pack the data into more shards, or take fewer workers.",
-            workaround="resampled=True lets every worker draw from all shards.",
-            evidence={"shards": shards, "takers": takers},
-            about="shards",
+            evidence={"samples": facts.samples, "step": _step(facts, job)},
         )
 
 
@@ -114,12 +108,38 @@ def _product(facts: DatasetFacts, job: Job) -> str:
     return " x ".join(factors)
 
 
+def _lacks_samples(facts: DatasetFacts, job: Job) -> bool:
+    return not facts.unread and _passes(facts, job) < _step(facts, job)
+
+
+def _too_few_samples(facts: DatasetFacts, job: Job) -> str:
+    passes = _passes(facts, job)
+    repeated = f" ({passes:,} with its repeats)" if passes != facts.samples else ""
+    return (
+        f"holds {counted(facts.samples, 'sample')}{repeated}, fewer than the "
+        f"{_step(facts, job):,} of one step: {_product(facts, job)}"
+    )
+
+
+def _all(facts: DatasetFacts) -> int:
+    return len(facts.shards) + facts.unread
+
+
+def _takers(job: Job) -> int:
+    """Count those who need a shard each."""
+    return job.launch.ranks * max(1, job.launch.num_workers or 1)
+
+
 def _lacks_shards(facts: DatasetFacts, job: Job) -> bool:
-    takers = job.launch.ranks * max(1, job.launch.num_workers or 1)
-    return bool(facts.shards) and len(facts.shards) + facts.unread < takers
+    return bool(facts.shards) and _all(facts) < _takers(job)
 
 
-def _takers(job: Job) -> str:
-    ranks = counted(job.launch.ranks, "rank")
-    workers = job.launch.num_workers or 1
-    return f"{ranks} x {counted(workers, 'worker')}"
+def _too_few_shards(facts: DatasetFacts, job: Job) -> str:
+    ranks, workers = counted(job.launch.ranks, "rank"), job.launch.num_workers or 1
+    who = "workers" if workers > 1 else "ranks" if job.launch.ranks > 1 else "worker"
+    product = f": {ranks} x {counted(workers, 'worker')}" if workers > 1 else ""
+    return f"has {counted(_all(facts), 'shard')} for {_takers(job):,} {who}{product}"
+
+
+def _without_shard(facts: DatasetFacts, job: Job) -> str:
+    return counted(_takers(job) - _all(facts), "of them gets", "of them get")

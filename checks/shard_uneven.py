@@ -34,6 +34,8 @@ def _is_not_divided(facts: DatasetFacts, job: Job) -> str | None:
     """Say why no rank can run out before another, or why that cannot be known."""
     if not facts.shards:
         return "a folder is divided by its samples"
+    if facts.resampled is not None:
+        return f"shards are drawn with replacement ({facts.resampled})"
     if job.launch.ranks == 1:
         return "the job has one rank"
     if facts.unread:

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preflight.asking import Batch
-from preflight.facts import DatasetFacts, FolderFacts, KeyNames, ShardFacts, Shared
+from preflight.facts import (
+    DatasetFacts,
+    Facts,
+    FolderFacts,
+    KeyNames,
+    Sent,
+    ShardFacts,
+    Shared,
+    SourceFacts,
+)
 from preflight.names import name_of
 from preflight.processes import Question
 from preflight.readers import keys
@@ -55,7 +64,7 @@ class Collected:
             hashes = [f"{one:x}" for one in pair.hashes]
             yield place, {"type": "Keys", "path": read[pair.other], "hashes": hashes}
 
-    def facts(self, root: str) -> DatasetFacts:
+    def facts(self, root: str, resampled: str | None) -> DatasetFacts:
         """Give what is known of it as a whole."""
         dataset = self.dataset
         if dataset.folder is not None:
@@ -78,6 +87,7 @@ class Collected:
             sizes=tuple(sizes),
             samples=sum(sizes),
             unread=len(set(dataset.shards)) - len(read),
+            resampled=resampled,
             shared=tuple(self._shared(files, sizes)),
         )
 
@@ -104,6 +114,9 @@ class Collector:
 
     datasets: Iterable[Dataset]
     all: list[Collected] = field(init=False)
+    resampled: str | None = None
+    """What draws the job's shards with replacement."""
+
     _of: dict[str, tuple[Collected, ...]] = field(default_factory=dict)
     """By the paths of their parts."""
 
@@ -115,6 +128,13 @@ class Collector:
             alone = (one,)  # the same for all of its parts, of which there may be very many
             for path in dict.fromkeys(parts):
                 self._of[path] = (*self._of[path], one) if path in self._of else alone
+
+    def hear(self, found: Facts) -> None:
+        """Take in what sources and loaders say of the data."""
+        if isinstance(found, SourceFacts) and found.resampled is not None:
+            self.resampled = self.resampled or found.resampled
+        elif isinstance(found, Sent) and found.resampled:
+            self.resampled = self.resampled or found.name
 
     def take(self, path: str, found: ShardFacts | FolderFacts) -> None:
         """Take in what was seen of a shard or of a folder of images."""

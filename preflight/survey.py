@@ -47,6 +47,7 @@ from preflight.targets import (
     MistypedError,
     Remote,
     Shard,
+    Source,
     Target,
     Unread,
 )
@@ -150,12 +151,16 @@ class Survey:
             yield Cleared(kinds=(Absent,))
             if isinstance(target, (Remote, Unread)):
                 yield out_of_reach(target, self.job)
-            elif self._wanted(*kinds_of(target)):
+            elif self._wanted(*kinds_of(target)) or self._tells_of_data(target):
                 self.seen.begin(target)
                 if isinstance(target, Shard) and target.path in left_out:
                     yield Left(reason=left_out[target.path], kinds=(ShardFacts,))
                 else:
                     yield from self._preparing.add(target)
+
+    def _tells_of_data(self, target: Target) -> bool:
+        """Whether it is a source that may say how the shards of a data set are drawn."""
+        return isinstance(target, Source) and any(one.dataset.shards for one in self._collector.all)
 
     # --- remembering
 
@@ -303,11 +308,12 @@ class Survey:
             if isinstance(result, asking.Answer):
                 self._collector.named(result.key, map(facts_of, result.facts))
         for one in self._collector.all:
-            yield Looked(facts=one.facts(self.job.root))
+            yield Looked(facts=one.facts(self.job.root, self._collector.resampled))
 
     def _see(self, target: Target, found: Facts) -> None:
         """Count what was seen of a target."""
         self.seen.take(target, found)
+        self._collector.hear(found)
         if isinstance(target, (Shard, Folder)) and isinstance(found, (ShardFacts, FolderFacts)):
             self._collector.take(target.path, found)
 

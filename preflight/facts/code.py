@@ -137,6 +137,9 @@ class Sent:
     inherited: Inherited | None = None
     """None where there are no workers."""
 
+    resampled: bool = False
+    """Whether it draws its shards with replacement."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unloadable:

@@ -51,6 +51,9 @@ class DatasetFacts:
     unread: int = 0
     """Shards that could not be read or were left out, so that there may be more samples."""
 
+    resampled: str | None = None
+    """What draws the job's shards with replacement: a place or a loader; None: nothing known."""
+
     shared: tuple[Shared, ...] = ()
     """By pairs of shards, the samples that stand in both."""
 

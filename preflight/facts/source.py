@@ -99,5 +99,8 @@ class SourceFacts:
 
     default_start_method_from: str = "the default of this platform"
 
+    resampled: str | None = None
+    """Where shards are drawn with replacement, such as `train.py:27`; None: nowhere."""
+
     in_allocation: bool = False
     """Whether this is a shell inside a Slurm allocation, from which srun starts the ranks."""

@@ -16,6 +16,7 @@ from preflight.objects import pickling, where
 from preflight.objects.paths import type_name
 from preflight.objects.pickle_trial import Roots
 from preflight.readers.inherited import inherited
+from preflight.readers.resampling import resamples
 from preflight.readers.starting import (
     configured,
     is_of_forking,
@@ -99,6 +100,7 @@ def walk_loader(
         ),
         cut=walk.cut,
         inherited=inherited(_sent(parts), root) if workers else None,
+        resampled=resamples(own_attributes(real)),
     )
 
 

@@ -13,6 +13,7 @@ from preflight.machine.start_method import default_start_method
 from preflight.names import name_of
 from preflight.readers.environment_reads import Found, environment_reads, is_stored_before
 from preflight.readers.parsing import UnparsableError, parse
+from preflight.readers.resampling import resampled_in
 from preflight.readers.unguarded import unguarded_below, unguarded_file
 from preflight.targets import Source
 
@@ -39,6 +40,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
     found: dict[str, tuple[Found, tuple[str, ...]]] = {}
     unguarded: list[Unguarded | None] = []
     unreadable: list[tuple[str, ...]] = []
+    resampled: list[str] = []
     for file in files[:_MOST_FILES]:
         name = name_of(file, root)
         try:
@@ -53,6 +55,8 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
             continue
         about = os.path.basename(file).removesuffix(".py") if is_folder else ""
         found[name] = (environment_reads(parsed.tree, parsed.lines, about=about), parsed.lines)
+        line = resampled_in(parsed.tree)
+        resampled += [f"{name}:{line}"] if line is not None else []
         unguarded.append(
             unguarded_below(parsed, name) if is_folder else unguarded_file(file, parsed, root, name)
         )
@@ -69,6 +73,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
         unguarded=tuple(one for one in unguarded if one is not None),
         default_start_method=method,
         default_start_method_from=method_from,
+        resampled=resampled[0] if resampled else None,
         in_allocation="SLURM_JOB_ID" in environment,
     )
 

@@ -94,7 +94,16 @@ def test_fewer_shards_than_workers_are_told() -> None:
 def test_fewer_shards_than_ranks_are_told() -> None:
     (finding,) = found(shards(90, 90, 90), world_size=4)
 
-    assert finding.message == "has 3 shards for 4 ranks: 4 ranks x 1 worker"
+    assert finding.message == "has 3 shards for 4 ranks"
+
+
+def test_a_data_set_that_lacks_both_is_one_finding() -> None:
+    (finding,) = found(shards(2), batch_size=4, num_workers=2)
+
+    assert finding.message == (
+        "holds 2 samples, fewer than the 4 of one step: a batch of 4; "
+        "has 1 shard for 2 workers: 1 rank x 2 workers"
+    )
 
 
 def test_what_was_not_read_may_be_enough() -> None:
