@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
+from preflight.links import leads_to_system
 from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
@@ -106,7 +107,7 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
     """Leave out what is hidden, installed, or leads out of the tree to a whole system."""
     if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
         return False
-    if entry.is_symlink() and os.path.realpath(entry.path) == os.path.abspath(os.sep):
+    if leads_to_system(entry.path):
         return False
     return not os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
 

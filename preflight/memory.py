@@ -112,7 +112,13 @@ class Memory:
         self.ledger.remember_folder(how, folder, mark, seen)
 
     def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
-        """Remember what was seen in a file that was read whole, and say whether that was done."""
+        """Remember what was seen in a file that was read whole, and say whether that was done.
+
+        Whether a pointer was not fetched is said by other files, which may change alone.
+        """
+        plains = tuple(plains)
+        if any(_depends_on_others(plain) for plain in plains):
+            return False
         nameless = [{**plain, _name_in(plain): ""} for plain in plains]
         return self.ledger.remember(how, path, json.dumps(nameless) if nameless else None)
 
@@ -121,6 +127,12 @@ def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:
     """Give plain facts as a process gave them, under the name that the file has now."""
     plains = [] if remembered.facts is None else json.loads(remembered.facts)
     return [{**plain, _name_in(plain): name} for plain in plains]
+
+
+def _depends_on_others(plain: Mapping[str, Any]) -> bool:
+    damage = plain.get("damage") or ()
+    kinds = [plain.get("kind"), *(one.get("kind") for one in damage if isinstance(one, dict))]
+    return "not-fetched" in kinds
 
 
 def _name_in(plain: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ FLOORS: dict[str, float] = {
     "small_files": 0,
     "bound": 0,
     "ages": 0,
+    "links": 0,
     "state": 0,
     "formats": 0.5,
     "objects": 0.5,

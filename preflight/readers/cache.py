@@ -15,6 +15,7 @@ from preflight.formats.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.stored import NUMPY, SAFETENSORS, look
 from preflight.formats.torchfile import legacy_start, looks_like_torch
+from preflight.links import leads_to_system
 from preflight.names import name_of
 from preflight.targets import CannotLookError
 
@@ -88,14 +89,11 @@ def _folders(
         waiting.extend(
             os.path.join(folder, entry.name)
             for entry in entries
-            if entry.name not in _NOT_LOOKED_INTO and _is_folder(entry) and not _is_all(entry)
+            if entry.name not in _NOT_LOOKED_INTO
+            and _is_folder(entry)
+            and not leads_to_system(entry.path)
         )
         yield folder, entries
-
-
-def _is_all(entry: os.DirEntry[str]) -> bool:
-    """Whether a link leads out of the cache to the whole system."""
-    return entry.is_symlink() and os.path.realpath(entry.path) == os.path.abspath(os.sep)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from preflight.facts import Pairing
 from preflight.formats.images import EXTENSIONS, is_image
+from preflight.links import leads_to_system
 from preflight.names import name_of
 
 Stems: TypeAlias = dict[tuple[str, ...], str]
@@ -108,7 +109,8 @@ def list_all(top: str, root: str) -> Iterator[Contents]:
         folders = sorted((one for one, why in others.items() if why == _FOLDER), reverse=True)
         no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one])}
         found = _contents(path, place, files, no_files)
-        waiting += ((os.path.join(path, one), found.inside(one)) for one in folders)
+        paths = ((os.path.join(path, one), found.inside(one)) for one in folders)
+        waiting += (one for one in paths if not leads_to_system(one[0]))
         yield found
 
 

@@ -149,8 +149,11 @@ def _part(one: Contents, top: Contents, rule: CaptionRule, told: dict[str, bool]
         put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
     for stem in _uncounted(left, {**whole, **bare}):
         del left[stem]
+    alone_as: dict[tuple[str, ...], list[str]] = {}
     for stem, suffixes in left.items():
-        put(part.stems, suffixes, [stem])
+        alone_as.setdefault(suffixes, []).append(stem)
+    for suffixes, those in alone_as.items():
+        put(part.stems, suffixes, those)
     return part
 
 

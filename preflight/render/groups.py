@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.finding import Finding, Location, Severity
-from preflight.registry import place
+from preflight.registry import built_in, place
 from preflight.report import Broken, Outcome, Report
 
 Advice: TypeAlias = tuple[str | None, str | None, str | None]
@@ -31,7 +31,7 @@ class Group:
     """Findings that were counted by file, and not kept."""
 
     looked_at: int
-    """Targets that were judged, in this run or as they are remembered."""
+    """Targets that were judged, in this run or as they are remembered; 0: of several kinds."""
 
     many: str = ""
     """The title of several findings, to stand behind their number."""
@@ -94,12 +94,19 @@ def groups(report: Report) -> tuple[Group, ...]:
                 gates=gates(report, found[0]),
                 findings=tuple(found),
                 more={} if check in told else report.more.get(check, {}),
-                looked_at=outcome.looked_at + outcome.remembered if outcome else 0,
+                looked_at=_targets(outcome) if outcome else 0,
                 many=outcome.many if outcome else "",
             )
         )
         told.add(check)
     return tuple(numbered)
+
+
+def _targets(outcome: Outcome) -> int:
+    """Count what was judged, where all of it is of one kind, so that findings can be held to it."""
+    check = built_in().get(outcome.id)
+    of_one_kind = check is None or len(check.over) == 1
+    return outcome.looked_at + outcome.remembered if of_one_kind else 0
 
 
 def gates(report: Report, finding: Finding) -> bool:
