@@ -137,10 +137,10 @@ def _repr(fields: Sequence[Field[Any]]) -> Callable[[Any], str]:
     return represent
 
 
-def _eq(fields: Sequence[Field[Any]]) -> Callable[[Any, object], bool]:
+def _eq(fields: Sequence[Field[Any]]) -> Callable[[Any, object], Any]:
     names = tuple(one.name for one in fields if one.compare)
 
-    def equal(self: Any, other: object) -> bool:
+    def equal(self: Any, other: object) -> Any:
         if other.__class__ is not self.__class__:
             return NotImplemented
         mine = [getattr(self, name) for name in names]

@@ -55,7 +55,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "equal": lambda cls: cls(name="a") == cls(name="a", hidden=9),
     "unequal": lambda cls: cls(name="a") == cls(name="b"),
     "equal to another": lambda cls: cls(name="a") == "a",
-    "hash": lambda cls: hash(cls(name="a")) == hash(cls(name="a", unhashed={"x": 1})),
+    "hash": lambda cls: len(set(map(hash, [cls(name="a"), cls(name="a", unhashed={"x": 1})]))),
     "is hashable": lambda cls: isinstance(hash(cls(name="a")), int),
     "set": lambda cls: setattr(cls(name="a"), "size", 5),
     "delete": lambda cls: delattr(cls(name="a"), "size"),

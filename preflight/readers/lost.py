@@ -115,7 +115,8 @@ def first_lost(samples: Samples, flaw: Flaw, rest: list[str], *, broken: bool) -
 
 def hollow(samples: Samples, size: int) -> Flaw | None:
     """Take zeros behind half a sample for a copy that was laid out in full and never finished."""
-    end = 0 if samples.last is None else samples.last.offset + padded(samples.last.size)
+    _, begin, length, _ = samples.last or ("", 0, 0, "")
+    end = begin + padded(length)
     zeros = size - end
     if zeros <= LONGEST_PADDING or len(samples.groups) < _FEWEST_USUAL or samples.scattered:
         return None

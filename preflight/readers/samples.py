@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.facts import Pairing, Unpaired
-from preflight.formats.flaw import Flaw
 from preflight.formats.images import is_image
-from preflight.formats.tar import Member
+from preflight.formats.tar import Found, Member
 from preflight.readers.pairing import Group
 from preflight.readers.strange import Strange, is_plain
 
@@ -62,11 +61,8 @@ class Samples:
         self.files = 0
         """Members that are files, of samples or not."""
 
-        self.last: Member | None = None
+        self.last: Found | None = None
         """The last member, of any kind."""
-
-        self.flaw: Flaw | None = None
-        """At which the members ended."""
 
         self._bytes = self._told = 0
         self._key: str | None = None
@@ -77,21 +73,18 @@ class Samples:
         self._pictured: dict[str, bool] = {}
         """By a suffix about which nothing can be strange: whether it is one of images."""
 
-    def gather(self, walked: Iterable[Member | Flaw]) -> Iterator[Member]:
+    def gather(self, walked: Iterable[Found]) -> Iterator[Found]:
         """Take all members in, and give the images that webdataset gives."""
         suffixes, pictured = self._suffixes, self._pictured
         prefix = folder = _NO_PREFIX
-        total = 0
+        total = files = 0
         for member in walked:
-            if isinstance(member, Flaw):
-                self.flaw = member
-                continue
             # Most members are of the sample at hand, or begin the next one in its folder, with a
             # suffix that is known: little about their names has to be asked again.
             name, _, size, kind = self.last = member
             picture = None
             if kind == "file":
-                self.files += 1
+                files += 1
                 if name.startswith(prefix):
                     suffix = name[len(prefix) :]
                     picture = pictured.get(suffix)
@@ -112,16 +105,17 @@ class Samples:
             total += size
             if picture:
                 yield member
+        self.files += files
         self._bytes = total
         self._end()
 
-    def _take(self, member: Member) -> bool:
+    def _take(self, member: Found) -> bool:
         """Take in any member, and say whether it is an image that webdataset gives."""
         name, _, _, kind = member
         self.files += kind == "sparse"
         split = None if name.startswith("__") and _META(name) else key_of(name)
         plain = kind == "file" and is_plain(name)
-        odd = not plain and self.strange.meet(member, is_of_sample=split is not None)
+        odd = not plain and self.strange.meet(Member(*member), is_of_sample=split is not None)
         if split is None or kind in ("folder", "device", "other"):
             return False
         key, suffix = split

@@ -13,7 +13,7 @@ from preflight.formats.flaw import Flaw
 from preflight.formats.images import JPEG, JPEG_END, MARKED
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packed import Packed, can_unpack
-from preflight.formats.tar import Member, nearby, walk
+from preflight.formats.tar import Found, Member, hop, nearby
 from preflight.formats.tar_end import HELD, NextData, Read
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
@@ -129,25 +129,26 @@ class _Looked:
 
     def at_all(self, next_data: NextData | None) -> Flaw | None:
         """Look at each member; give the flaw at which the walk ended."""
-        walked = walk(self.read, self._size, next_data=next_data, near=self.near)
-        images = self.samples.gather(walked)
+        flaws: list[Flaw] = []
+        found = hop(self.read, self._size, 0, flaws, next_data=next_data, near=self.near)
+        images = self.samples.gather(found)
         if self._depth == "index":
             images = self._with_odd_ends(images)
         for image in images:
-            self._look_at_image(image)
-        return self.samples.flaw
+            self._look_at_image(Member(*image))
+        return flaws[0] if flaws else None
 
-    def _with_odd_ends(self, images: Iterable[Member]) -> Iterator[Member]:
+    def _with_odd_ends(self, images: Iterable[Found]) -> Iterator[Found]:
         """Give the images that do not begin and end as images do."""
-        near, count = self.near, 0
+        near, count, jpeg_end = self.near, 0, len(JPEG_END)
         for count, image in enumerate(images, 1):
+            name, begin, size, _ = image
             if not count % _SOME:
-                self._tell(image.name)
-            _, begin, size, _ = image
+                self._tell(name)
             # Most are JPEGs, and calls alone would take as long as the look itself. What is read of
             # the end holds the next header too.
             if begin >= near.begins and near.held.startswith(JPEG, begin - near.begins):
-                end = begin + size - len(JPEG_END)
+                end = begin + size - jpeg_end
                 at = end - near.begins
                 held, at = (near.held, at) if at < len(near.held) else (near.come_to(end), 0)
                 if held.startswith(JPEG_END, at) and size >= MARKED:

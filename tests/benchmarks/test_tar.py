@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.formats.tar import walk
+from preflight.formats.tar import hop
 from preflight.readers.opened import reading
 from preflight.readers.pairing import pair
 from preflight.readers.samples import Samples
@@ -46,7 +46,7 @@ def structure(path: Path) -> int:
     """Walk over all members."""
     with path.open("rb", buffering=0) as stream:
         size = path.stat().st_size
-        return sum(1 for _ in walk(reading(stream, size), size))
+        return sum(1 for _ in hop(reading(stream, size), size, 0, []))
 
 
 def structure_and_pairing(path: Path) -> int:
@@ -54,7 +54,7 @@ def structure_and_pairing(path: Path) -> int:
     samples = Samples()
     with path.open("rb", buffering=0) as stream:
         size = path.stat().st_size
-        for _ in samples.gather(walk(reading(stream, size), size)):
+        for _ in samples.gather(hop(reading(stream, size), size, 0, [])):
             continue
     samples.strange.told(samples.groups)
     return pair(samples.groups, CaptionRule(), shard=True, links=samples.links).whole
