@@ -36,6 +36,11 @@ _BOOT = (
 # What a reader of shards needs, imported while nobody has asked it yet.
 _SHARDS = "import preflight.readers.shard; "
 
+# Bytes of shards that two processes share, as whoever divides them sees it; or of which only the
+# ends of images are looked at.
+_ENOUGH = 120_000_000
+_ENOUGH_ENDS = 400_000_000
+
 _SHARD_NAMES = (".tar", ".tgz", ".tar.gz")
 
 
@@ -111,13 +116,25 @@ def begin(arguments: Sequence[str]) -> None:
     """
     if arguments[:1] != ["run"] or "--help" in arguments:
         return
-    mark = os.urandom(8).hex()
-    settings = settings_for(mark, starts_others=False)
-    first = _SHARDS if any(word.endswith(_SHARD_NAMES) for word in arguments) else ""
+    shards = [word for word in arguments if word.endswith(_SHARD_NAMES)]
+    atexit.register(end)
     with contextlib.suppress(OSError):  # whoever needs one will be told
-        popen = launch(settings, bare=True, first=first)
-        _waiting.append(Early(popen, mark, settings, os.getcwd()))
-        atexit.register(end)
+        for _ in range(_how_many(shards, deep="index" not in arguments)):
+            mark = os.urandom(8).hex()
+            settings = settings_for(mark, starts_others=False)
+            popen = launch(settings, bare=True, first=_SHARDS if shards else "")
+            _waiting.append(Early(popen, mark, settings, os.getcwd()))
+
+
+def _how_many(shards: Sequence[str], *, deep: bool) -> int:
+    """Guess how many processes will be asked: a second one where it has enough to read."""
+    if (os.cpu_count() or 1) < 2:
+        return 1
+    total = 0
+    for name in shards:
+        with contextlib.suppress(OSError):
+            total += os.stat(name).st_size
+    return 2 if total > (_ENOUGH if deep else _ENOUGH_ENDS) else 1
 
 
 def take() -> Early | None:

@@ -84,6 +84,21 @@ def test_one_that_was_started_under_other_settings_is_not_asked(
     assert waiting.returncode is not None
 
 
+@pytest.mark.parametrize(
+    ("size", "more", "count"),
+    [(1_000, [], 1), (200_000_000, [], 2), (200_000_000, ["--depth", "index"], 1)],
+    ids=["little to read", "much to read", "few bytes of much"],
+)
+def test_two_wait_where_there_is_much_to_read(
+    tmp_path: Path, size: int, more: list[str], count: int
+) -> None:
+    (tmp_path / "a.tar").touch()
+    os.truncate(tmp_path / "a.tar", size)
+    early.begin(["run", str(tmp_path / "a.tar"), *more])
+
+    assert len(early._waiting) == min(count, os.cpu_count() or 1)
+
+
 def test_one_that_has_died_is_not_asked() -> None:
     early.begin(["run", "a.tar"])
     waiting = early._waiting[0].popen
