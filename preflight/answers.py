@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from preflight import facts
-from preflight.facts import Facts, SourceFacts
+from preflight.facts import Facts, FolderFacts, ShardFacts, SourceFacts
 from preflight.finding import Location
 from preflight.plain import from_plain
 from preflight.runner import Failed, Left, Look
@@ -36,6 +36,13 @@ def unparsable(target: Target, kinds: tuple[type, ...], found: Facts) -> list[Lo
         )
         for file, line, reason in found.unreadable
     ]
+
+
+def unread_videos(found: Facts) -> Iterator[Look]:
+    """Say of videos that nobody looks into them."""
+    if isinstance(found, (ShardFacts, FolderFacts)) and found.videos:
+        reason = "video is not read by this version"
+        yield Left(reason=reason, kinds=(type(found),), count=found.videos, about="image")
 
 
 def mend(reason: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
+from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
@@ -110,6 +111,11 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
     if leads_to_system(entry.path):
         return False
     return not os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+
+
+def holds_videos(folder: str) -> bool:
+    """Whether there are videos in a folder or below it, by their names."""
+    return any(is_video(name) for _, names in _walk(folder) for name in names)
 
 
 def look_for_sources(folder: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from preflight import asking, discover
-from preflight.answers import facts_of, unparsable
+from preflight.answers import facts_of, unparsable, unread_videos
 from preflight.check import Check
 from preflight.collecting import Collector
 from preflight.facts import (
@@ -268,6 +268,7 @@ class Survey:
             self._see(item.target, one)
             looks = unparsable(item.target, item.kinds, one)
             yield from looks or [Looked(facts=one, read_at=read_at)]
+            yield from unread_videos(one)
         if isinstance(item.target, Built) and not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))
 
@@ -298,7 +299,7 @@ class Survey:
         found = gathering.facts()
         self._see(gathering.target, found)
         read_at = None if gathering.read else gathering.oldest
-        self._come.append(Looked(facts=found, read_at=read_at))
+        self._come += [Looked(facts=found, read_at=read_at), *unread_videos(found)]
 
     def _put_together(self) -> Iterator[Look]:
         """Give the facts of data sets, whose parts have all been looked at."""

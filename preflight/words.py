@@ -12,6 +12,7 @@ from preflight.around import (
     IMAGE_SUFFIXES,
     SHARD_SUFFIXES,
     holds_no_cache,
+    holds_videos,
     look_around,
 )
 from preflight.names import shown
@@ -104,7 +105,7 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         found = look_around(path, whole=True)
         if not found:
             raise UnknownWordError(
-                f"{word} holds no shards, images, cache files or sources; "
+                f"{word} holds no shards, images, cache files or sources{_but_videos(path)}; "
                 f"data={word} or cache={word} has it looked at all the same"
             )
         return found
@@ -121,6 +122,10 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         f"{word} is there, and is no shard, image, cache file or folder by its name; "
         f"data={word}, cache={word} or source={word} says what it is"
     )
+
+
+def _but_videos(folder: str) -> str:
+    return ", but videos, which are not read by this version" if holds_videos(folder) else ""
 
 
 def _is_remote(word: str) -> bool:
@@ -168,7 +173,7 @@ def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target
             if isinstance(target, (Shard, Folder, Unread))
         ]
         if not found:
-            raise UnknownWordError(f"{value} holds no image and no shard")
+            raise UnknownWordError(f"{value} holds no image and no shard{_but_videos(path)}")
         yield from found
     elif os.path.lexists(path):
         image = value.lower().endswith(IMAGE_SUFFIXES)

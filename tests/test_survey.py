@@ -195,3 +195,27 @@ def test_a_terminal_shows_a_bar_while_images_are_read(data: Path) -> None:
     assert b" of 430" in shown
     assert b"MB/s" in shown
     assert page.startswith(b"NO-GO")
+
+
+# --- what is not read
+
+
+def test_videos_are_said_not_to_be_read(tmp_path: Path) -> None:
+    """In a shard and in a folder, also beside images."""
+    (tmp_path / "0.tar").write_bytes(tarred({"0.mp4": b"film", "0.txt": b"a dog"}))
+    (tmp_path / "clips").mkdir()
+    for name in ("a.MP4", "b.webm", "c.jpg"):
+        (tmp_path / "clips" / name).write_bytes(photo())
+
+    report = preflight.run("0.tar", "clips", folder=str(tmp_path), elsewhere=True)
+
+    assert skipped(report, "image-damaged") == {"video is not read by this version": 3}
+    assert report.findings == ()
+
+
+def test_a_folder_of_videos_alone_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "clips").mkdir()
+    (tmp_path / "clips" / "a.mp4").write_bytes(b"film")
+
+    with pytest.raises(UsageError, match="but videos, which are not read by this version"):
+        preflight.run("clips", folder=str(tmp_path))

@@ -189,6 +189,9 @@ class ShardFacts:
 
     damaged_images: tuple[ImageDamage, ...] = ()
     oddities: tuple[Oddity, ...] = ()
+    videos: int = 0
+    """Videos in it, which are not read."""
+
     keys: str = ""
     """The keys of the samples and their sizes, packed (`preflight.readers.keys`)."""
 
@@ -202,6 +205,9 @@ class FolderFacts:
     pairing: Pairing
     images: int
     """Images that were looked at, as deep as the job has it."""
+
+    videos: int = 0
+    """Videos in it, which are not read."""
 
     damaged_images: tuple[ImageDamage, ...] = ()
     unreadable: tuple[tuple[str, ...], ...] = ()

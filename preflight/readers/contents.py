@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from preflight.facts import Pairing
 from preflight.formats.images import EXTENSIONS, is_image
+from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.names import name_of
 
@@ -72,6 +73,15 @@ class Contents:
         for suffixes, stems in self.stems.items():
             if suffix in suffixes:
                 yield from stems.split("/")
+
+    def videos(self) -> int:
+        """Count the videos in it."""
+        return sum(
+            stems.count("/") + 1
+            for suffixes, stems in self.stems.items()
+            for suffix in suffixes
+            if is_video(suffix)
+        )
 
     def inside(self, name: str) -> str:
         """Name a file in it, as reports do."""

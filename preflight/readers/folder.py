@@ -159,6 +159,7 @@ def folder_facts(
         files=listing.files,
         pairing=pairing,
         images=sum(one.images for one in listing.contents),
+        videos=sum(one.videos() for one in listing.contents),
         damaged_images=tuple(sorted(damaged, key=lambda one: one.name)),
         unreadable=listing.unreadable,
         tables=tuple(captioned),

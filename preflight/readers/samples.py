@@ -156,6 +156,11 @@ class Samples:
         self._key = None
 
     @property
+    def kinds(self) -> Iterable[tuple[str, ...]]:
+        """Give what samples are made of, each once."""
+        return self._known
+
+    @property
     def scattered(self) -> bool:
         """Whether members of one key stand apart, so that more of any sample may follow."""
         return len({one.key for one in self.groups}) < len(self.groups)

@@ -15,6 +15,7 @@ from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packed import Packed, can_unpack
 from preflight.formats.tar import Found, Member, hop, nearby
 from preflight.formats.tar_end import HELD, NextData, Read
+from preflight.formats.videos import is_video
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
 from preflight.readers.cold import bytes_at_a_time, is_stream_cold
@@ -106,8 +107,15 @@ def _read(
         images=looked.images,
         damaged_images=tuple(looked.damaged),
         oddities=samples.strange.told(samples.groups),
+        videos=_videos(samples),
         keys=pack([one.key for one in samples.groups], samples.sizes),
     )
+
+
+def _videos(samples: Samples) -> int:
+    if not any(is_video(one) for suffixes in samples.kinds for one in suffixes):
+        return 0
+    return sum(is_video(one) for group in samples.groups for one in group.suffixes)
 
 
 class _Looked:
