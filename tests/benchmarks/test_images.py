@@ -91,7 +91,7 @@ def preflight(*words: str, folder: Path, env: dict[str, str]) -> Callable[[], ob
 
 @pytest.mark.parametrize(
     ("depth", "goal", "most"),
-    [("index", 1 / 8, 1 / 4), ("bytes", 1 / 5, 1 / 3)],
+    [("index", 1 / 8, 1 / 8), ("bytes", 1 / 5, 1 / 5)],
 )
 def test_shards_are_looked_at_faster_than_they_are_iterated(
     ratio: Callable[..., float],
@@ -101,10 +101,7 @@ def test_shards_are_looked_at_faster_than_they_are_iterated(
     goal: float,
     most: float,
 ) -> None:
-    """Both as whole commands; webdataset iterates without decoding.
-
-    The goals are met on a machine that does nothing else, or nearly so; they are held to less.
-    """
+    """Both as whole commands; webdataset iterates without decoding."""
     names = sorted(path.name for path in shards.glob("*.tar"))
     ours = preflight(*names, "--depth", depth, folder=shards, env=compiled)
     plain = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -118,7 +115,7 @@ def test_shards_are_looked_at_faster_than_they_are_iterated(
 def test_a_hundred_shards_take_little_longer_than_tar(
     ratio: Callable[..., float], tmp_path: Path, compiled: dict[str, str]
 ) -> None:
-    """One shard of 1,000 samples by a hundred names; the goal of 1.5 is missed (1.9), held to 3."""
+    """One shard of 1,000 samples by a hundred names; the goal of 1.5 is missed (1.6), held to 3."""
     pack(tmp_path / "000.tar", pictures(96), 1000)
     for number in range(1, 100):
         os.link(tmp_path / "000.tar", tmp_path / f"{number:03}.tar")
