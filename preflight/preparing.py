@@ -139,9 +139,9 @@ class Preparing:
         self.prepared.items.append(item)
 
     def _add_cache(self, target: CacheFolder) -> Iterator[Look]:
-        from preflight.readers import cache
+        from preflight.readers.cache_listing import list_cache
 
-        listing = cache.list_cache(target.path)
+        listing = list_cache(target.path)
         for path in listing.files:
             self.prepared.singles.append(Single(target, path))
         for path, reason in listing.unreadable:

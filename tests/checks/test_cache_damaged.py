@@ -17,7 +17,8 @@ import torch
 
 from preflight.facts import CacheFacts, Damage
 from preflight.finding import Finding, Severity
-from preflight.readers.cache import list_cache, read_cache
+from preflight.readers.cache import read_cache
+from preflight.readers.cache_listing import list_cache
 from preflight.testing import ask
 
 ROOT = Path(__file__).parents[2]

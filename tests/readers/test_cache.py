@@ -24,7 +24,8 @@ import pytest
 import torch
 
 from preflight.facts import CacheFacts
-from preflight.readers.cache import CacheListing, list_cache, read_cache
+from preflight.readers.cache import read_cache
+from preflight.readers.cache_listing import CacheListing, list_cache
 
 
 def read(path: Path) -> CacheFacts:
