@@ -23,6 +23,7 @@ from preflight.names import counted
 from preflight.plain import to_plain
 from preflight.preparing import KINDS
 from preflight.report import Named, Recalled, Setting
+from preflight.runner import Judged
 from preflight.survey import Survey
 from preflight.targets import Built, Folder, Missing, Remote, Shard, Target
 from preflight.version import __version__
@@ -105,6 +106,12 @@ def recalled(survey: Survey) -> tuple[Recalled, ...]:
         for noun, count in memory.known.items()
         if count
     )
+
+
+def left_out(judged: Judged) -> Iterable[str]:
+    """Say how much was not looked at, and why: a GO holds for the rest alone."""
+    for (noun, reason), count in judged.left.items():
+        yield f"{counted(count, noun + ' was', noun + 's were')} not looked at: {reason}."
 
 
 def interpreter(job: Job, targets: Iterable[Target]) -> Iterable[str]:

@@ -42,7 +42,9 @@ def unread_videos(found: Facts) -> Iterator[Look]:
     """Say of videos that nobody looks into them."""
     if isinstance(found, (ShardFacts, FolderFacts)) and found.videos:
         reason = "video is not read by this version"
-        yield Left(reason=reason, kinds=(type(found),), count=found.videos, about="image")
+        yield Left(
+            reason=reason, kinds=(type(found),), count=found.videos, about="image", noun="video"
+        )
 
 
 def mend(reason: str) -> str:

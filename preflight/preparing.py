@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 from preflight import discover
 from preflight.answers import READABLE, mend, reason_of
+from preflight.caches import CacheGathering
 from preflight.facts import (
     Absent,
     CacheFacts,
+    CacheFolderFacts,
     Copied,
     DatasetFacts,
     FolderFacts,
@@ -24,7 +26,7 @@ from preflight.facts import (
 )
 from preflight.finding import Location
 from preflight.gathering import Gathering
-from preflight.items import Item, size_of
+from preflight.items import Item, stamp_of
 from preflight.job import DataSettings, Job
 from preflight.memory import Memory
 from preflight.names import name_of
@@ -52,7 +54,7 @@ KINDS: Mapping[type, tuple[type, ...]] = {
     Source: (SourceFacts,),
     Shard: (ShardFacts, DatasetFacts),
     Folder: (FolderFacts, DatasetFacts),
-    CacheFolder: (CacheFacts,),
+    CacheFolder: (CacheFacts, CacheFolderFacts),
     Built: (Sent, Loaded, Copied, Unbuilt),
     Missing: (Absent,),
     Remote: (ShardFacts, FolderFacts),
@@ -91,6 +93,9 @@ class Prepared:
 
     singles: list[Single] = field(default_factory=list)
     """Files that become items when it is their turn."""
+
+    caches: dict[str, CacheGathering] = field(default_factory=dict)
+    """By their paths, folders of cached files."""
 
     gatherings: list[Gathering] = field(default_factory=list)
     """Folders of images, whose images become items when it is their turn."""
@@ -144,8 +149,21 @@ class Preparing:
         listing = list_cache(target.path)
         for path in listing.files:
             self.prepared.singles.append(Single(target, path))
+        self.prepared.caches[target.path] = CacheGathering(
+            target=target, listing=listing, root=self.job.root, same_as=self._same_as(target)
+        )
         for path, reason in listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))
+
+    def _same_as(self, target: CacheFolder) -> str | None:
+        """Name an earlier entry of the settings that leads to the same folder."""
+        if target.entry is None:
+            return None
+        here = os.path.realpath(target.path)
+        for other in self.job.cache[: target.entry]:
+            if os.path.realpath(os.path.join(self.job.root, other.path)) == here:
+                return other.path
+        return None
 
     def _add_folder(self, target: Folder) -> Iterator[Look]:
         from preflight.readers import folder
@@ -164,8 +182,13 @@ class Preparing:
         for path, reason in gathering.listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (FolderFacts,))
         if gathering.left_out:
-            reason = f"in no sample: --sample {gathering.sample.text}" if gathering.sample else ""
-            yield Left(reason=reason, kinds=(FolderFacts,), count=gathering.left_out, about="image")
+            yield Left(
+                reason=_outside(gathering.sample) if gathering.sample else "",
+                kinds=(FolderFacts,),
+                count=gathering.left_out,
+                about="image",
+                noun="image",
+            )
 
     def _unreadable(self, name: str, reason: str, kinds: tuple[type, ...]) -> Iterator[Look]:
         yield Failed(at=Location(file=name), error=reason, kinds=kinds, fix=mend(reason))
@@ -174,13 +197,15 @@ class Preparing:
 def item_of(single: Single, job: Job) -> Item:
     """Make an item of a file, when it is its turn."""
     plain = single.plain
+    size, changed = stamp_of(os.path.join(job.root, single.path))
     return Item(
         plain=plain,
         target=single.target,
         name=name_of(single.path, job.root),
         kinds=(ShardFacts,) if isinstance(single.target, Shard) else (CacheFacts,),
         seconds=seconds_for(plain, job.root, job.look.depth),
-        size=size_of(os.path.join(job.root, single.path)),
+        size=size,
+        changed=changed,
     )
 
 
@@ -234,8 +259,12 @@ def in_no_sample(datasets: Iterable[Dataset], job: Job) -> dict[str, str]:
             if sample is None or drawn is None or place in drawn:
                 kept.add(path)
             else:
-                left[path] = f"in no sample: --sample {sample.text}"
+                left[path] = _outside(sample)
     return {path: reason for path, reason in left.items() if path not in kept}
+
+
+def _outside(sample: Sample) -> str:
+    return f"outside the sample (--sample {sample.text})"
 
 
 def _sample_of(dataset: Dataset, job: Job) -> Sample | None:

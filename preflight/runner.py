@@ -54,6 +54,9 @@ class Left:
     about: str | None = None
     """The first word of the ids of the checks that would have judged them; None: of all."""
 
+    noun: str | None = None
+    """What each is, for people, where a reader of a GO must know of it: `shard`, `image`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleared:
@@ -78,6 +81,9 @@ class Judged:
 
     complete: bool
     """False where the looks were interrupted (Ctrl-C)."""
+
+    left: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """How much was left out that a reader of a GO must know of, by what it is and the reason."""
 
 
 @dataclass(slots=True)
@@ -165,6 +171,7 @@ WORDS = {
     "FolderFacts": "folder of images",
     "DatasetFacts": "data set",
     "CacheFacts": "cache",
+    "CacheFolderFacts": "folder of cached files",
     "Sent": "loader",
     "Loaded": "loader",
     "Copied": "model",
@@ -187,11 +194,14 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
     tallies = [_Tally(check=one, limit=limit) for one in checks.values()]
     machine: HostFacts | None = None
     looked: set[type] = set()
+    left: Counter[tuple[str, str]] = Counter()
     complete = True
     try:
         for look in looks:
             if isinstance(look, Looked) and isinstance(look.facts, HostFacts):
                 machine = look.facts
+            if isinstance(look, Left) and look.noun is not None:
+                left[look.noun, look.reason] += look.count
             if _pass_on(look, tallies, job, tell):
                 looked.add(type(look.facts))  # type: ignore[union-attr]
     except KeyboardInterrupt:
@@ -204,6 +214,7 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
         machine=machine,
         looked=frozenset(looked),
         complete=complete,
+        left=left,
     )
 
 

@@ -119,6 +119,7 @@ def run(
         steps=survey.steps,
         reasons=(
             *judgement.reasons,
+            *account.left_out(judged),
             *account.interpreter(job, found.targets),
             *(f"Plug-in {bad.name}: {bad.reason}" for bad in bad_plugins),
         ),

@@ -14,6 +14,7 @@ from preflight.check import Check
 from preflight.collecting import Collector
 from preflight.facts import (
     Absent,
+    CacheFacts,
     DatasetFacts,
     Facts,
     FolderFacts,
@@ -23,9 +24,9 @@ from preflight.facts import (
 )
 from preflight.finding import Finding, Location
 from preflight.gathering import Gathering, PartItem
-from preflight.items import Item, about_code, about_files
+from preflight.items import Item, about_code, about_files, stamp_of
 from preflight.job import Job
-from preflight.memory import Memory, facts_in
+from preflight.memory import NOUNS, Memory, facts_in
 from preflight.preparing import (
     Preparing,
     Single,
@@ -40,6 +41,7 @@ from preflight.runner import Cleared, Failed, Left, Look, Looked
 from preflight.seen import Seen
 from preflight.targets import (
     Built,
+    CacheFolder,
     Dataset,
     Folder,
     Host,
@@ -154,7 +156,8 @@ class Survey:
             elif self._wanted(*kinds_of(target)) or self._tells_of_data(target):
                 self.seen.begin(target)
                 if isinstance(target, Shard) and target.path in left_out:
-                    yield Left(reason=left_out[target.path], kinds=(ShardFacts,))
+                    reason = left_out[target.path]
+                    yield Left(reason=reason, kinds=(ShardFacts,), noun="shard")
                 else:
                     yield from self._preparing.add(target)
 
@@ -265,6 +268,8 @@ class Survey:
     ) -> Iterator[Look]:
         found = [facts_of(plain) for plain in plains]
         for one in found:
+            if isinstance(one, CacheFacts) and (yield from self._was_written(item, one)):
+                continue
             self._see(item.target, one)
             looks = unparsable(item.target, item.kinds, one)
             yield from looks or [Looked(facts=one, read_at=read_at)]
@@ -272,10 +277,23 @@ class Survey:
         if isinstance(item.target, Built) and not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))
 
+    def _was_written(self, item: Item, found: CacheFacts) -> Generator[Look, None, bool]:
+        """Say of a file that looks damaged and was written meanwhile that nobody can judge it."""
+        path = self._path(item)
+        if found.damage is not None and (item.size, item.changed) != stamp_of(path):
+            yield Left(reason="written while it was looked at", kinds=item.kinds)
+            return True
+        if isinstance(item.target, CacheFolder):
+            self._preparing.prepared.caches[item.target.path].take(path, found)
+        return False
+
     def _failed(self, item: Item, fault: asking.Fault) -> Iterator[Look]:
         if fault.mistyped:
             raise MistypedError(fault.error)
         self._account.did(item)
+        if item.plain["type"] == "CacheFile" and not os.path.lexists(self._path(item)):
+            yield Left(reason="gone before it was looked at", kinds=item.kinds)
+            return
         in_code = isinstance(item.target, (Built, Host))
         place = Location(name=item.name) if in_code else Location(file=item.name)
         yield Failed(at=place, error=fault.error, kinds=item.kinds, fix=fault.fix)
@@ -286,8 +304,9 @@ class Survey:
     def _left(self, item: Item) -> Iterator[Look]:
         """Say that nobody came to an item in the time that there was."""
         reason = f"the budget of {self.job.look.budget:g} s was used up"
-        about = "image" if item.plain["type"] == "Image" else None
-        yield Left(reason=reason, kinds=item.kinds, about=about)
+        kind = item.plain["type"]
+        about = "image" if kind == "Image" else None
+        yield Left(reason=reason, kinds=item.kinds, about=about, noun=NOUNS.get(kind, "target"))
         if isinstance(item, PartItem):
             item.whole.failed(item)
             self._gathered(item.whole)
@@ -308,6 +327,11 @@ class Survey:
         for result in asking.ask(batches, jobs=jobs, timeout=timeout, meanwhile=lambda: None):
             if isinstance(result, asking.Answer):
                 self._collector.named(result.key, map(facts_of, result.facts))
+        for cache in self._preparing.prepared.caches.values():
+            if appeared := cache.appeared():
+                reason = "put there while the others were looked at"
+                yield Left(reason=reason, kinds=(CacheFacts,), count=appeared)
+            yield Looked(facts=cache.facts())
         for one in self._collector.all:
             yield Looked(facts=one.facts(self.job.root, self._collector.resampled))
 

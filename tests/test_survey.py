@@ -74,7 +74,8 @@ def test_shards_in_no_sample_are_told_as_skipped(data: Path) -> None:
     report = preflight.run("shards", folder=str(data), elsewhere=True, sample="3", batch_size=99)
 
     assert (of(report, "shard-damaged").looked_at, report.verdict) == (3, "go")
-    assert skipped(report, "shard-damaged") == {"in no sample: --sample 3": 7}
+    assert skipped(report, "shard-damaged") == {"outside the sample (--sample 3)": 7}
+    assert "7 shards were not looked at: outside the sample (--sample 3)." in report.reasons
     assert skipped(report, "dataset-small") == {
         "7 shards were not read, so that there may be more samples": 1
     }
@@ -84,8 +85,9 @@ def test_images_in_no_sample_are_told_of_the_checks_of_images(data: Path) -> Non
     """Names are paired all the same."""
     report = preflight.run("photos", folder=str(data), elsewhere=True, sample="20%")
 
-    assert skipped(report, "image-damaged") == {"in no sample: --sample 20%": 24}
+    assert skipped(report, "image-damaged") == {"outside the sample (--sample 20%)": 24}
     assert of(report, "sample-unpaired").skipped == ()
+    assert "24 images were not looked at: outside the sample (--sample 20%)." in report.reasons
     whole = preflight.run("photos", folder=str(data), elsewhere=True)
     assert [one.at.file for one in whole.findings] == ["photos/1/04.jpg"]
 
@@ -97,7 +99,7 @@ def test_the_settings_say_how_much_of_each_data_set(data: Path) -> None:
 
     report = preflight.run(folder=str(data), elsewhere=True)
 
-    assert skipped(report, "shard-damaged") == {"in no sample: --sample 40%": 6}
+    assert skipped(report, "shard-damaged") == {"outside the sample (--sample 40%)": 6}
     assert len(report.findings) == 1
 
     (data / "preflight.toml").write_text(settings.format("40 per cent"))
@@ -118,6 +120,7 @@ def test_what_nobody_came_to_in_time_is_skipped_and_no_pass(data: Path) -> None:
     assert skipped(report, "shard-damaged")[reason] == 10
     assert skipped(report, "image-damaged")[reason] >= 30
     assert of(report, "shard-damaged").outcome == "skipped"
+    assert f"10 shards were not looked at: {reason}." in report.reasons
 
 
 def test_a_budget_that_is_long_enough_changes_nothing(data: Path) -> None:
