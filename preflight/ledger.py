@@ -1,9 +1,10 @@
 """Remembers what readers saw in files that have not changed since: facts, and never findings.
 
 One row a file, under its folder, its name and how it was looked at. A row holds as long as the
-file's size, time of change and inode, and the readers' own version are the same, and for as long as
-it is trusted: bytes that rot on a disk change no time stamp. A folder of many files has one row
-more, without a name, which holds as long as all of them do: one comparison for all of its files.
+file's size, both of its times of change, its inode and the readers' own version are the same, and
+for as long as it is trusted: bytes that rot on a disk change no time stamp. A folder of many files
+has one row more, without a name, which holds as long as all of them do: one comparison for all of
+its files.
 
 Any number of runs may use one ledger at the same time, and each may be killed at any moment: rows
 are written in short transactions under SQLite's rollback journal, and the file is not kept open. A
@@ -357,7 +358,7 @@ def mark_of(folder: str, names: Sequence[str]) -> str | None:
                 changed = status.st_mtime_ns
                 if changed > newest:  # noqa: PLR1730  a call for each takes longer
                     newest = changed
-                marks.append(f"{status.st_size} {changed} {status.st_ino}")
+                marks.append(_mark(status))
         finally:
             if here is not None:
                 os.close(here)
@@ -376,8 +377,12 @@ def _bytes(name: str) -> bytes:
 
 
 def _mark(status: os.stat_result) -> str:
-    """Say what tells one content of a file from another."""
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+    """Say what tells one content of a file from another.
+
+    Whoever copies a file in place and keeps its time, as `cp -p` does, cannot keep that of its
+    inode (of its birth, on Windows).
+    """
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
 def _checksum(facts: str) -> int:

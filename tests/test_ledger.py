@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from preflight import readers_version as versions
-from preflight.ledger import FILE, Ledger, Remembered
+from preflight.ledger import FILE, Ledger, Remembered, mark_of
 
 ROOT = Path(__file__).parents[1]
 HOUR = 3_600
@@ -187,6 +187,28 @@ def test_a_file_of_another_time_is_read_again(desk: Desk) -> None:
     stamp(Path(path), 2 * HOUR)
 
     assert desk.known(path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="keeps no time of a change of the inode")
+def test_a_file_written_in_place_with_its_old_time_is_read_again(desk: Desk) -> None:
+    """As `cp -p` and `rsync --inplace` write the good copy over the damaged one."""
+    path = desk.file("a", b"1234567")
+    before = os.stat(path)
+    desk.read(path)
+    marked = mark_of(str(desk.folder), ["a"])
+    time.sleep(0.02)
+    Path(path).write_bytes(b"7654321")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = os.stat(path)
+
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (
+        before.st_size,
+        before.st_mtime_ns,
+        before.st_ino,
+    )
+    assert desk.known(path) == []
+    assert marked is not None
+    assert mark_of(str(desk.folder), ["a"]) != marked
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="not every file system there numbers files")
