@@ -84,7 +84,8 @@ def _kind_of(target: Target, survey: Survey) -> str:
 def _seen_of(targets: list[Target], survey: Survey) -> str:
     """Say what was seen of targets, or that nobody looked."""
     if all(isinstance(target, Missing) for target in targets):
-        return "not there"
+        gaps = sum(isinstance(target, Missing) and target.pattern is not None for target in targets)
+        return f"{counted(gaps, 'shard')} not there" if gaps else "not there"
     asked = any(survey.seen.has(target) for target in targets)
     if not asked and not any(isinstance(target, Remote) for target in targets):
         return "not looked at: no selected check is about it"

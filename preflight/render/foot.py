@@ -9,7 +9,7 @@ from preflight.names import counted
 from preflight.render.blocks import View
 from preflight.render.groups import Group, count_by_outcome
 from preflight.render.lines import Line, Span, cells, padded
-from preflight.report import Outcome, Report
+from preflight.report import Named, Outcome, Report
 
 _LABEL_WIDTH = 13
 _TARGETS = 8
@@ -127,18 +127,29 @@ def _skipped(report: Report, view: View) -> Iterator[Line]:
 
 def _looked_at(report: Report) -> str:
     counts = count_by_outcome(report.checks)
-    seen = [f"{one.word} ({one.text})" if one.text else one.word for one in report.targets]
+    seen = _seen(report.targets)
     left = len(seen) - _TARGETS
     targets = [*seen[:_TARGETS], *([f"and {left:,} more"] if left > 0 else [])]
+    counts["found"] = sum(bool(one.found) for one in report.checks)
     said = {
         "found": "found something",
-        "broken": "could not look",
+        "broken": "could not look everywhere",
         "passed": "passed",
         "skipped": "skipped",
     }
     outcomes = [f"{counts[key]:,} {words}" for key, words in said.items() if counts[key]]
     checks = f"{counted(len(report.checks), 'check')}: {', '.join(outcomes)}."
     return f"{', '.join(targets)}. {checks}" if targets else checks
+
+
+def _seen(targets: Sequence[Named]) -> list[str]:
+    """Say each word once with what was seen of it; it may be images and a cache, too."""
+    by_word: dict[str, list[str]] = {}
+    for one in targets:
+        texts = by_word.setdefault(one.word, [])
+        other = texts and one.text and one.kind != "missing"
+        texts += [f"as {one.kind}: {one.text}" if other else one.text] if one.text else []
+    return [f"{word} ({'; '.join(said)})" if said else word for word, said in by_word.items()]
 
 
 def _skips(report: Report, *, empty: bool) -> list[str]:
@@ -163,6 +174,8 @@ def _took(report: Report) -> str:
 
 
 def _became(one: Outcome) -> str:
+    if not one.targets:
+        return "; ".join(skip.reason for skip in one.skipped)
     said = [f"{one.looked_at:,} of {one.targets:,} looked at"]
     if one.remembered:
         said.append(f"{one.remembered:,} remembered from an earlier run")

@@ -72,7 +72,7 @@ def _no_go(
         yield from _blocks(gating, view, digits, told=0)
     if lesser:
         errors = any(group.severity is Severity.ERROR for group in lesser)
-        said = "Found, and let pass:" if errors else "Would not stop the job:"
+        said = "Found, and let pass:" if errors else "Warnings:"
         yield from (EMPTY, (Span(said),))
         yield from _blocks(lesser, view, digits, told=len(gating), listed=True)
     if notes and view.verbose:

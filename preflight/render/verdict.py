@@ -38,7 +38,7 @@ def ending(report: Report, found: Sequence[Group]) -> str:
     counts = count_by_outcome(report.checks)
     passed = f"{counted(counts['passed'], 'check')} passed"
     if report.verdict == "cannot-judge":
-        return f"{passed}, {counts['broken']:,} could not look."
+        return f"{passed}, {counts['broken']:,} could not look everywhere."
     rest = [
         f"{counts[outcome]:,} {said}"
         for outcome, said in (("found", "found something"), ("skipped", "skipped"))

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from preflight.finding import Severity
+from preflight.finding import Location, Severity
 from preflight.render import terminal
-from preflight.report import Accepted, Report, Setting
+from preflight.report import Accepted, Broken, Named, Report, Setting, Skip
 from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
 from tests.render.sample import HOSTILE, everything, finding, outcome
 
@@ -364,10 +364,43 @@ def test_severities_of_one_check_are_numbered_apart() -> None:
     page = terminal.render(with_findings(mild, hard, more=more))
 
     assert page.count("and 5 more, which were only counted") == 1
-    assert page.index("1  image-damaged") < page.index("Would not stop the job:")
-    assert page.index("Would not stop the job:") < page.index("2  image-damaged")
+    assert page.index("1  image-damaged") < page.index("Warnings:") < page.index("2  image-damaged")
 
 
 def test_everything_survives_the_way_through_json(sample: Report) -> None:
     """A saved report draws the same page."""
     assert terminal.render(Report.from_json(sample.to_json())) == terminal.render(everything())
+
+
+def test_a_word_that_is_two_things_is_said_once() -> None:
+    """A folder of images may be a cache, too; and some of a range may not be there."""
+    targets = (
+        Named(word="photos", kind="data", text="60 images, 58 captions"),
+        Named(word="photos", kind="cache", text="2 files"),
+        Named(word="data/{0..3}.tar", kind="data", text="3 shards"),
+        Named(word="data/{0..3}.tar", kind="missing", text="1 shard not there"),
+    )
+    page = terminal.render(with_findings(finding("a", "is odd"), targets=targets), width=100)
+
+    said = "photos (60 images, 58 captions; as cache: 2 files), data/{0..3}.tar (3 shards; 1 shard"
+    assert f"{said} not there)." in " ".join(page.split())
+
+
+def test_a_check_that_found_something_and_broke_counts_for_both() -> None:
+    broken = Broken(at=Location(file="b.jpg"), error="is a link that leads nowhere")
+    checks = (
+        outcome("image-damaged", "odd image", became="broken", found=1, broken=(broken,)),
+        outcome("cache-damaged", "odd cache"),
+    )
+    page = terminal.render(with_findings(finding("image-damaged", "is empty"), checks=checks))
+
+    said = "2 checks: 1 found something, 1 could not look everywhere, 1 passed."
+    assert said in " ".join(page.split())
+
+
+def test_a_check_that_had_nothing_to_look_at_says_so_without_numbers() -> None:
+    none = Skip(reason="no model was looked at", count=0)
+    checks = (outcome("a", "b", became="skipped", targets=0, looked_at=0, skipped=(none,)),)
+    page = terminal.render(healthy(checks=checks), verbose=1)
+
+    assert "  a  skipped  no model was looked at\n" in page
