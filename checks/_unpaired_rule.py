@@ -52,8 +52,15 @@ def of_the_rule(
             f"{_listed(pairing.takes)} asks for {_said(pairing.takes)}, and "
             f"{_they(failing)} {_said(there)}"
         )
-        right = there if not pairing.whole else (*pairing.takes, *there)
-        fix = f"Correct preflight.toml: images = {_listed(right)}."
+        if in_shard:
+            both = _listed((*pairing.takes, *there))
+            fix = (
+                f"Pack these again as {_said(pairing.takes[:1])}; or, if the job reads "
+                f"{_said(there)} too, correct preflight.toml: images = {both}."
+            )
+        else:
+            right = there if not pairing.whole else (*pairing.takes, *there)
+            fix = f"Correct preflight.toml: images = {_listed(right)}."
     else:
         key = "caption_extension" if _is_named(pairing) else "captions"
         value = pairing.looks_for[0] if _is_named(pairing) else pairing.rule

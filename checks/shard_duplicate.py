@@ -121,7 +121,9 @@ def _in_two(one: Shared) -> Finding:
         "and a cache that goes by keys takes one for the other."
         if one.alike
         else "A cache that goes by keys takes one sample for the other; or one is an old version.",
-        fix="Leave them out of one of the two shards, or give them keys of their own.",
+        fix="Take one of the two out: it is most likely a copy of the other under a second name."
+        if one.alike == one.samples == one.of
+        else "Leave them out of one of the two shards, or give them keys of their own.",
         evidence={"kind": "shared", "samples": one.samples, "alike": one.alike},
         about=f"shared with {one.first}",
     )

@@ -90,6 +90,9 @@ def test_a_shard_that_was_copied_is_told(tmp_path: Path) -> None:
         "holds 30 samples of 30 whose keys stand in data/0.tar, too, each of the same size there: "
         "dog-0000, dog-0001, dog-0002 and 27 more"
     )
+    assert finding.fix == (
+        "Take one of the two out: it is most likely a copy of the other under a second name."
+    )
 
 
 def test_one_sample_of_another_size_is_told_as_such(tmp_path: Path) -> None:
@@ -100,6 +103,7 @@ def test_one_sample_of_another_size_is_told_as_such(tmp_path: Path) -> None:
 
     assert "1 sample of 31" in finding.message
     assert "each of another size there: dog-0007" in finding.message
+    assert (finding.fix or "").startswith("Leave them out of one of the two shards")
 
 
 def test_shards_that_number_their_samples_from_the_start_are_a_note(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import preflight
 from preflight.facts import Frame, Unbuilt
-from preflight.finding import Location
+from preflight.finding import Finding, Location
 from preflight.report import Report
 from preflight.session import UsageError
 from preflight.testing import ask
@@ -241,3 +241,55 @@ def test_without_a_line_of_the_users_the_name_is_the_place() -> None:
     (finding,) = ask("target-unbuildable", Unbuilt(name="m:f", step="call", error="ValueError"))
 
     assert finding.at == Location(name="m:f")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['int(os.environ["RANK"])', 'int(os.environ.get("RANK"))', "int(os.getenv('RANK'))"],
+    ids=["taken", "got", "getenv"],
+)
+def test_what_torchrun_sets_is_no_line_to_mend(tmp_path: Path, line: str) -> None:
+    """The advice holds: with it, preflight gets past the line."""
+    source = f"import os\n{LOADER}RANK = {line}\ndef make():\n    return DataLoader([1, 2])\n"
+
+    (finding,) = unbuilt(look(tmp_path, source))
+
+    assert (finding.why or "").startswith("RANK is not set here: ")
+    assert "--world-size N" in (finding.fix or "")
+    assert finding.workaround == "For one rank, set RANK=0 here."
+    with_ranks = preflight.run("train:make", folder=str(tmp_path), world_size=8)
+    assert unbuilt(with_ranks) == []
+
+
+def test_another_variable_is_to_be_set_as_the_job_has_it(tmp_path: Path) -> None:
+    source = "import os\ndef make():\n    return os.environ['DATA_ROOT_OF_NOBODY']\n"
+
+    (finding,) = unbuilt(look(tmp_path, source))
+
+    assert finding.fix == "Set DATA_ROOT_OF_NOBODY here as it is where the job starts."
+    assert finding.workaround is None
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        ("KeyError: 'batch'", 'CONFIG["batch"] + int(os.environ["RANK"])'),
+        ("KeyError: 'RANK'", 'CONFIG["RANK"]'),
+        ("ValueError: invalid literal", 'int(os.environ["RANK"])'),
+    ],
+    ids=["another key", "no environment", "set, and no number"],
+)
+def test_a_line_that_raises_for_another_reason_is_to_be_mended(error: str, line: str) -> None:
+    frame = Frame(file="train.py", line=3, function="<module>", text=line)
+
+    (finding,) = ask(
+        "target-unbuildable",
+        Unbuilt(name="train:make", step="import", error=error, frames=(frame,)),
+    )
+
+    assert (finding.fix or "").startswith("Mend this line")
+
+
+def unbuilt(report: Report) -> list[Finding]:
+    """Take what this check found; env-launch may tell the variable, too."""
+    return [one for one in report.findings if one.check == "target-unbuildable"]
