@@ -181,7 +181,12 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             yield name, absent
         else:
             empty = holds_no_cache(path)
-            yield name, CacheFolder(path=path) if empty is None else replace(absent, holds=empty)
+            yield (
+                name,
+                CacheFolder(path=path, entry=index)
+                if empty is None
+                else replace(absent, holds=empty),
+            )
     for kind, factories in (("loader", job.loader), ("model", job.model)):
         for factory in factories:
             yield factory.name or factory.call, _factory(job, kind, factory)
@@ -246,6 +251,7 @@ def plain_options(job: Job) -> Mapping[str, Any]:
         "batch_size": job.launch.batch_size,
         "start_method": job.launch.start_method,
         "import_anyway": job.look.import_anyway,
+        "trust_caches": job.look.trust_caches,
         "timeout": job.look.timeout,
         "depth": job.look.depth,
     }

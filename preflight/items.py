@@ -34,6 +34,9 @@ class Item:
     size: int = 0
     """Bytes of its file."""
 
+    changed: int = 0
+    """When its file was last written, before it was read; in ns since the epoch."""
+
     how: str | None = None
     """How its file is read, where what is seen in it may be remembered."""
 
@@ -51,12 +54,18 @@ class Item:
 _OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CaptionTable"})
 
 
+def stamp_of(path: str) -> tuple[int, int]:
+    """Give the bytes of a file and when it was last written, in ns; zeros where nobody knows."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0
+    return status.st_size, status.st_mtime_ns
+
+
 def size_of(path: str) -> int:
     """Give the bytes of a file; 0 where that cannot be said."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
+    return stamp_of(path)[0]
 
 
 def about_code(items: Iterable[Item], options: Mapping[str, Any], job: Job) -> Iterator[Batch]:

@@ -74,6 +74,40 @@ class CacheFolder:
     """A folder of cached tensors, with all below it; or one such file."""
 
     path: str
+    entry: int | None = None
+    """Its place among the caches of the settings, counted from 0."""
+
+    checkpoint: bool = False
+    """Whether it holds checkpoints, of which the job takes the newest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedData:
+    """A data set whose samples have entries in a cache."""
+
+    folder: str | None = None
+    """The path of the folder, where it is one."""
+
+    shards: tuple[str, ...] = ()
+    """Paths of its shards, where it has some."""
+
+    spelled: str | None = None
+    """The folder as the settings spell it: `./data/photos`; None: as its path."""
+
+    captions: CaptionRule = CaptionRule()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOf:
+    """A cache, and the data sets of whose samples it has entries."""
+
+    path: str
+    of: tuple[KeyedData, ...]
+    key: str | None = None
+    """The rule by which an entry is named after its sample; None: not said."""
+
+    entry: int | None = None
+    """Its place among the caches of the settings, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
     empty = holds_no_cache(path)
     if empty is not None:
         raise UnknownWordError(f"{kind}={value} {empty}")
-    return (CacheFolder(path=path),)
+    return (CacheFolder(path=path, checkpoint=kind == "checkpoint"),)
 
 
 def _existing(path: str, kind: str, value: str) -> str:

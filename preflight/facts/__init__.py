@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from preflight.facts.cache import CacheFacts
+    from preflight.facts.cache_folder import Alike, Burst, CacheFolderFacts, Checkpoint
     from preflight.facts.code import (
         Copied,
         Definition,
@@ -43,8 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Absent",
+    "Alike",
+    "Burst",
     "CacheFacts",
+    "CacheFolderFacts",
     "Captioned",
+    "Checkpoint",
     "Copied",
     "Damage",
     "DatasetFacts",
@@ -82,8 +87,12 @@ __all__ = [
 
 _HOME = {
     "Absent": "missing",
+    "Alike": "cache_folder",
+    "Burst": "cache_folder",
     "CacheFacts": "cache",
+    "CacheFolderFacts": "cache_folder",
     "Captioned": "files",
+    "Checkpoint": "cache_folder",
     "Copied": "code",
     "Damage": "files",
     "DatasetFacts": "datasets",
@@ -126,6 +135,7 @@ if TYPE_CHECKING:
         | FolderFacts
         | DatasetFacts
         | CacheFacts
+        | CacheFolderFacts
         | Sent
         | Loaded
         | Copied

@@ -1,0 +1,80 @@
+"""What a folder of cached files holds as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """Cached files that are alike in one way."""
+
+    what: str
+    """A format (`torch zip`), or the part of their names that they share (`-flux.pt`)."""
+
+    count: int
+    names: tuple[str, ...]
+    """Of the first few, below the folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burst:
+    """Damaged files that were last written at nearly the same time."""
+
+    count: int
+    begin: float
+    """In seconds since the epoch."""
+
+    end: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """One state of a training run: a folder, or a single file."""
+
+    name: str
+    """Below the folder of checkpoints."""
+
+    files: int
+    written: float
+    """When the last of its files was, in seconds since the epoch."""
+
+    damaged: int = 0
+    first_damaged: str = ""
+    """The first of its damaged files, and what is wrong with it."""
+
+    lacks: tuple[str, ...] = ()
+    """Files that the others have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheFolderFacts:
+    """A folder of cached files, with all below it, after each was read."""
+
+    file: str
+    entries: int
+    """Cached files that were read."""
+
+    damaged: int = 0
+    formats: tuple[Alike, ...] = ()
+    """Whole files by format, the commonest first."""
+
+    unverified: tuple[Alike, ...] = ()
+    """By format, whole files without a checksum, or with some that say nothing."""
+
+    patterns: tuple[Alike, ...] = ()
+    """Files whose names begin with a hash, by what follows it, the commonest first."""
+
+    apart: float = 0.0
+    """The share of hashes that stand before one such pattern only, from 0 to 1."""
+
+    left_over: tuple[str, ...] = ()
+    """Temporary files and locks, the first few, below the folder."""
+
+    left_over_count: int = 0
+    same_as: str | None = None
+    """Another entry of the settings that names this folder, too."""
+
+    bursts: tuple[Burst, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """Where it is a folder of checkpoints, the newest first."""

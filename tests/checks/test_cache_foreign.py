@@ -1,0 +1,150 @@
+"""cache-foreign tells what lies in a cache and is none of its entries."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import preflight
+from preflight.facts import Alike, CacheFolderFacts
+from preflight.finding import Finding, Severity
+from preflight.readers.cache_listing import is_left_over
+from preflight.testing import ask
+
+
+def found(folder: Path, *words: str) -> list[Finding]:
+    report = preflight.run(
+        *(words or ("cache=cache",)), folder=str(folder), elsewhere=True, select=["cache-foreign"]
+    )
+    return list(report.findings)
+
+
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        np.savez(file, x=np.zeros(3))
+
+
+def hashed(number: int) -> str:
+    return hashlib.md5(str(number).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.pt", "template.npz", "tmpfiles.txt", "lock.npz", "partial_sums.npz", "README.md"),
+        *("clock", "unlocked.txt", "a.temperature", ".gitignore", "model.part1.bin", "stamp"),
+    ],
+)
+def test_names_of_entries_and_of_other_files_are_not_left_over(name: str) -> None:
+    assert not is_left_over(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "a.pt.tmp",
+            "a.pt.tmp.1234",
+            "a.tmp",
+            "tmpx8_k2zq1",
+            ".a.pt.Xk3d9Q",
+            "a.pt.lock",
+            ".lock",
+        ),
+        *("a.pt.part", "blob.incomplete", "a.pt~", ".nfs000000001", "a.pt.temp-7", ".a.pt.swp"),
+    ],
+)
+def test_names_of_temporary_files_and_locks_are_known(name: str) -> None:
+    assert is_left_over(name)
+
+
+def test_ordinary_caches_are_left_alone(tmp_path: Path) -> None:
+    """One kind; two kinds of a few files; a model's own mixture; parts that share their hashes."""
+    for number in range(30):
+        write(tmp_path / "cache" / "one" / f"{number}.npz")
+        write(tmp_path / "cache" / "parts" / f"{hashed(number)}-pooled.npz")
+        write(tmp_path / "cache" / "parts" / f"{hashed(number)}-prompt.npz")
+    for number in range(12):
+        write(tmp_path / "cache" / "two" / f"{number}.npz")
+        np.save(tmp_path / "cache" / "two" / f"{number}.npy", np.zeros(3))
+
+    for name in ("one", "two", "parts"):
+        assert found(tmp_path, f"cache=cache/{name}") == []
+
+
+def test_what_writers_have_left_is_one_note(tmp_path: Path) -> None:
+    write(tmp_path / "cache" / "a.npz")
+    for name in ("b.npz.tmp", "c.npz.tmp.77", "a.npz.lock"):
+        (tmp_path / "cache" / name).touch()
+
+    (finding,) = found(tmp_path)
+
+    assert finding.severity is Severity.NOTE
+    assert finding.message == (
+        "holds 3 temporary files and locks that a writer has left: a.npz.lock, b.npz.tmp "
+        "and c.npz.tmp.77"
+    )
+
+
+def test_a_few_files_of_another_format_are_told_by_name(tmp_path: Path) -> None:
+    for number in range(40):
+        write(tmp_path / "cache" / f"{number}.npz")
+    np.save(tmp_path / "cache" / "mean.npy", np.zeros(3))
+
+    (finding,) = found(tmp_path)
+
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "holds 1 file of another format (numpy arrays) than the 40 numpy archives in it: mean.npy"
+    )
+
+
+def test_two_caches_in_one_folder_are_told_by_their_names(tmp_path: Path) -> None:
+    """Of hashes that mostly stand for one of them only."""
+    for number in range(20):
+        write(tmp_path / "cache" / f"{hashed(number)}-flux.npz")
+    for number in range(15, 30):
+        write(tmp_path / "cache" / f"{hashed(number)}-sd3.npz")
+
+    (finding,) = found(tmp_path)
+
+    assert finding.message == (
+        "holds entries of 2 kinds, most of which stand for other samples: "
+        "20 *-flux.npz and 15 *-sd3.npz"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights on Windows")
+def test_one_folder_under_two_names_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "cache" / "a.npz")
+    (tmp_path / "link").symlink_to("cache")
+    (tmp_path / "preflight.toml").write_text(
+        '[[cache]]\npath = "cache"\n\n[[cache]]\npath = "link"\n'
+    )
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["cache-foreign"])
+
+    (finding,) = report.findings
+    assert finding.at.file == "link"
+    assert "under the name cache" in finding.message
+
+
+def test_a_folder_of_checkpoints_holds_many_formats_by_design() -> None:
+    from preflight.facts import Checkpoint
+
+    facts = CacheFolderFacts(
+        file="out",
+        entries=31,
+        formats=(
+            Alike(what="safetensors", count=30, names=("a",)),
+            Alike(what="torch zip", count=1, names=("b",)),
+        ),
+        checkpoints=(Checkpoint(name="1", files=31, written=0.0),),
+    )
+
+    assert ask("cache-foreign", facts) == []
