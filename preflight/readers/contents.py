@@ -117,7 +117,7 @@ def list_all(top: str, root: str) -> Iterator[Contents]:
             yield Contents(path=path, place=place, error=error.strerror or str(error))
             continue
         folders = sorted((one for one, why in others.items() if why == _FOLDER), reverse=True)
-        no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one])}
+        no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one], place)}
         found = _contents(path, place, files, no_files)
         paths = ((os.path.join(path, one), found.inside(one)) for one in folders)
         waiting += (one for one in paths if not leads_to_system(one[0]))
@@ -144,9 +144,12 @@ def _entries(path: str) -> tuple[list[str], dict[str, str]]:
     return names, {name: why for name, why in told.items() if why is not None}
 
 
-def _is_none(name: str, why: str) -> bool:
-    """Whether a job that goes by names would take it for a file."""
-    return why != _FOLDER or is_image(name)
+def _is_none(name: str, why: str, place: str) -> bool:
+    """Whether a job that goes by names would take it for a file.
+
+    A Synology NAS keeps a folder of the same name for each image, in one that nobody trains on.
+    """
+    return why != _FOLDER or (is_image(name) and place.rpartition("/")[2] != "@eaDir")
 
 
 def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> Contents:

@@ -95,6 +95,13 @@ def test_a_folder_with_the_name_of_an_image_is_named_and_looked_into(tmp_path: P
     assert facts.unreadable == (("data/2.jpg", "is a folder"),)
 
 
+def test_what_a_synology_nas_keeps_of_each_image_can_be_looked_at(tmp_path: Path) -> None:
+    """It is a folder of the image's name, which holds its thumbnails."""
+    write(tmp_path / "data", "1.jpg", "@eaDir/1.jpg/SYNOPHOTO_THUMB_M.jpg", content=photo())
+
+    assert looked_at(tmp_path).unreadable == ()
+
+
 def test_links_that_lead_nowhere_are_named_where_a_job_would_open_them(tmp_path: Path) -> None:
     """They are there by name, so nothing lacks them."""
     write(tmp_path / "data", "1.jpg", "2.jpg", "3.jpg", content=photo())
