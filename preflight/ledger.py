@@ -185,8 +185,7 @@ class Ledger:
         if changed or not self.usable:
             return False
         place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
-        checksum = _NOTHING if facts is None else _checksum(facts)
-        self._rows.append((place, name, mark, time.time(), facts, checksum))
+        self._rows.append((place, name, mark, time.time(), facts, _checksum(facts)))
         if time.monotonic() - self._written > _OFTEN:
             self.write()
         return True
@@ -203,8 +202,7 @@ class Ledger:
         if not self.usable:
             return
         place = self._place(how, os.path.join(folder, ""))
-        checksum = _NOTHING if seen.facts is None else _checksum(seen.facts)
-        self._rows.append((place, b"", mark, seen.read_at, seen.facts, checksum))
+        self._rows.append((place, b"", mark, seen.read_at, seen.facts, _checksum(seen.facts)))
 
     def write(self) -> None:
         """Write what waits to be written."""
@@ -242,8 +240,7 @@ class Ledger:
             for name, mark, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
                 if name not in files or (file := files[name])[1] != mark:
                     continue
-                if checksum != (_NOTHING if facts is None else _checksum(facts)):
-                    raise _DamagedError
+                _compare(facts, checksum)
                 known[file[0]] = Remembered(read_at, facts)
         return known
 
@@ -258,8 +255,7 @@ class Ledger:
             place = self._place(how, os.path.join(folder, ""))
             key = (place, self._version, now - self.trusted, now)
             for mark, read_at, facts, checksum in connection.execute(_LOOK_UP_FOLDER, key):
-                if checksum != (_NOTHING if facts is None else _checksum(facts)):
-                    raise _DamagedError
+                _compare(facts, checksum)
                 found[folder] = mark, read_at, facts
         return found
 
@@ -298,7 +294,7 @@ class Ledger:
                 return work(connection)
             finally:
                 connection.close()
-        except _DamagedError:
+        except (_DamagedError, UnicodeError):  # sqlite3 quotes damaged names as it finds them
             self._set_aside()
         except sqlite3.DatabaseError as error:
             # Locks and disks that refuse raise one of its subclasses.
@@ -385,5 +381,15 @@ def _mark(status: os.stat_result) -> str:
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
-def _checksum(facts: str) -> int:
-    return zlib.crc32(facts.encode())
+def _checksum(facts: str | None) -> int:
+    return _NOTHING if facts is None else zlib.crc32(facts.encode())
+
+
+def _compare(facts: Any, checksum: Any) -> None:
+    """Hold a row against its checksum; a damaged one may hold bytes or a number for its text.
+
+    Raises:
+        _DamagedError: it is not what was written.
+    """
+    if not (facts is None or isinstance(facts, str)) or _checksum(facts) != checksum:
+        raise _DamagedError

@@ -382,6 +382,38 @@ def test_a_damaged_ledger_is_set_aside_and_kept(desk: Desk, damage: Callable[[Pa
     assert str(beside) in desk.told[0]
 
 
+def test_wherever_a_ledger_is_damaged_nothing_is_raised_and_nothing_wrong_is_believed(
+    desk: Desk,
+) -> None:
+    """Also where a turned bit makes bytes of a text, or a schema that is no UTF-8."""
+    path = desk.file("a")
+    desk.read(path, facts="the facts")
+    whole = desk.path.read_bytes()
+    used = [place for place, byte in enumerate(whole) if byte]
+    chance = random.Random(4)
+
+    for _ in range(150):
+        content = bytearray(whole)
+        for _ in range(chance.choice((1, 3, 50))):
+            content[chance.choice(used)] = chance.randrange(256)
+        desk.path.write_bytes(content)
+        known = desk.run().recall("how", [path])
+
+        assert [one.facts for one in known.values()] in ([], ["the facts"])
+        desk.read(path, facts="the facts")
+
+
+def test_a_ledger_whose_text_has_become_bytes_is_set_aside(desk: Desk) -> None:
+    """One bit tells the two apart in SQLite's files."""
+    path = desk.file("a")
+    desk.read(path, facts="the facts")
+    with contextlib.closing(sqlite3.connect(desk.path)) as file, file:
+        file.execute("UPDATE files_1 SET facts = CAST(facts AS BLOB)")
+
+    assert desk.known(path) == []
+    assert "set aside" in desk.told[0]
+
+
 def test_a_ledger_that_is_damaged_while_it_is_added_to_is_set_aside(desk: Desk) -> None:
     """What was to be added goes into the new one."""
     path = desk.file("a")
