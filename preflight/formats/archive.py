@@ -29,10 +29,10 @@ MOST_KEPT = 1 << 26
 _LOCAL = struct.Struct("<4s4xH16x2H")
 
 # Bits 0, 5, 6 and 13: encrypted or patched. torch (miniz) refuses such records.
-_UNREADABLE_FLAGS = 0x2061
+UNREADABLE_FLAGS = 0x2061
 
 # The MS-DOS bit for a folder. torch leaves the memory of such a record as it was, without a word.
-_FOLDER = 0x10
+FOLDER = 0x10
 
 # Of a name that goes into a message; longer ones are cut.
 _MOST_NAME = 120
@@ -135,9 +135,9 @@ def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
         raise _disagree(archive, record, "has another name in its own header")
     if method != record.method or (method == STORED and record.stored != record.length):
         raise _disagree(archive, record, "has another size or method in its own header")
-    if record.flags & _UNREADABLE_FLAGS:
+    if record.flags & UNREADABLE_FLAGS:
         raise _disagree(archive, record, "is marked as encrypted")
-    if record.attributes & _FOLDER and record.length:
+    if record.attributes & FOLDER and record.length:
         raise _disagree(archive, record, "is marked as a folder")
     begin += int(extra_size)
     if begin + record.stored > archive.directory:

@@ -17,10 +17,12 @@ MAGIC = b"PK\x03\x04"
 END_MAGIC = b"PK\x05\x06"
 """What an archive begins with, and what one without records does: its end record."""
 
+ENTRY_MAGIC = b"PK\x01\x02"
+"""What each entry of the directory begins with."""
+
 MOST_DIRECTORY = 1 << 26
 """Bytes of a directory that are looked at: room for about 700,000 tensors."""
 
-_ENTRY_MAGIC = b"PK\x01\x02"
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
@@ -146,14 +148,14 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
         more = "or more " if zeros == len(tail) else ""
         text = f"ends in {zeros:,} {more}zero bytes, where its directory should be"
         return DamagedError("cut", text, offset=size - zeros)
-    at = tail.find(_ENTRY_MAGIC)
+    at = tail.find(ENTRY_MAGIC)
     if at < 0:
         return DamagedError(
             "cut", f"ends at {counted(size, 'byte')}, before its directory", offset=size
         )
-    while tail.startswith(_ENTRY_MAGIC, at) and at + _ENTRY.size <= len(tail):
+    while tail.startswith(ENTRY_MAGIC, at) and at + _ENTRY.size <= len(tail):
         at += _ENTRY.size + sum(_ENTRY.unpack_from(tail, at)[6:9])
-    if len(tail) - at < _END.size or tail.startswith(_ENTRY_MAGIC, at):
+    if len(tail) - at < _END.size or tail.startswith(ENTRY_MAGIC, at):
         return DamagedError("cut", f"ends at {size:,} bytes, inside its directory", offset=size)
     return DamagedError("structure", "has a directory, and no end record behind it", offset=size)
 
@@ -169,7 +171,7 @@ def _entries(directory: bytes, count: int, base: int) -> Iterator[Record]:
         name_at = at + _ENTRY.size
         extra_at = name_at + name_size
         at = extra_at + extra_size + comment_size
-        if magic != _ENTRY_MAGIC or at > len(directory):
+        if magic != ENTRY_MAGIC or at > len(directory):
             raise _bad_entry(base + name_at - _ENTRY.size)
         if 0xFFFFFFFF in (stored, length, offset):
             extra = directory[extra_at : extra_at + extra_size]

@@ -47,7 +47,10 @@ def exactly(read: Read, offset: int, size: int) -> Block:
     """
     block = read(offset, size)
     if len(block) != size:
-        raise OSError(
-            f"it became shorter while it was read: it ends at {offset + len(block):,} bytes"
-        )
+        raise shorter(offset + len(block))
     return block
+
+
+def shorter(size: int) -> OSError:
+    """Say that a file has become shorter since its size was taken."""
+    return OSError(f"it became shorter while it was read: it ends at {size:,} bytes")

@@ -5,7 +5,6 @@ What each opcode does is written in pickle_opcodes.py.
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 from preflight.formats.blocks import BLOCK, Read, blocks
@@ -149,13 +148,48 @@ def walk_bytes(pickle: bytes) -> Walked:
     Raises:
         DamagedError: as `walk`.
     """
-    return _remembered(pickle) if len(pickle) <= _SHORT else _walk_bytes(pickle)
-
-
-def _walk_bytes(pickle: bytes) -> Walked:
     return walk(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
 
 
-# The files of one cache mostly differ in their tensors' bytes only, and hold the very same pickle.
-_SHORT = 1 << 14
-_remembered = functools.lru_cache(maxsize=256)(_walk_bytes)
+class Numbers(NamedTuple):
+    """Where numbers stand in a pickle whose values decide on nothing but themselves."""
+
+    numbers: tuple[tuple[int, int], ...]
+    """Where the bytes of each begin and end."""
+
+    counts: tuple[tuple[int, int, bool], ...]
+    """The same for the elements of each storage, and whether they have a sign."""
+
+
+class _Placed(int):
+    """A number, and where it was read."""
+
+    place: tuple[int, int, bool]
+
+
+# Opcodes that put a number on the stack, by the bytes that it takes. The other numbers of a pickle
+# are lengths and places in its memo, which decide on what is read next.
+_NUMBERS = {b"K"[0]: 1, b"M"[0]: 2, b"J"[0]: 4}
+
+
+def numbers_in(pickle: bytes) -> Numbers | None:
+    """Say where a pickle, which was walked to its end before, has its numbers.
+
+    None: not everything that counts its storages is such a number.
+    """
+    tape = _Tape(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
+    machine = Machine()
+    numbers: list[tuple[int, int]] = []
+    ended = False
+    while not ended:
+        at = tape.base + tape.at
+        width = _NUMBERS.get(pickle[at])
+        ended = _step(tape, machine)
+        if width is not None:
+            number = _Placed(machine.stack.pop())  # type: ignore[arg-type]
+            number.place = at + 1, at + 1 + width, width == 4
+            machine.stack.append(number)
+            numbers.append(number.place[:2])
+    counts = [one.elements for one in machine.storages]
+    placed = [one.place for one in counts if isinstance(one, _Placed)]
+    return Numbers(tuple(numbers), tuple(placed)) if len(placed) == len(counts) else None

@@ -8,11 +8,13 @@ from typing import NamedTuple
 from preflight.formats import archive, npy, safetensors, torchfile
 from preflight.formats.archive_directory import END_MAGIC, MAGIC, Archive, read_archive
 from preflight.formats.blocks import BLOCK, Block, Read, blocks
+from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.packed import Packed
 from preflight.formats.pickles import walk
+from preflight.formats.quick import read_whole
 
 TORCH = frozenset({".pt", ".pth", ".bin", ".ckpt"})
 NUMPY = frozenset({".npy", ".npz"})
@@ -96,6 +98,20 @@ def look(read: Read, size: int, suffix: str) -> Held:
     if kind == "unknown":
         return _look_at_unknown(read, size, head, suffix)
     return _foreign(kind, suffix)
+
+
+def look_at_whole(content: memoryview, suffix: str) -> Held:
+    """Look at a file that is held whole, as `look` does.
+
+    Args:
+        content: all its bytes.
+        suffix: as above.
+    """
+    if suffix in TORCH:
+        whole = read_whole(content, crc32_for(len(content)))
+        if whole is not None:
+            return Held("torch zip", verified=whole.verified, globals=whole.globals)
+    return look(lambda offset, size: content[offset : offset + size], len(content), suffix)
 
 
 def _format_of(head: bytes, size: int, suffix: str) -> str:

@@ -5,7 +5,7 @@ Layout as in torch/serialization.py (`_save` and `_legacy_save`) of PyTorch 2.13
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from preflight.formats import archive
 from preflight.formats.archive_directory import Archive
@@ -95,17 +95,37 @@ def _walk_record(pickle: bytes) -> Walked:
 
 def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
     lengths = {one.name: one.length for one in parts.records}
+    if storages_fit(walked, root, lengths):
+        return
     for storage in walked.storages:
-        key = storage.key
-        length = lengths.get(b"%s/data/%s" % (root, key.encode("utf-8", "surrogatepass")))
+        length = lengths.get(_record_of(storage, root))
         wanted = _bytes_of(storage)
-        name = f"data/{shown(key)}"
+        name = f"data/{shown(storage.key)}"
         if length is None:
             text = f"lacks the record {name}, which its pickle names"
             raise DamagedError("storage", text, member=name)
         if wanted is not None and length != wanted:
             text = f"holds {counted(length, 'byte')} in {name}; its pickle speaks of {wanted:,}"
             raise DamagedError("storage", text, member=name)
+
+
+def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> bool:
+    """Whether every storage that a pickle names is there, and as long as it says.
+
+    Args:
+        walked: the pickle.
+        root: the folder that all records are in.
+        lengths: of the records, by name, in bytes.
+    """
+    for storage in walked.storages:
+        length = lengths.get(_record_of(storage, root))
+        if length is None or _bytes_of(storage) not in (None, length):
+            return False
+    return True
+
+
+def _record_of(storage: Storage, root: bytes) -> bytes:
+    return b"%s/data/%s" % (root, storage.key.encode("utf-8", "surrogatepass"))
 
 
 def _bytes_of(storage: Storage) -> int | None:

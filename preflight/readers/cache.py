@@ -9,14 +9,21 @@ import stat
 from collections.abc import Callable
 
 from preflight.facts import CacheFacts, Damage
-from preflight.formats.blocks import Block, Read
+from preflight.formats.blocks import Block, Read, shorter
 from preflight.formats.flaw import Flaw
-from preflight.formats.stored import look
+from preflight.formats.stored import Held, look, look_at_whole
 from preflight.names import name_of
 from preflight.readers.cache_listing import suffix_of
 
 # Read whole; larger files go through a window of this size.
 _WINDOW = 1 << 21
+
+# What small files are read into, one after the other: new memory for each takes as long as to read
+# it. It is taken out while it is in use.
+_buffers: list[bytearray] = []
+
+# Opening a FIFO or a device does not wait for anybody.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_cache(path: str, root: str, tell: Callable[[str], None]) -> CacheFacts:
@@ -32,12 +39,9 @@ def read_cache(path: str, root: str, tell: Callable[[str], None]) -> CacheFacts:
     """
     name = _name_of(path, root)
     tell(name)
-    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a FIFO would wait for ever
-        raise OSError("it is no regular file")
-    with open(path, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        read = _held(file, size) if size <= _WINDOW else _windowed(file, lambda: tell(name))
-        held = look(read, size, suffix_of(path))
+    file, size = _open(path)
+    with file:
+        held = _look(file, size, suffix_of(path), lambda: tell(name))
     return CacheFacts(
         file=name,
         size=size,
@@ -46,6 +50,16 @@ def read_cache(path: str, root: str, tell: Callable[[str], None]) -> CacheFacts:
         verified=held.verified,
         globals=held.globals,
     )
+
+
+def _open(path: str) -> tuple[io.FileIO, int]:
+    """Open a regular file, and give its size."""
+    descriptor = os.open(path, _FLAGS)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError("it is no regular file")
+    return io.FileIO(descriptor), status.st_size
 
 
 def _name_of(path: str, root: str) -> str:
@@ -66,14 +80,26 @@ def _damage(flaw: Flaw) -> Damage:
     return Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
 
 
-def _held(file: io.FileIO, size: int) -> Read:
+def _look(file: io.FileIO, size: int, suffix: str, tell: Callable[[], None]) -> Held:
+    if size > _WINDOW:
+        return look(_windowed(file, tell), size, suffix)
+    buffer = _buffers.pop() if _buffers else bytearray(_WINDOW)
+    try:
+        with memoryview(buffer) as whole, whole[:size] as content:
+            _fill(file, content)
+            return look_at_whole(content, suffix)
+    finally:
+        _buffers.append(buffer)
+
+
+def _fill(file: io.FileIO, content: memoryview) -> None:
     """Read a small file at once."""
-    content = memoryview(file.read(size) or b"")
-
-    def read(offset: int, size: int) -> Block:
-        return content[offset : offset + size]
-
-    return read
+    filled = 0
+    while filled < len(content):
+        count = file.readinto(content[filled:])
+        if not count:
+            raise shorter(filled)
+        filled += count
 
 
 def _windowed(file: io.FileIO, tell: Callable[[], None]) -> Read:
