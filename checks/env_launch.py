@@ -45,7 +45,7 @@ _MOST_PLACES = 20
 
 
 def _does_not_apply(_: HostFacts | SourceFacts, job: Job) -> str | None:
-    return "the job runs elsewhere" if job.launch.elsewhere else None
+    return "the job will run on another machine" if job.launch.elsewhere else None
 
 
 @check(

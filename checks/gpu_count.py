@@ -31,7 +31,7 @@ ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"
 
 def _does_not_apply(facts: HostFacts, job: Job) -> str | None:
     if job.launch.elsewhere:
-        return "the job runs elsewhere"
+        return "the job will run on another machine"
     if facts.gpus.state == "other":
         return f"only GPUs of NVIDIA are asked, and this machine's are not: {facts.gpus.detail}"
     if facts.gpus.state == "no-package":

@@ -31,7 +31,7 @@ _MOST_NAMED = 4
 
 def _does_not_apply(facts: HostFacts, job: Job) -> str | None:
     if job.launch.elsewhere:
-        return "the job runs elsewhere"
+        return "the job will run on another machine"
     if job.launch.vram is None:
         return "no amount of GPU memory is asked for"
     if facts.gpus.state == "other":

@@ -242,7 +242,7 @@ def test_a_job_that_runs_elsewhere_is_not_judged_here() -> None:
 
     assert of_host({"RANK": "0"}, job=job) == []
     assert skip is not None
-    assert skip(host({}), job) == "the job runs elsewhere"
+    assert skip(host({}), job) == "the job will run on another machine"
     assert skip(host({}), Job()) is None
 
 

@@ -94,7 +94,7 @@ def test_a_job_that_runs_elsewhere_is_not_judged_here() -> None:
     job = Job(launch=Launch(gpus=8, elsewhere=True))
 
     assert findings(NO_GPUS, job) == []
-    assert reason(NO_GPUS, job) == "the job runs elsewhere"
+    assert reason(NO_GPUS, job) == "the job will run on another machine"
 
 
 def test_without_nvidia_ml_py_nobody_can_say() -> None:

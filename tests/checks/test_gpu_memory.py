@@ -116,7 +116,7 @@ def test_memory_that_no_gpu_has_is_found(facts: HostFacts) -> None:
         (
             host(gpu(0, used=H100)),
             Job(launch=Launch(vram=GB, elsewhere=True)),
-            "the job runs elsewhere",
+            "the job will run on another machine",
         ),
     ],
     ids=["nothing asked", "no GPU", "no driver", "lost", "no package", "elsewhere"],
