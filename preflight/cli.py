@@ -178,6 +178,18 @@ _LOOK: tuple[Callable[[Any], Any], ...] = (
         help="Findings kept for each check (default: 10000).",
     ),
     click.option(
+        "--deep",
+        is_flag=True,
+        default=None,
+        help="Load cached files with torch (weights_only), and look at their numbers.",
+    ),
+    click.option(
+        "--trust-caches",
+        is_flag=True,
+        default=None,
+        help="Load them with a torch older than 2.6 too, which a file can make run code.",
+    ),
+    click.option(
         "--import-anyway",
         is_flag=True,
         default=None,

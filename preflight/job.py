@@ -134,6 +134,12 @@ class Look:
     import_anyway: bool = False
     """Import a module even where its source starts work outside a main guard."""
 
+    deep: bool = False
+    """Load cached files with torch (weights_only), and look at the numbers in them."""
+
+    trust_caches: bool = False
+    """Load them also where torch is older than 2.6, and a file could make it run code."""
+
     depth: Depth = "bytes"
     """How deep to look into shards and images. `index`: names, structure, and both ends of each
     file; `bytes`: every byte once, and a decoder where something looks odd; `decode`: every image
@@ -222,6 +228,7 @@ class Job:
 UNREAD = frozenset(
     {
         "name",
+        "look.deep",
         *(f"cache.{key}" for key in ("of", "key", "split", "writer", "atomic")),
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
         "data.split",

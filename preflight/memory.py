@@ -21,7 +21,7 @@ NOUNS: Mapping[str, str] = {"Shard": "shard", "CacheFile": "cache file", "Image"
 _NOT_FOR_FILES = frozenset(
     {
         *("root", "ranks", "num_workers", "batch_size", "start_method", "import_anyway"),
-        *("timeout", "wants"),
+        *("timeout", "trust_caches", "wants"),
     }
 )
 

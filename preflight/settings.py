@@ -90,6 +90,8 @@ FLAGS: Mapping[str, Flag] = {
     "no-ledger": Flag(key="look.no_ledger", read=_yes),
     "reread": Flag(key="look.reread", read=parse_age),
     "max-findings": Flag(key="look.max_findings", read=_count),
+    "deep": Flag(key="look.deep", read=_yes),
+    "trust-caches": Flag(key="look.trust_caches", read=_yes),
     "import-anyway": Flag(key="look.import_anyway", read=_yes),
     "fail-on": Flag(key="gate.fail_on", read=_one_of("error", "warning", "note", "never")),
     "baseline": Flag(key="gate.baseline", read=str),

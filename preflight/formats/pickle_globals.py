@@ -27,13 +27,18 @@ _ALLOWED = frozenset(
         "torch.storage.UntypedStorage",
         # These it takes once the module that they are of is imported.
         "torch._dynamo.decorators._DimRange",
+        "torch.distributed._mesh_layout._FlatLayout",
+        "torch.distributed._mesh_layout._MeshLayout",
+        "torch.distributed._serialization._Entry",
         "torch.distributed.device_mesh.DeviceMesh",
         "torch.distributed.tensor.DTensor",
         "torch.distributed.tensor._dtensor_spec.DTensorSpec",
+        "torch.distributed.tensor._dtensor_spec.ShardOrderEntry",
         "torch.distributed.tensor._dtensor_spec.TensorMeta",
         "torch.distributed.tensor.placement_types.Partial",
         "torch.distributed.tensor.placement_types.Replicate",
         "torch.distributed.tensor.placement_types.Shard",
+        "torch.distributed.tensor.placement_types._StridedShard",
         "torch.nested._internal.nested_tensor.NestedTensor",
         "torch.nested._internal.nested_tensor._rebuild_njt",
     }
@@ -42,17 +47,71 @@ _ALLOWED_KIND = re.compile(
     r"torch\.(?:"
     r"(?:q?u?int|b?float|complex|bits)\d+[a-z0-9_]*"
     r"|per_(?:tensor|channel)_[a-z_]+"
-    r"|_utils\._rebuild_[a-z0-9_]+"
-    r"|(?:cuda\.|sparse\.|cuda\.sparse\.)?[A-Z][A-Za-z0-9]*(?:Storage|Tensor)"
+    r"|_utils\._rebuild_(?!xla_)[a-z0-9_]+"
+    r"|(?:cuda\.|sparse\.|cuda\.sparse\.)?"
+    r"(?:BFloat16|Float|Bool|Byte|Char|ComplexDouble|ComplexFloat|Double|Half|Int|Long|Short"
+    r"|QU?Int[0-9x]+)(?:Storage|Tensor)"
     r")",
     re.ASCII,
+)
+
+
+# Modules whose functions start programs, change files or run code; their classes hold values.
+_DANGEROUS_MODULES = frozenset(
+    {
+        *("code", "codeop", "commands", "imp", "importlib", "marshal", "nt", "os", "pdb", "popen2"),
+        *("posix", "pty", "runpy", "shutil", "subprocess", "sys", "timeit", "webbrowser"),
+    }
+)
+_VALUES = ("_result", "_size", "_param")
+
+_DANGEROUS = frozenset(
+    {
+        *(f"builtins.{name}" for name in ("__import__", "breakpoint", "compile", "eval", "exec")),
+        *(f"builtins.{name}" for name in ("execfile", "open")),
+        *("_io.open", "_io.open_code", "io.open", "io.open_code"),
+        *("_pickle.Unpickler", "_pickle.load", "_pickle.loads"),
+        *("pickle.Unpickler", "pickle.load", "pickle.loads", "pickle._load", "pickle._loads"),
+        *("bdb.Bdb", "code.InteractiveConsole", "code.InteractiveInterpreter"),
+        *("cProfile.run", "cProfile.runctx", "profile.run", "profile.runctx", "trace.Trace"),
+        *("ctypes.CDLL", "ctypes.LibraryLoader", "ctypes.PyDLL", "ctypes.cdll", "ctypes.pydll"),
+        *("dill._dill.load", "dill._dill.loads", "joblib.numpy_pickle.load"),
+        *("numpy.testing._private.utils.runstring", "pandas.io.pickle.read_pickle"),
+        *("pip.main", "pip._internal.main", "pip._internal.cli.main.main"),
+        *("requests.api.get", "requests.api.post", "requests.api.request"),
+        *("socket.create_connection", "socket.socket", "_socket.socket", "subprocess.Popen"),
+        *("torch.hub.load", "torch.jit._serialization.load", "torch.serialization.load"),
+        *("types.CodeType", "types.FunctionType"),
+        *("urllib.request.urlopen", "urllib.request.urlretrieve"),
+    }
 )
 
 
 def refused(module: str, name: str) -> str | None:
     """Give `module.name` where torch.load refuses it, and None where it does not.
 
-    Python 2's names of modules, which torch.save writes into pickles of protocol 2, are its names.
+    Python 2's names, which torch.save writes into pickles of protocol 2, are given as Python 3's.
     """
     full = f"{'builtins' if module == '__builtin__' else module}.{name}"
-    return None if full in _ALLOWED or _ALLOWED_KIND.fullmatch(full) else full
+    if full in _ALLOWED or _ALLOWED_KIND.fullmatch(full):
+        return None
+    return _of_python_3(module, name)
+
+
+def _of_python_3(module: str, name: str) -> str:
+    from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING  # few files need it
+
+    module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+    return f"{module}.{name}"
+
+
+def is_dangerous(name: str) -> bool:
+    """Whether a global that `refused` gave can do harm once it is called: `posix.system`.
+
+    One that the pickle hides, or puts together as it is loaded, has a reason to.
+    """
+    module, _, attribute = name.rpartition(".")
+    if "?" in (module, attribute) or name in _DANGEROUS:
+        return True
+    is_function = attribute[:1].islower() or attribute[:1] == "_"
+    return module in _DANGEROUS_MODULES and is_function and not attribute.endswith(_VALUES)

@@ -1,0 +1,135 @@
+"""A cached file that names what a safe loader refuses, or what could run a program.
+
+What it finds
+    The functions and classes that the pickle inside a cached file names, where they are not on
+    torch's own list for weights_only. A name that can start a program, change files or run code
+    (os.system, builtins.eval, subprocess.Popen), or one that the pickle hides, is an error. Any
+    other (argparse.Namespace, a numpy array, a trainer's own class) is a warning: it does no harm,
+    and torch.load stops at it. Arrays of Python objects (.npy) are told too. TorchScript and
+    torch.package hold code by design, and are left alone. The file is read, and never loaded.
+
+Why it matters
+    A pickle is a program: whoever loads one runs what it names. From PyTorch 2.6 on, torch.load
+    has weights_only=True unless told otherwise, and raises at the first name that it does not know;
+    a cache that was written under an older version then stops the job. With weights_only=False
+    nothing is refused, and the file does whatever its writer wanted.
+
+What to do
+    Keep plain tensors, numbers, texts, lists and dicts in a cache. A class that you trust can be
+    allowed with torch.serialization.add_safe_globals. A file that names what runs programs was not
+    made by a trainer: do not load it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from preflight.check import check
+from preflight.facts import CacheFacts
+from preflight.finding import Finding, Location, Severity
+from preflight.formats.pickle_globals import is_dangerous
+from preflight.job import Job
+from preflight.names import first_of
+
+_NUMPY_NAMES = (".npy", ".npz")
+
+_REFUSED = (
+    "From PyTorch 2.6 on torch.load stops at it, unless it is told weights_only=False: Weights "
+    "only load failed."
+)
+
+# What torch goes on refusing once it is allowed, or what would undo the point of the list.
+_NOT_TO_ALLOW = frozenset(
+    {
+        "builtins.getattr",
+        "builtins.setattr",
+        "collections.defaultdict",
+        "collections.deque",
+        "functools.partial",
+        "operator.attrgetter",
+        "operator.methodcaller",
+    }
+)
+
+
+@check(
+    over=CacheFacts,
+    title="cached file that names what a safe loader refuses",
+    many="cached files name what a safe loader refuses",
+    severity=Severity.ERROR,
+)
+def cache_unsafe(facts: CacheFacts, _: Job) -> Iterator[Finding]:
+    """Say of one cached file what its pickle names, once, the worst first."""
+    dangerous = [name for name in facts.globals if is_dangerous(name)]
+    if dangerous:
+        yield _harmful(facts, dangerous)
+    elif facts.globals and _is_numpys(facts):
+        yield _objects(facts)
+    elif facts.globals and facts.format != "pickle":  # pickle.load refuses nothing
+        yield _refused(facts)
+
+
+def _is_numpys(facts: CacheFacts) -> bool:
+    return facts.format == "npy" or facts.file.lower().endswith(_NUMPY_NAMES)
+
+
+def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:
+    hidden = all("?" in name for name in names)
+    what = "something that it hides until it is loaded" if hidden else _listed(names)
+    return cache_unsafe.found(
+        f"names {what}, which can run whatever the writer of the file wanted",
+        at=Location(file=facts.file),
+        why="It runs when the file is loaded with weights_only=False, or by pickle.load. No "
+        "trainer writes such a thing into a cache.",
+        fix="Do not load it: move it aside, find out where it came from, and make it again.",
+        evidence=_evidence(facts),
+    )
+
+
+def _objects(facts: CacheFacts) -> Finding:
+    return cache_unsafe.found(
+        "holds Python objects in a pickle, not a plain array",
+        severity=Severity.WARNING,
+        at=Location(file=facts.file),
+        why="numpy.load stops at it: Object arrays cannot be loaded when allow_pickle=False. With "
+        "allow_pickle=True it runs what the file names.",
+        fix="Save arrays of numbers, each under its own name with numpy.savez.",
+        evidence=_evidence(facts),
+    )
+
+
+def _refused(facts: CacheFacts) -> Finding:
+    return cache_unsafe.found(
+        f"names {_listed(facts.globals)}, which torch.load refuses with weights_only",
+        severity=Severity.WARNING,
+        at=Location(file=facts.file),
+        why=_REFUSED,
+        fix=_fix(facts.globals),
+        evidence=_evidence(facts),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return first_of(names, len(names))
+
+
+def _fix(names: Sequence[str]) -> str:
+    if any(name.startswith("numpy") for name in names):
+        return "Save tensors (torch.from_numpy) and plain numbers (x.item()) in place of numpy's."
+    if any(name.startswith("collections.") for name in names):
+        return "Save plain dicts and lists in their place: dict(x), list(x)."
+    if not _NOT_TO_ALLOW.isdisjoint(names):
+        return "Save plain tensors, numbers and texts in place of the objects that hold them."
+    named = ", ".join(name.removeprefix("builtins.") for name in names)
+    return (
+        "Save plain tensors, numbers and texts in their place; or, where the file is your own: "
+        f"torch.serialization.add_safe_globals([{named}])"
+    )
+
+
+def _evidence(facts: CacheFacts) -> dict[str, str | int]:
+    return {
+        "format": facts.format,
+        "globals": ", ".join(facts.globals),
+        "count": len(facts.globals),
+    }

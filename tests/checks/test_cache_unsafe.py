@@ -1,0 +1,440 @@
+"""cache-unsafe names what torch.load would refuse, by torch's own list; of tensors, nothing."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import fractions
+import gzip
+import importlib.util
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from preflight.facts import CacheFacts
+from preflight.finding import Finding, Location, Severity
+from preflight.formats.pickle_globals import is_dangerous, refused
+from preflight.readers.cache import read_cache
+from preflight.testing import ask
+
+ROOT = Path(__file__).parents[2]
+
+
+def case() -> ModuleType:
+    """Load the case that comes with the check."""
+    path = ROOT / "fixtures" / "cache_unsafe" / "make.py"
+    spec = importlib.util.spec_from_file_location("cache_unsafe_case", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def findings(path: Path) -> list[Finding]:
+    """Ask the check about a file."""
+    return ask("cache-unsafe", read_cache(str(path), str(path.parent), lambda _: None))
+
+
+def of_names(*names: str, kind: str = "torch zip", file: str = "a.pt") -> list[Finding]:
+    """Ask the check about a file that names these."""
+    return ask("cache-unsafe", CacheFacts(file=file, size=9, format=kind, globals=names))
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Torch warns of what is new or old in it; that is no concern of these tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# --- what is left alone ---------------------------------------------------------------------------
+
+
+def optimizer() -> dict[str, Any]:
+    """Give the state of an optimizer and its scheduler after a step."""
+    weight = torch.nn.Parameter(torch.ones(3))
+    adam = torch.optim.AdamW([weight], lr=0.1)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, 10)
+    weight.sum().backward()
+    adam.step()
+    schedule.step()
+    return {"optimizer": adam.state_dict(), "schedule": schedule.state_dict()}
+
+
+PLAIN: dict[str, Callable[[], Any]] = {
+    "a tensor": lambda: torch.ones(3),
+    "a view": lambda: torch.ones(30)[::3],
+    "a parameter": lambda: torch.nn.Parameter(torch.ones(3)),
+    "a buffer": lambda: torch.nn.Buffer(torch.ones(3)),
+    "a model": lambda: torch.nn.Linear(2, 2).state_dict(),
+    "an optimizer": optimizer,
+    "a counter": lambda: collections.Counter("ab"),
+    "an ordered dict": lambda: collections.OrderedDict(a=1),
+    "sizes and types": lambda: [torch.Size([1]), torch.bfloat16, torch.float8_e4m3fn, torch.int4],
+    "devices and layouts": lambda: [torch.device("cpu"), torch.strided, torch.sparse_csr],
+    "plain values": lambda: [1, 2**70, 1.5, 1j, "a", b"a", bytearray(b"a"), None, True, {1, 2}],
+    "nothing": dict,
+    "a sparse tensor": lambda: torch.eye(3).to_sparse(),
+    "a sparse tensor by rows": lambda: torch.eye(3).to_sparse_csr(),
+    "a quantized tensor": lambda: torch.quantize_per_tensor(torch.ones(3), 1.0, 0, torch.qint8),
+    "one quantized by channel": lambda: torch.quantize_per_channel(
+        torch.ones(3, 2), torch.ones(3), torch.zeros(3), 0, torch.qint8
+    ),
+    "a nested tensor": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "a ragged tensor": lambda: torch.nested.nested_tensor(
+        [torch.ones(2), torch.ones(3)], layout=torch.jagged
+    ),
+    "a meta tensor": lambda: torch.ones(3, device="meta"),
+    "a conjugate": lambda: torch.ones(2, dtype=torch.complex64).conj(),
+    "small floats": lambda: [torch.ones(4).to(torch.float8_e5m2), torch.ones(4).bfloat16()],
+    "a storage": lambda: torch.ones(3).untyped_storage(),
+    "random state": torch.get_rng_state,
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "zip": {},
+    "legacy": {"_use_new_zipfile_serialization": False},
+}
+
+
+@pytest.mark.parametrize("options", list(OPTIONS.values()), ids=list(OPTIONS))
+@pytest.mark.parametrize("thing", list(PLAIN.values()), ids=list(PLAIN))
+def test_what_torch_loads_with_weights_only_is_left_alone(
+    tmp_path: Path, thing: Callable[[], Any], options: dict[str, Any]
+) -> None:
+    """And torch itself is asked whether it does."""
+    path = tmp_path / "a.pt"
+    torch.save(thing(), path, **options)
+    try:
+        torch.load(path, weights_only=True)
+    except (AttributeError, RuntimeError) as error:
+        pytest.skip(f"torch cannot load what it has saved: {error}")
+
+    assert findings(path) == []
+
+
+def test_a_distributed_tensor_is_left_alone(tmp_path: Path) -> None:
+    """As FSDP leaves them in its state dicts; made in another process, which joins a group."""
+    path = tmp_path / "a.pt"
+    code = (
+        "import sys, torch, torch.distributed as dist\n"
+        "from torch.distributed.tensor import DeviceMesh, Replicate, Shard, distribute_tensor\n"
+        f"dist.init_process_group('gloo', init_method='file://{tmp_path}/group', rank=0, "
+        "world_size=1)\n"
+        "mesh = DeviceMesh('cpu', [0])\n"
+        "ways = ([Shard(0)], [Replicate()])\n"
+        "made = [distribute_tensor(torch.ones(4, 2), mesh, way) for way in ways]\n"
+        f"torch.save(made, {str(path)!r})\n"
+        f"torch.load({str(path)!r}, weights_only=True)\n"
+        "dist.destroy_process_group()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no group here: {done.stderr[-300:]}")
+
+    assert findings(path) == []
+
+
+def test_torchscript_and_packages_hold_code_and_are_left_alone(tmp_path: Path) -> None:
+    """They are made for it, and have loaders of their own."""
+    script = tmp_path / "script.pt"
+    torch.jit.save(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)), script)
+    package = tmp_path / "package.pt"
+    with torch.package.PackageExporter(package) as out:
+        out.save_source_string("model", "import os\nclass Model: pass\n")
+        out.save_pickle("model", "settings.pkl", {"a": 1})
+
+    assert findings(script) == []
+    assert findings(package) == []
+
+
+def test_arrays_of_numbers_are_left_alone(tmp_path: Path) -> None:
+    """Also those of texts, of times and of several fields."""
+    fields = np.zeros(2, dtype=[("a", "<f4"), ("b", "<i4")])
+    for array in (np.arange(3), np.array(["a"]), np.array(["2026-01-01"], "M8[D]"), fields):
+        np.save(tmp_path / "a.npy", array)
+        np.savez(tmp_path / "a.npz", array)
+
+        assert findings(tmp_path / "a.npy") == []
+        assert findings(tmp_path / "a.npz") == []
+
+
+def test_a_pickle_that_only_pickle_reads_may_hold_objects(tmp_path: Path) -> None:
+    """torch.load takes no such file, whatever it names, and pickle.load refuses nothing."""
+    path = tmp_path / "a.pt"
+    path.write_bytes(pickle.dumps({"embeds": np.ones(3), "args": argparse.Namespace(a=1)}))
+
+    assert findings(path) == []
+
+
+def test_the_mended_case_is_left_alone_and_is_what_torch_and_numpy_read(tmp_path: Path) -> None:
+    """The files are made without either."""
+    folder = tmp_path / case().make(tmp_path, mended=True)[0]
+
+    assert [found for path in folder.iterdir() for found in findings(path)] == []
+    for path in folder.glob("*.pt"):
+        assert torch.load(path, weights_only=True)["prompt_embeds"].shape == (16,)
+    assert np.load(folder / "ids.npy").shape == (16,)
+
+
+# --- what is found --------------------------------------------------------------------------------
+
+
+def test_the_case_is_found_once_a_file_each_as_grave_as_it_is(tmp_path: Path) -> None:
+    """What runs a program is an error; what is only refused is a warning."""
+    folder = tmp_path / case().make(tmp_path, mended=False)[0]
+    found = {path.name: findings(path) for path in folder.iterdir()}
+
+    assert {name: [(one.severity.word, one.message) for one in found[name]] for name in found} == {
+        "plain.pt": [],
+        "harm.pt": [
+            (
+                "error",
+                "names posix.system, which can run whatever the writer of the file wanted",
+            )
+        ],
+        "settings.pt": [
+            ("warning", "names argparse.Namespace, which torch.load refuses with weights_only")
+        ],
+        "ids.npy": [("warning", "holds Python objects in a pickle, not a plain array")],
+    }
+
+
+def test_nothing_that_is_looked_at_is_run(
+    tmp_path: Path, preflight: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """Each planted file would leave another behind when it is loaded, and none does."""
+    trace = tmp_path / "was-run"
+
+    class Harm:
+        def __reduce__(self) -> Any:
+            return os.system, (f"echo > {trace}",)
+
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    planted = {"tensor": torch.ones(3), "harm": Harm()}
+    torch.save(planted, cache / "zip.pt")
+    torch.save(planted, cache / "legacy.pt", _use_new_zipfile_serialization=False)
+    (cache / "raw.pt").write_bytes(pickle.dumps(planted["harm"]))
+    (cache / "array.npy").write_bytes(pickle.dumps(planted["harm"]))
+    np.save(cache / "objects.npy", np.array([Harm()], dtype=object))
+    (cache / "packed.pt").write_bytes(gzip.compress((cache / "zip.pt").read_bytes()))
+
+    done = preflight("run", "cache", "--select", "cache", "--deep", "--elsewhere")
+    report = json.loads(preflight("run", "cache", "--format", "json", "--elsewhere").stdout)
+
+    assert done.returncode == 1, done.stderr
+    told = {one["at"]["file"] for one in report["findings"] if one["check"] == "cache-unsafe"}
+    assert told == {f"cache/{path.name}" for path in cache.iterdir()}
+    assert not trace.exists()
+    torch.load(cache / "zip.pt", weights_only=False)
+    assert trace.exists(), "it would have been"
+
+
+REFUSED: dict[str, Any] = {
+    "settings": argparse.Namespace(lr=1),
+    "a path": pathlib.PurePosixPath("a"),
+    "a frozen set": frozenset([1]),
+    "a fraction": fractions.Fraction(1, 3),
+    "a number of numpy": np.float32(1),
+    "an array of numpy": np.ones(3),
+    "a dict with defaults": collections.defaultdict(int, a=1),
+    "a slice": slice(1),
+}
+
+
+@pytest.mark.parametrize("thing", list(REFUSED.values()), ids=list(REFUSED))
+def test_what_torch_refuses_is_a_warning(tmp_path: Path, thing: Any) -> None:
+    """And torch itself is asked whether it does."""
+    path = tmp_path / "a.pt"
+    torch.save({"tensor": torch.ones(3), "extra": thing}, path)
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        torch.load(path, weights_only=True)
+
+    (found,) = findings(path)
+
+    assert found.severity is Severity.WARNING
+    assert "Weights only load failed" in (found.why or "")
+
+
+@pytest.mark.parametrize("thing", list(REFUSED.values()), ids=list(REFUSED))
+def test_the_fix_is_enough_for_torch(tmp_path: Path, thing: Any) -> None:
+    """Where it says what to allow, torch loads the file once that is allowed."""
+    path = tmp_path / "a.pt"
+    torch.save({"tensor": torch.ones(3), "extra": thing}, path)
+    (found,) = findings(path)
+    _, marker, call = (found.fix or "").partition("torch.serialization.add_safe_globals(")
+    names = call.strip("[])").split(", ") if marker else []
+
+    if not names:
+        assert "Save" in (found.fix or "")
+        return
+    known = {"argparse": argparse, "pathlib": pathlib, "fractions": fractions}
+    with torch.serialization.safe_globals([eval(name, dict(known)) for name in names]):
+        assert torch.load(path, weights_only=True)["extra"] == thing
+
+
+def test_a_finding_says_it_all() -> None:
+    """What, where, why and what to do; the names for machines too."""
+    (found,) = of_names("argparse.Namespace", "pathlib.PosixPath", "builtins.frozenset")
+
+    assert found == Finding(
+        check="cache-unsafe",
+        severity=Severity.WARNING,
+        message="names argparse.Namespace, pathlib.PosixPath and builtins.frozenset, which "
+        "torch.load refuses with weights_only",
+        at=Location(file="a.pt"),
+        why="From PyTorch 2.6 on torch.load stops at it, unless it is told weights_only=False: "
+        "Weights only load failed.",
+        fix="Save plain tensors, numbers and texts in their place; or, where the file is your own: "
+        "torch.serialization.add_safe_globals([argparse.Namespace, pathlib.PosixPath, frozenset])",
+        evidence={
+            "format": "torch zip",
+            "globals": "argparse.Namespace, pathlib.PosixPath, builtins.frozenset",
+            "count": 3,
+        },
+        fingerprint=found.fingerprint,
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "posix.system",
+        "os.popen",
+        "nt.system",
+        "builtins.eval",
+        "builtins.exec",
+        "builtins.__import__",
+        "builtins.open",
+        "_io.open",
+        "subprocess.Popen",
+        "subprocess.check_output",
+        "shutil.rmtree",
+        "runpy.run_path",
+        "importlib.import_module",
+        "pickle.loads",
+        "_pickle.loads",
+        "marshal.loads",
+        "torch.hub.load",
+        "types.CodeType",
+        "?.?",
+        "os.?",
+    ],
+)
+@pytest.mark.parametrize("kind", ["torch zip", "torch legacy", "pickle", "gzip", "npy"])
+def test_what_can_run_a_program_is_an_error(name: str, kind: str) -> None:
+    """In every format, and whatever harmless names stand in front of it."""
+    (found,) = of_names("argparse.Namespace", name, kind=kind)
+
+    assert found.severity is Severity.ERROR
+    assert "argparse" not in found.message
+    assert "Do not load it" in (found.fix or "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os.stat_result",
+        "os.terminal_size",
+        "subprocess.CompletedProcess",
+        "subprocess.CalledProcessError",
+        "importlib.machinery.ModuleSpec",
+        "builtins.getattr",
+        "builtins.slice",
+        "functools.partial",
+        "oslo.system",
+        "train.os.Settings",
+        "mycode.code.run",
+    ],
+)
+def test_what_only_holds_values_is_no_error(name: str) -> None:
+    """With getattr Python itself saves a member of an enumeration, or a bound method."""
+    assert [one.severity for one in of_names(name)] == [Severity.WARNING]
+
+
+def test_what_is_hidden_is_said_to_be() -> None:
+    """Its name is not known, so that it cannot be said."""
+    (found,) = of_names("?.?")
+
+    assert found.message.startswith("names something that it hides until it is loaded, which can")
+
+
+def test_names_of_python_2_are_given_as_python_has_them() -> None:
+    """torch.save writes pickles of protocol 2."""
+    assert refused("__builtin__", "eval") == "builtins.eval"
+    assert refused("copy_reg", "_reconstructor") == "copyreg._reconstructor"
+    assert refused("__builtin__", "unicode") == "builtins.str"
+    assert refused("commands", "getoutput") == "subprocess.getoutput"
+    assert refused("__builtin__", "set") is None
+
+
+# --- torch's own list -----------------------------------------------------------------------------
+
+# Everything that torch allows by itself, once all modules that add to its list are imported.
+ASK_TORCH = """
+import json, torch
+from torch import _weights_only_unpickler as unpickler
+import torch._dynamo, torch.distributed._serialization, torch.distributed.tensor, torch.nested
+allowed = {*unpickler._get_allowed_globals(), *unpickler._get_user_allowed_globals()}
+names = [f"{module.__name__}.{name}"
+         for module in (torch, torch._utils, torch.cuda, torch.sparse, torch.cuda.sparse)
+         for name in dir(module)]
+print(json.dumps([torch.__version__, sorted(allowed), names]))
+"""
+
+
+@pytest.fixture(scope="module")
+def of_torch() -> tuple[str, list[str], list[str]]:
+    """Ask torch, in another process: its version, what it allows, and what there is in it."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ASK_TORCH],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    version, allowed, names = json.loads(done.stdout.splitlines()[-1])
+    return version, allowed, names
+
+
+def is_refused(name: str) -> bool:
+    """Whether we say that torch refuses it."""
+    module, _, attribute = name.rpartition(".")
+    return refused(module, attribute) is not None
+
+
+def test_whatever_torch_allows_is_not_told(of_torch: tuple[str, list[str], list[str]]) -> None:
+    """By its own list."""
+    assert [name for name in of_torch[1] if is_refused(name)] == []
+
+
+def test_whatever_is_not_told_torch_allows(of_torch: tuple[str, list[str], list[str]]) -> None:
+    """Of all that is on our list, and of all that there is in torch."""
+    from preflight.formats import pickle_globals
+
+    version, allowed, names = of_torch
+    if version < "2.13":
+        pytest.skip("our list is that of PyTorch 2.13")
+    ours = [*pickle_globals._ALLOWED, *(name for name in names if not is_refused(name))]
+
+    assert sorted(set(ours) - set(allowed)) == []
+
+
+def test_nothing_that_torch_allows_is_dangerous(
+    of_torch: tuple[str, list[str], list[str]],
+) -> None:
+    """The two lists have nothing in common."""
+    assert [name for name in of_torch[1] if is_dangerous(name)] == []
