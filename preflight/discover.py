@@ -192,12 +192,17 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             yield factory.name or factory.call, _factory(job, kind, factory)
 
 
-def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:
-    captions = CaptionRule(
+def captions_of(data: DataSettings) -> CaptionRule:
+    """Give the rule by which captions of a data set are found."""
+    return CaptionRule(
         rule=data.captions,
         extension=(data.caption_extension or "").lstrip(".") or None,
         images=tuple(extension.lstrip(".").lower() for extension in data.images),
     )
+
+
+def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:
+    captions = captions_of(data)
     for field, value in (("path", data.path), ("shards", data.shards)):
         if value is None:
             continue

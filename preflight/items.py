@@ -37,13 +37,16 @@ class Item:
     changed: int = 0
     """When its file was last written, before it was read; in ns since the epoch."""
 
+    code_folder: str | None = None
+    """The folder in which the user's code is run for it; None: none is, but for what is built."""
+
     how: str | None = None
     """How its file is read, where what is seen in it may be remembered."""
 
     @property
     def is_code(self) -> bool:
         """Whether the user's code is run for it."""
-        return isinstance(self.target, Built)
+        return isinstance(self.target, Built) or self.code_folder is not None
 
     @property
     def is_data(self) -> bool:
@@ -74,6 +77,8 @@ def about_code(items: Iterable[Item], options: Mapping[str, Any], job: Job) -> I
     for item in items:
         if isinstance(item.target, Built):
             folders.setdefault(item.target.folder, []).append(item)
+        elif item.code_folder is not None:
+            folders.setdefault(item.code_folder, []).append(item)
     for folder, those in folders.items():
         question = Question(
             items=tuple(one.plain for one in those),

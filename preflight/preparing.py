@@ -14,6 +14,7 @@ from preflight.facts import (
     Absent,
     CacheFacts,
     CacheFolderFacts,
+    CacheKeys,
     Copied,
     DatasetFacts,
     FolderFacts,
@@ -34,6 +35,7 @@ from preflight.plain import to_exact, to_plain
 from preflight.runner import Failed, Left, Look
 from preflight.sampling import Sample, parse_sample
 from preflight.shares import seconds_for
+from preflight.spec import parse_spec
 from preflight.targets import (
     Built,
     CacheFolder,
@@ -54,7 +56,7 @@ KINDS: Mapping[type, tuple[type, ...]] = {
     Source: (SourceFacts,),
     Shard: (ShardFacts, DatasetFacts),
     Folder: (FolderFacts, DatasetFacts),
-    CacheFolder: (CacheFacts, CacheFolderFacts),
+    CacheFolder: (CacheFacts, CacheFolderFacts, CacheKeys),
     Built: (Sent, Loaded, Copied, Unbuilt),
     Missing: (Absent,),
     Remote: (ShardFacts, FolderFacts),
@@ -115,6 +117,9 @@ class Preparing:
     samples: Mapping[str, Sample]
     """By the paths of folders, how many of their images are to be looked at."""
 
+    datasets: Iterable[Dataset] = ()
+    """Data sets of the settings, of which caches may be made."""
+
     prepared: Prepared = field(default_factory=Prepared)
 
     def add(self, target: Target) -> Iterator[Look]:
@@ -149,11 +154,52 @@ class Preparing:
         listing = list_cache(target.path)
         for path in listing.files:
             self.prepared.singles.append(Single(target, path))
+        if target.entry is not None:
+            self._add_keys(target, target.entry)
         self.prepared.caches[target.path] = CacheGathering(
             target=target, listing=listing, root=self.job.root, same_as=self._same_as(target)
         )
         for path, reason in listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))
+
+    def _add_keys(self, target: CacheFolder, index: int) -> None:
+        """Ask whether the entries of a cache lead back to the samples that it was made of."""
+        cache = self.job.cache[index]
+        parts = [self._part(one) for one in self.datasets if self._is_of(one, cache.of)]
+        if not parts:
+            return
+        runs_code = cache.key is not None and parse_spec(cache.key) is not None
+        plain = {
+            "type": "CacheKeys",
+            "path": target.path,
+            "entry": index,
+            "key": cache.key,
+            "of": parts,
+        }
+        item = Item(
+            plain=plain,
+            target=target,
+            name=name_of(target.path, self.job.root),
+            kinds=(CacheKeys,),
+            code_folder=self.job.root if runs_code else None,
+        )
+        self.prepared.items.append(item)
+
+    def _is_of(self, dataset: Dataset, names: Iterable[str]) -> bool:
+        if dataset.entry is None:
+            return False
+        data = self.job.data[dataset.entry]
+        return not {data.name, data.path, data.shards}.isdisjoint(names)
+
+    def _part(self, dataset: Dataset) -> dict[str, Any]:
+        data = self.job.data[dataset.entry or 0]
+        return {
+            "name": dataset.name,
+            "folder": dataset.folder,
+            "shards": dataset.shards,
+            "spelled": data.path if dataset.folder is not None else data.shards,
+            "captions": to_plain(discover.captions_of(data)),
+        }
 
     def _same_as(self, target: CacheFolder) -> str | None:
         """Name an earlier entry of the settings that leads to the same folder."""

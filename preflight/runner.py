@@ -171,6 +171,7 @@ WORDS = {
     "FolderFacts": "folder of images",
     "DatasetFacts": "data set",
     "CacheFacts": "cache",
+    "CacheKeys": "cache of data sets that are named",
     "CacheFolderFacts": "folder of cached files",
     "Sent": "loader",
     "Loaded": "loader",

@@ -121,7 +121,10 @@ class Survey:
         datasets = tuple(datasets)
         self._collector = Collector(datasets if self._wanted(DatasetFacts) else ())
         self._preparing = Preparing(
-            job=self.job, memory=self.memory, samples=samples_of(datasets, self.job)
+            job=self.job,
+            memory=self.memory,
+            samples=samples_of(datasets, self.job),
+            datasets=datasets,
         )
         yield from self._prepare(targets, in_no_sample(datasets, self.job))
         if self.job.launch.elsewhere:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from preflight.facts.cache import CacheFacts
     from preflight.facts.cache_folder import Alike, Burst, CacheFolderFacts, Checkpoint
+    from preflight.facts.cache_keys import CacheKeys, Respelled, SharedKey
     from preflight.facts.code import (
         Copied,
         Definition,
@@ -48,6 +49,7 @@ __all__ = [
     "Burst",
     "CacheFacts",
     "CacheFolderFacts",
+    "CacheKeys",
     "Captioned",
     "Checkpoint",
     "Copied",
@@ -71,9 +73,11 @@ __all__ = [
     "Oddity",
     "Pairing",
     "Part",
+    "Respelled",
     "Sent",
     "ShardFacts",
     "Shared",
+    "SharedKey",
     "SourceFacts",
     "Trip",
     "Unbuilt",
@@ -91,6 +95,7 @@ _HOME = {
     "Burst": "cache_folder",
     "CacheFacts": "cache",
     "CacheFolderFacts": "cache_folder",
+    "CacheKeys": "cache_keys",
     "Captioned": "files",
     "Checkpoint": "cache_folder",
     "Copied": "code",
@@ -113,9 +118,11 @@ _HOME = {
     "Oddity": "files",
     "Pairing": "files",
     "Part": "code",
+    "Respelled": "cache_keys",
     "Sent": "code",
     "ShardFacts": "files",
     "Shared": "datasets",
+    "SharedKey": "cache_keys",
     "SourceFacts": "source",
     "Trip": "code",
     "Unbuilt": "missing",
@@ -136,6 +143,7 @@ if TYPE_CHECKING:
         | DatasetFacts
         | CacheFacts
         | CacheFolderFacts
+        | CacheKeys
         | Sent
         | Loaded
         | Copied

@@ -1,0 +1,102 @@
+"""How the samples of data sets and the entries of their cache lead to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedKey:
+    """One key that several samples share."""
+
+    key: str
+    samples: int
+    names: tuple[str, ...]
+    """Of the first few of them, as reports name them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Respelled:
+    """Samples whose entry is there under the key that another spelling of their path gives."""
+
+    samples: int
+    said: str
+    """How the job spells the path of one of them."""
+
+    made: str
+    """The spelling of that path that does lead to its entry."""
+
+    folder: str | None = None
+    """The data set's folder as the job spells it, where that makes the difference."""
+
+    other_folder: str | None = None
+    """As it has to be spelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheKeys:
+    """A cache, held against the data sets that it was made of; by names and times alone."""
+
+    file: str
+    """The cache, as reports name it."""
+
+    entry: int | None = None
+    """Its place among the caches of the settings, counted from 0."""
+
+    of: tuple[str, ...] = ()
+    """The data sets, as reports name them."""
+
+    rule: str | None = None
+    """The rule that was applied; None: none was said, and none that was tried fits."""
+
+    was_said: bool = False
+    """Whether the settings say it."""
+
+    by_caption: bool = False
+    """Whether keys are made of captions, so that equal ones share an entry on purpose."""
+
+    tried: tuple[str, ...] = ()
+    """The rules that were tried where none was said."""
+
+    samples: int = 0
+    """Samples that have a key."""
+
+    uncaptioned: int = 0
+    """Samples that have none, since they have no caption."""
+
+    entries: int = 0
+    matched: int = 0
+    """Samples whose entry is there."""
+
+    missing: int = 0
+    """Samples whose entry is not there."""
+
+    missing_names: tuple[str, ...] = ()
+    """Of the first few; so it is with all names here."""
+
+    orphans: int = 0
+    """Entries that lead back to no sample."""
+
+    orphan_names: tuple[str, ...] = ()
+    stale: int = 0
+    """Entries that are older than the file they were made of."""
+
+    stale_names: tuple[str, ...] = ()
+    dated: int = 0
+    """Entries whose age was compared."""
+
+    oldest: float = 0.0
+    """By how many seconds the worst of them is older."""
+
+    shared: int = 0
+    """Keys that several samples share."""
+
+    shared_samples: int = 0
+    shared_keys: tuple[SharedKey, ...] = ()
+    respelled: Respelled | None = None
+    instead: str | None = None
+    """The rule by which most samples lead to an entry, where that of the settings leads to none."""
+
+    instead_matched: int = 0
+    unread: tuple[str, ...] = ()
+    """Shards and folders of data that could not be read to their end: there may be more samples."""
