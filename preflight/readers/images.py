@@ -69,6 +69,11 @@ _FEW_LEFT_OVER = 16
 
 _UNKNOWN = "cannot identify"
 
+_FEW_FEEDS = 8
+"""Line feeds that may all stand behind a carriage return by chance, if hardly ever."""
+
+_PNG_AS_TEXT = b"\x89PNG\r\r\n\x1a"
+
 _PAGE = 4096
 _NEAR = 8
 """Bytes beside a lost page that may be zeros by themselves."""
@@ -167,7 +172,20 @@ def _damage(data: bytes, what: str, begins: int) -> tuple[str, str] | None:
     if seen.flaw is not None and (refused or what == "PNG image" or seen.flaw.kind == "zeros"):
         flaw = zeros_in(seen.zeros) if seen.zeros is not None else seen.flaw
         return flaw.kind, flaw.text
+    if refused and (what.endswith(" image") or data.startswith(_PNG_AS_TEXT)):
+        return _taken_for_text(data) or _told_by_pillow(refused, what, data)
     return _told_by_pillow(refused, what, data) if refused else None
+
+
+def _taken_for_text(data: bytes) -> tuple[str, str] | None:
+    """Tell what git (`autocrlf`) or FTP took for text; by chance, no image looks like it."""
+    feeds = data.count(b"\n")
+    if feeds < _FEW_FEEDS or data.count(b"\r\n") != feeds:
+        return None
+    return "undecodable", (
+        f"has a carriage return before each of its {feeds:,} line feeds: most likely git or FTP "
+        "took it for text"
+    )
 
 
 def _jpeg_damage(data: bytes, seen: Seen) -> tuple[str, str] | None:
@@ -178,6 +196,9 @@ def _jpeg_damage(data: bytes, seen: Seen) -> tuple[str, str] | None:
     refused = _refused_by_pillow(data)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
+    text = _taken_for_text(data) if seen.flaw is not None else None
+    if text is not None:
+        return text
     left_over = _LEFT_OVER.search(warned)
     if seen.zeros is not None and (refused or left_over or _LOST.search(warned)):
         flaw = zeros_in(seen.zeros)

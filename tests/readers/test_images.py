@@ -301,6 +301,26 @@ def test_a_wrong_byte_in_a_png_is_found_by_its_checksum() -> None:
     assert found == ("undecodable", "has wrong bytes in a chunk at 33: its checksum differs")
 
 
+@pytest.mark.parametrize("depth", ["bytes", "decode"])
+@pytest.mark.parametrize("image_format", ["JPEG", "PNG"])
+def test_an_image_that_git_took_for_text_is_found(image_format: str, depth: str) -> None:
+    """Pillow opens most such JPEGs without complaint, and hardly a pixel is right."""
+    whole = photo(image_format, width=640, height=480)
+    feeds = whole.count(b"\n")
+
+    found, _ = looked_into(whole.replace(b"\n", b"\r\n"), depth)
+
+    text = f"has a carriage return before each of its {feeds:,} line feeds: most likely git or FTP"
+    assert found == ("undecodable", f"{text} took it for text")
+
+
+def test_a_page_of_the_web_is_no_image_that_was_taken_for_text() -> None:
+    """Its lines end as those of HTTP do."""
+    found = looked(b"<!DOCTYPE html>\r\n" + b"<p>403</p>\r\n" * 20)
+
+    assert found == ("foreign", "is an HTML page, and no image")
+
+
 def test_many_bytes_left_over_before_the_end_marker_are_told_apart() -> None:
     """They are harmless as often as not."""
     found = looked(photo()[:-2] + b"\x01" * 106 + photo()[-2:])
