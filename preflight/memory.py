@@ -44,6 +44,8 @@ class Memory:
     """When the one was read that was read first, in seconds since the epoch."""
 
     ledger: Ledger = field(init=False)
+    _hows: dict[str, str] = field(default_factory=dict)
+    """How files are read of which nothing is said but what they are, by their type."""
 
     def __post_init__(self) -> None:
         """Find the ledger's place; nothing is opened as yet."""
@@ -63,10 +65,16 @@ class Memory:
         """
         if plain["type"] not in NOUNS:
             return None
+        bare = len(plain) == 2 and "path" in plain  # nothing but its type and its file
+        if bare and plain["type"] in self._hows:
+            return self._hows[plain["type"]]
         options = discover.plain_options(self.job)
         deciding = {key: value for key, value in options.items() if key not in _NOT_FOR_FILES}
         item = {key: value for key, value in plain.items() if key != "path"}
-        return sys.intern(json.dumps([item, deciding], sort_keys=True))
+        how = sys.intern(json.dumps([item, deciding], sort_keys=True))
+        if bare:
+            self._hows[plain["type"]] = how
+        return how
 
     def recall(
         self, how: str, paths: Iterable[str], *, expect: bool = True

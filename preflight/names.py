@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 
@@ -38,6 +39,22 @@ def _shown_character(character: str) -> str:
 
 def name_of(path: str, root: str) -> str:
     """Name a file for a report: relative where it lies under the job's folder, always with `/`."""
+    folder, file = os.path.split(path)
+    if file in ("", os.curdir, os.pardir) or not (os.path.isabs(folder) and os.path.isabs(root)):
+        return _name_of(path, root)
+    if folder != root and root.startswith(folder):  # it may be the job's folder itself
+        return _name_of(path, root)
+    named = _name_of_folder(folder, root)
+    return file if named == "." else f"{named.rstrip('/')}/{file}"
+
+
+# Files are named by the thousand, most of them of one folder.
+@functools.lru_cache(maxsize=64)
+def _name_of_folder(folder: str, root: str) -> str:
+    return _name_of(folder, root)
+
+
+def _name_of(path: str, root: str) -> str:
     full = os.path.abspath(os.path.join(root, path))
     base = os.path.abspath(root)
     try:
