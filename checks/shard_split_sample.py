@@ -8,7 +8,7 @@ What it finds
 Why it matters
     webdataset reads on and never back: each time the key changes, it begins another sample. A
     sample that stands in two places becomes two halves; `to_tuple` raises on each of them, or
-    drops both without a word where a handler goes on.
+    drops them without a word where a handler goes on.
 
 What to do
     Pack the shard again with the files of each sample side by side: `tar --sort=name`, or
@@ -41,8 +41,8 @@ def shard_split_sample(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
             f"holds {counted(one.count, 'sample')} whose files do not follow each other: "
             f"{first_of(one.names, one.count)}",
             at=Location(file=facts.file),
-            why="webdataset makes two samples of each, and neither is whole: to_tuple raises, or a "
-            "handler drops both without a word.",
+            why="webdataset makes several samples of each, and none is whole: to_tuple raises, or a "
+            "handler drops them all without a word.",
             fix="Pack it again with the files of a sample side by side (tar --sort=name).",
             evidence={"split": one.count, "samples": facts.samples},
         )
