@@ -41,8 +41,8 @@ def shard_split_sample(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
             f"holds {counted(one.count, 'sample')} whose files do not follow each other: "
             f"{first_of(one.names, one.count)}",
             at=Location(file=facts.file),
-            why="webdataset makes several samples of each, and none is whole: to_tuple raises, or a "
-            "handler drops them all without a word.",
+            why="webdataset makes several samples of each, none of them whole: to_tuple raises, or "
+            "a handler drops them all without a word.",
             fix="Pack it again with the files of a sample side by side (tar --sort=name).",
             evidence={"split": one.count, "samples": facts.samples},
         )
