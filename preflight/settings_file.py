@@ -214,7 +214,8 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
     import difflib
 
     known = tuple(known)
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    begun = [key for key in known if len(word) > 1 and key.startswith(word)]
+    near = begun or difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     return f"unknown key; {hint}"
 

@@ -102,6 +102,14 @@ def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
         make_job(folder=str(tmp_path), environ={})
 
 
+def test_a_key_that_was_cut_short_is_told_whole(tmp_path: Path) -> None:
+    """By letters alone, `path` is as near to `batch`."""
+    (tmp_path / "preflight.toml").write_text('[[data]]\npath = "x"\nbatch = 4\n')
+
+    with pytest.raises(SettingsError, match=r"data\.0\.batch: .*; did you mean batch_size\?"):
+        make_job(folder=str(tmp_path), environ={})
+
+
 def test_lines_of_keys() -> None:
     """Dotted keys, quoted keys, tables of tables, comments."""
     text = "a = 1\n# b = 2\n[launch] # here\n'gpus' = 3\nx.y = 4\n\n[[data]]\npath = ''\n[[data]]\n"
