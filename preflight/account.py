@@ -84,7 +84,7 @@ def _kind_of(target: Target, survey: Survey) -> str:
 def _seen_of(targets: list[Target], survey: Survey) -> str:
     """Say what was seen of targets, or that nobody looked."""
     if all(isinstance(target, Missing) for target in targets):
-        gaps = sum(isinstance(target, Missing) and target.pattern is not None for target in targets)
+        gaps = sum(1 + one.more for one in targets if isinstance(one, Missing) and one.pattern)
         return f"{counted(gaps, 'shard')} not there" if gaps else "not there"
     asked = any(survey.seen.has(target) for target in targets)
     if not asked and not any(isinstance(target, Remote) for target in targets):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
+from unicodedata import normalize
 
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
@@ -14,6 +17,9 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".ti
 CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy")
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
+
+# Paths of one folder that are looked up singly, before the folder is listed.
+_OFTEN = 1_000
 
 # Folders that hold no part of a job, whatever is in them.
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -50,6 +56,47 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         *(Source(path=path) for path in kinds["source"]),
         *(Unread(path=path) for path in unread),
     )
+
+
+class Presence:
+    """Says of many paths whether they are there; a folder is listed once it has been asked often.
+
+    Names are held against the listing as file systems do that make no difference between large and
+    small letters, or between two ways to write an accent; what may be there is looked up.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no folder."""
+        self._asked: Counter[str] = Counter()
+        self._names: dict[str, frozenset[str] | None] = {}
+
+    def holds(self, path: str) -> bool:
+        """Whether there is such a path, also where it is a link that leads nowhere."""
+        folder, name = os.path.split(path)
+        if sys.platform != "win32" and name not in ("", os.curdir, os.pardir):
+            self._asked[folder] += 1
+            if self._asked[folder] == _OFTEN:
+                self._names[folder] = _names_in(folder)
+            names = self._names.get(folder)
+            if names is not None and _alike(name) not in names:
+                return False
+        return os.path.lexists(path)
+
+
+def _names_in(folder: str) -> frozenset[str] | None:
+    """Give what is alike for names of one file; None where the folder cannot be listed."""
+    try:
+        return frozenset(map(_alike, os.listdir(folder)))
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+    except OSError:
+        return None
+
+
+def _alike(name: str) -> str:
+    if name.isascii():
+        return name.lower()
+    return normalize("NFD", normalize("NFD", name).casefold())
 
 
 def _first_below(folder: str, place: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 LIMIT = 10**6
 """How many names a pattern may give."""
@@ -23,8 +24,10 @@ class TooManyError(ValueError):
     """A pattern that gives more names than can be looked at."""
 
 
-def expand(pattern: str) -> list[str]:
+def expand(pattern: str) -> Iterator[str]:
     """Split at `::` and expand braces, as `webdataset.WebDataset(pattern)` does.
+
+    The names are made one by one: most of a million may lead nowhere.
 
     Raises:
         TooManyError: it would give more than LIMIT names; said before any is made.
@@ -39,15 +42,18 @@ def expand(pattern: str) -> list[str]:
         raise TooManyError(
             f"a pattern of {len(pattern):,} characters that names {total:,} files is not expanded"
         )
+    return _expanded(parts)
+
+
+def _expanded(parts: list[str]) -> Iterator[str]:
     from braceexpand import braceexpand
 
-    names: list[str] = []
     for part in parts:
         try:
-            names += braceexpand(part)
+            names = braceexpand(part)
         except ValueError:  # braces without their partner
-            names.append(part)
-    return names
+            names = iter((part,))
+        yield from names
 
 
 def count(pattern: str) -> int:

@@ -86,7 +86,7 @@ class Collected:
             shards=tuple(files),
             sizes=tuple(sizes),
             samples=sum(sizes),
-            unread=len(set(dataset.shards)) - len(read),
+            unread=len(set(dataset.shards)) + dataset.more - len(read),
             resampled=resampled,
             shared=tuple(self._shared(files, sizes)),
         )

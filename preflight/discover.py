@@ -94,7 +94,8 @@ def _as_one(name: str, targets: Iterable[Target], entry: int | None = None) -> I
         if isinstance(one, Shard) or (isinstance(one, Missing) and one.kind == "shard")
     )
     if shards:
-        yield Dataset(name=name, shards=shards, entry=entry)
+        more = sum(one.more for one in found if isinstance(one, Missing))
+        yield Dataset(name=name, shards=shards, more=more, entry=entry)
     for one in found:
         if isinstance(one, Folder):
             yield Dataset(name=name, folder=one.path, entry=entry)

@@ -31,6 +31,9 @@ class Looked:
     read_at: float | None = None
     """When it was read, where that was in an earlier run; in seconds since the epoch."""
 
+    count: int = 1
+    """Targets of which all of this is true but for their names: they are counted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
@@ -111,13 +114,17 @@ class _Tally:
                 return False
             for finding in self.check.ask(facts, job):
                 self._keep(finding, tell)
+                if look.count > 1:
+                    self.more[_folder_of(finding)] += look.count - 1
         except Exception as error:  # noqa: BLE001  a broken check must not hide the others
             text = f"the check {self.check.id} failed: {type(error).__name__}: {error}"
             self.broken.append(Broken(at=where(facts), error=text))
             return False
         else:
-            self.looked_at += look.read_at is None
-            self.remembered += look.read_at is not None
+            if look.read_at is None:
+                self.looked_at += look.count
+            else:
+                self.remembered += look.count
             return True
         finally:
             self.seconds += time.perf_counter() - begun
@@ -127,7 +134,9 @@ class _Tally:
             self.found.append(finding)
             tell(finding)
         else:
-            self.more[finding.at.file or finding.at.name or "?"] += 1
+            place = finding.at.file or finding.at.name or "?"
+            full = len(self.more) >= self.limit and place not in self.more
+            self.more[_folder_of(finding) if full else place] += 1
 
     def outcome(self) -> Outcome:
         """Close the account."""
@@ -162,6 +171,11 @@ class _Tally:
     def _what(self) -> str:
         """Say what the check would have looked at."""
         return " and no ".join(WORDS.get(kind.__name__, kind.__name__) for kind in self.check.over)
+
+
+def _folder_of(finding: Finding) -> str:
+    """Name the folder of a place, where there is no room for the place itself."""
+    return (finding.at.file or "").rpartition("/")[0] or "."
 
 
 WORDS = {

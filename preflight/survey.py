@@ -151,7 +151,7 @@ class Survey:
         """Say what has to be asked, and tell what nobody can be asked about."""
         for target in targets:
             if isinstance(target, Missing):
-                yield Looked(facts=absent(target, self.job))
+                yield Looked(facts=absent(target, self.job), count=1 + target.more)
                 continue
             yield Cleared(kinds=(Absent,))
             if isinstance(target, (Remote, Unread)):

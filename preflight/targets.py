@@ -62,6 +62,9 @@ class Dataset:
     shards: tuple[str, ...] = ()
     """Paths in the order in which the job would take them, with those that are not there."""
 
+    more: int = 0
+    """Shards of a range that are not there, and are counted and not named."""
+
     folder: str | None = None
     """The path of the folder, where it is one."""
 
@@ -149,6 +152,9 @@ class Missing:
 
     holds: str | None = None
     """What is wrong with it where it is there after all: `holds no image and no shard`."""
+
+    more: int = 0
+    """Others of the same range that are not there either, and are not named one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from preflight.around import (
     CACHE_SUFFIXES,
     IMAGE_SUFFIXES,
     SHARD_SUFFIXES,
+    Presence,
     holds_no_cache,
     holds_videos,
     look_around,
@@ -32,6 +33,9 @@ from preflight.targets import (
 )
 
 KINDS = ("data", "cache", "loader", "model", "source", "script", "checkpoint", "host")
+
+# Shards of one pattern that are not there and are named one by one; the others are counted.
+_NAMED = 10_000
 
 SCRIPTS = "scripts cannot be run yet; say source={0} to have it read"
 
@@ -192,23 +196,34 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
         names = braces.expand(pattern)
     except braces.TooManyError as error:
         raise UnknownWordError(str(error)) from error
+    there = Presence()
+    gaps = 0
     for name in names:
         path = os.path.join(folder, name)
         if _is_remote(name):
             yield Remote(address=name)
-        elif os.path.lexists(path):
+        elif there.holds(path):
             yield Shard(path=path, captions=captions)
         elif any(sign in name for sign in "*?["):
-            found = sorted(_glob(path))
-            if not found:
-                raise UnknownWordError(f"the pattern {name!r} fits no file in {folder}")
-            for one in found:
-                if os.path.isdir(one) or not one.lower().endswith(SHARD_SUFFIXES):
-                    yield from _read_path(one, one)
-                else:
-                    yield Shard(path=one, captions=captions)
+            yield from _read_wildcards(name, folder, captions)
         else:
-            yield Missing(path=path, kind="shard", pattern=pattern)
+            gaps += 1
+            if gaps <= _NAMED:
+                yield Missing(path=path, kind="shard", pattern=pattern)
+            last = path
+    if gaps > _NAMED:
+        yield Missing(path=last, kind="shard", pattern=pattern, more=gaps - _NAMED - 1)
+
+
+def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
+    found = sorted(_glob(os.path.join(folder, name)))
+    if not found:
+        raise UnknownWordError(f"the pattern {name!r} fits no file in {folder}")
+    for one in found:
+        if os.path.isdir(one) or not one.lower().endswith(SHARD_SUFFIXES):
+            yield from _read_path(one, one)
+        else:
+            yield Shard(path=one, captions=captions)
 
 
 def _glob(path: str) -> list[str]:

@@ -199,6 +199,6 @@ def test_a_pattern_of_more_than_can_be_looked_at_is_refused_before_it_is_expande
     ],
 )
 def test_patterns_that_people_write_are_expanded(pattern: str, first: str, count: int) -> None:
-    names = braces.expand(pattern)
+    names = list(braces.expand(pattern))
 
     assert (names[0], len(names)) == (first, count)

@@ -229,7 +229,7 @@ def test_braces_are_counted_before_they_are_expanded(pattern: str) -> None:
     """The count is the number of names that come out."""
     expected = sum(braces.count(part) for part in pattern.split("::"))
 
-    assert len(braces.expand(pattern)) == expected
+    assert len(list(braces.expand(pattern))) == expected
 
 
 @pytest.mark.parametrize(

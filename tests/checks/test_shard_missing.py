@@ -6,6 +6,7 @@ import tarfile
 from pathlib import Path
 
 import preflight
+from preflight.around import Presence
 from preflight.facts import Absent
 from preflight.testing import ask
 from tests.archives import tarred
@@ -35,6 +36,37 @@ def test_a_range_of_which_nothing_is_there_is_found_too(tmp_path: Path) -> None:
     report = preflight.run("s-{0..1}.tar", folder=str(tmp_path))
 
     assert [finding.check for finding in report.findings] == ["shard-missing"] * 2
+
+
+def test_a_range_of_very_many_that_are_not_there_is_counted(tmp_path: Path) -> None:
+    """The disk is not mounted: ten thousand are named, and what is there is looked at."""
+    (tmp_path / "s").mkdir()
+    for number in ("07", "39999"):
+        (tmp_path / "s" / f"{number.zfill(5)}.tar").write_bytes(tarred({f"{number}.txt": b"a"}))
+
+    report = preflight.run("s/{00000..39999}.tar", folder=str(tmp_path), max_findings=100)
+
+    (outcome,) = [one for one in report.checks if one.id == "shard-missing"]
+    assert outcome.found == 39_998
+    assert sum(report.more["shard-missing"].values()) == 39_998 - 100
+    assert len(report.more["shard-missing"]) <= 102
+    assert "39,998 shards not there" in [one.text for one in report.targets]
+
+
+def test_names_that_a_file_system_takes_for_the_same_are_there(tmp_path: Path) -> None:
+    """A listing tells them apart, and the disk may not: it is asked wherever they are alike."""
+    presence = Presence()
+    (tmp_path / "Train-1é.tar").touch()
+    (tmp_path / "link.tar").symlink_to("nowhere")
+    insensitive = (tmp_path / "TRAIN-1É.TAR").exists()
+    for number in range(2_000):
+        assert not presence.holds(str(tmp_path / f"{number}.tar"))
+
+    assert presence.holds(str(tmp_path / "Train-1é.tar"))
+    assert presence.holds(str(tmp_path / "TRAIN-1E\N{COMBINING ACUTE ACCENT}.TAR")) == insensitive
+    assert presence.holds(str(tmp_path / "link.tar"))
+    assert presence.holds(f"{tmp_path}/.")
+    assert not presence.holds(str(tmp_path / "none" / "a.tar"))
 
 
 def test_a_whole_range_is_left_alone(tmp_path: Path) -> None:
