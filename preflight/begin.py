@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,9 +22,15 @@ _HEAD = """\
 # gpus = 8                 # GPUs that the job needs on this machine
 # vram = "80GB"            # free memory that it needs on each of them
 # world_size = 8           # ranks in all
+# batch_size = 32          # samples in a batch of each rank
 # num_workers = 4          # workers of each DataLoader
 # start_method = "spawn"   # where the platform's own is not meant
 """
+
+# A number stands directly before the ending; braces, stars and colons have a meaning in a range.
+_NUMBERED = re.compile(r"([^{}\[\]*?:]*?)(\d{1,18})(\.(?:tar|tgz)[.a-z0-9]*)", re.IGNORECASE)
+
+_MOST_RANGES = 8
 
 _LOADERS = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader"})
 
@@ -59,16 +66,45 @@ def write(folder: str, *, force: bool) -> str:
 
 
 def _data(targets: tuple[Target, ...], folder: str) -> Iterator[str]:
-    shards: dict[str, int] = {}
+    shards: dict[str, list[str]] = {}
     for target in targets:
         if isinstance(target, Shard):
-            place = os.path.dirname(target.path)
-            shards[place] = shards.get(place, 0) + 1
+            place, name = os.path.split(target.path)
+            shards.setdefault(place, []).append(name)
         elif isinstance(target, Folder):
             yield _table("data", path=_below(target.path, folder))
-    for place, number in shards.items():
-        pattern = "/".join(part for part in (_below(place, folder), "*.tar*") if part != ".")
-        yield _table("data", shards=pattern, remark=f"{number} here now")
+    for place, names in shards.items():
+        for pattern, remark in _ranges(names) or [("*.tar*", f"{len(names):,} here now")]:
+            below = "/".join(part for part in (_below(place, folder), pattern) if part != ".")
+            yield _table("data", shards=below, remark=remark)
+
+
+def _ranges(names: list[str]) -> list[tuple[str, str]]:
+    """Write shards as ranges, each with what is there of it; none where they are not numbered so.
+
+    A range is told from a pattern with a star by its gaps: what is missing of it is found.
+    """
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            return []
+        numbers.setdefault((match[1], match[3]), []).append(match[2])
+    found = []
+    for (before, after), some in numbers.items():
+        first, last = min(some, key=int), max(some, key=int)
+        named = int(last) - int(first) + 1
+        padded = len(set(map(len, some))) == 1
+        if len(some) < 2 or not (padded or _are_bare(some)) or 10 * (named - len(some)) > named:
+            return []
+        here = f"{len(some):,} of {named:,}" if named > len(some) else f"{named:,}"
+        found.append((f"{before}{{{first}..{last}}}{after}", f"{here} here now"))
+    return found if len(found) <= _MOST_RANGES else []
+
+
+def _are_bare(numbers: list[str]) -> bool:
+    """Whether no number is filled up with zeros."""
+    return all(number == str(int(number)) for number in numbers)
 
 
 def _caches(targets: tuple[Target, ...], folder: str) -> Iterator[str]:
