@@ -1,0 +1,78 @@
+"""`preflight init` writes settings that tell more than a look around would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.begin import write
+from preflight.job import Job
+from preflight.settings import make_job
+from tests.archives import samples, tarred
+
+
+def written(folder: Path, *names: str) -> Job:
+    """Write settings for a folder in which shards of these names lie in `data`."""
+    (folder / "data").mkdir()
+    for number, name in enumerate(names):
+        content = tarred(samples(3, start=10 * number))
+        (folder / "data" / name).write_bytes(content)
+    write(str(folder), force=False)
+    return make_job(folder=str(folder), environ={})
+
+
+def numbered(text: str, numbers: range, *without: int) -> list[str]:
+    return [text.format(number) for number in numbers if number not in without]
+
+
+@pytest.mark.parametrize(
+    ("names", "ranges"),
+    [
+        (numbered("{:05}.tar", range(3)), ["{00000..00002}.tar"]),
+        (numbered("v2-{}.tar", range(8, 12)), ["v2-{8..11}.tar"]),
+        (numbered("a-{:02}.tar.bz2", range(3)), ["a-{00..02}.tar.bz2"]),
+        (
+            [*numbered("train-{:02}.tar", range(3)), *numbered("val-{:02}.tar", range(2))],
+            ["train-{00..02}.tar", "val-{00..01}.tar"],
+        ),
+    ],
+    ids=["numbers alone", "not filled up", "packed", "two data sets"],
+)
+def test_numbered_shards_are_written_as_ranges(
+    tmp_path: Path, names: list[str], ranges: list[str]
+) -> None:
+    job = written(tmp_path, *names)
+
+    assert [one.shards for one in job.data] == [f"data/{one}" for one in ranges]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a.tar", "b.tar"],
+        ["a-1.tar"],
+        ["a-1.tar", "readme.tar"],
+        numbered("{:02}.tar", range(20), 3, 5, 7),
+        ["a-1.tar", "a-02.tar"],
+        [f"{letter}-{number}.tar" for letter in "abcdefghi" for number in (0, 1)],
+        ["a{b}-0.tar", "a{b}-1.tar"],
+    ],
+    ids=["names", "one", "one without", "many gaps", "filled up in part", "many ranges", "braces"],
+)
+def test_other_shards_are_written_with_a_star(tmp_path: Path, names: list[str]) -> None:
+    job = written(tmp_path, *names)
+
+    assert [one.shards for one in job.data] == ["data/*.tar*"]
+
+
+def test_a_gap_in_what_was_written_is_found(tmp_path: Path) -> None:
+    """A star would have passed over it."""
+    written(tmp_path, *numbered("{:02}.tar", range(12), 7))
+
+    assert "# 11 of 12 here now" in (tmp_path / "preflight.toml").read_text()
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["shard"])
+    assert [(one.check, one.at.file) for one in report.findings] == [
+        ("shard-missing", "data/07.tar")
+    ]
