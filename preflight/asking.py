@@ -87,6 +87,12 @@ class _Running:
 
     results: list[Result] = field(default_factory=list)
 
+    def hear_all(self, lines: bytes) -> None:
+        """Take in one line or several."""
+        for line in lines.split(b"\n"):
+            if line:
+                self.hear(line)
+
     def hear(self, line: bytes) -> None:
         """Take in one line."""
         token, _, text = line.partition(b" ")
@@ -98,8 +104,6 @@ class _Running:
             return None
         self.started.heard = time.monotonic()
         match said:
-            case {"open": int(index)}:
-                self.open, self.step = index, None
             case {"step": str(name)}:
                 self.step = name
             case {"took": str(name), "seconds": float(seconds)}:
@@ -112,8 +116,9 @@ class _Running:
                 self._finish(Fault(key=key, error=error, fix=said.get("fix")))
             case {"mistyped": int(index), "error": str(error)}:
                 self._finish(Fault(key=self.batch.keys[index], error=error, mistyped=True))
-            case {"done": True}:
-                self.done = True
+        if isinstance(index := said.get("open"), int):  # which may follow in the same line
+            self.open, self.step = index, None
+        self.done = self.done or said.get("done") is True
         return None
 
     def _hear_stranger(self, line: bytes) -> None:
@@ -230,22 +235,26 @@ def _hear(
     lines: Lines,
     *,
     patiently: bool = True,
+    most: int = MOST_LINES,
 ) -> None:
-    for number in range(MOST_LINES):  # and then see who is late
-        got = wait(lines, patiently=patiently and number == 0)
+    heard = 0
+    while heard < most:  # and then see who is late
+        got = wait(lines, patiently=patiently and not heard)
         if got is None:
             return
-        speaker, line = got
+        speaker, several = got
+        heard += several.count(b"\n") or 1
         for one in running:
             if one.started is speaker:
-                one.hear(line)
+                one.hear_all(several)
 
 
 def _stop(one: _Running, running: list[_Running], lines: Lines) -> None:
     """End a process whose time is up; what it has said is kept."""
     one.started.kill()
     one.started.drain(lambda: _hear(running, lines, patiently=False))
-    _hear(running, lines, patiently=False)
+    for _ in range(lines.qsize()):  # of all; nothing of this one comes after these
+        _hear(running, lines, patiently=False, most=1)
     running.remove(one)
     one.leave()
 
@@ -263,7 +272,8 @@ def _end(
         return None
     one.started.kill()
     one.started.drain(lambda: _hear(running, lines, patiently=False))
-    _hear(running, lines, patiently=False)
+    for _ in range(lines.qsize()):  # of all; nothing of this one comes after these
+        _hear(running, lines, patiently=False, most=1)
     running.remove(one)
     if one.done and one.finished >= len(one.batch.keys):
         return None

@@ -44,6 +44,11 @@ class Channel:
         self._token = token
         self._owner = os.getpid()
         self._said = 0.0
+        self._kept: dict[str, Any] = {}
+
+    def keep(self, **part: Any) -> None:
+        """Keep what is to be said together with the next thing, which has to follow at once."""
+        self._kept.update(part)
 
     def say(self, **line: Any) -> None:
         """Write one line; a parent that is gone is the watcher's business.
@@ -52,6 +57,8 @@ class Channel:
         """
         if os.getpid() != self._owner:
             os._exit(0)
+        if self._kept:
+            line, self._kept = {**self._kept, **line}, {}
         data = memoryview(f"{self._token} {dumps(line)}\n".encode())
         with contextlib.suppress(BrokenPipeError):
             while data:
@@ -77,8 +84,10 @@ def main() -> None:
     channel, question = _take_over()
     options = question["options"]
     late_site.put_off()
+    tell = channel.keep  # until it is said, at once, what is opened next
     if not _NEED_NONE.issuperset(item["type"] for item in question["items"]):
         late_site.bring_in()
+        tell = channel.say  # what the user's code left running may end us at any moment
     if options.get("limited"):
         _limit_memory()
     for index, item in enumerate(question["items"]):
@@ -86,16 +95,16 @@ def main() -> None:
         try:
             facts = _look(item, options, channel)
         except OSError as error:
-            channel.say(broken=index, error=_said_by(error))
+            tell(broken=index, error=_said_by(error))
         except MemoryError:
-            channel.say(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
+            tell(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
         except CannotLookError as error:
-            channel.say(broken=index, error=str(error), fix=error.fix)
+            tell(broken=index, error=str(error), fix=error.fix)
         except MistypedError as error:
-            channel.say(mistyped=index, error=str(error))
+            tell(mistyped=index, error=str(error))
         else:
             plain = [{"type": type(one).__name__, **to_plain(one)} for one in facts]
-            channel.say(answer=index, facts=plain)
+            tell(answer=index, facts=plain)
     if any(item["type"] == "Built" for item in question["items"]):
         _let_tracker_clean()
     channel.say(done=True)

@@ -27,6 +27,9 @@ def to_plain(value: object) -> Any:
     """
     if value is None or isinstance(value, (str, bool)):
         return value
+    kind: Any = type(value)
+    if (names := _fields_of(kind)) is not None:
+        return {name: to_plain(getattr(value, name)) for name in names}
     if type(value).__module__ == "datetime":  # which TOML has, and few need
         return value.isoformat()  # type: ignore[attr-defined]
     if isinstance(value, enum.Enum):
@@ -35,13 +38,19 @@ def to_plain(value: object) -> Any:
         return value if abs(value) <= _EXACT else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if dataclasses.is_dataclass(value):
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, frozenset)):
         return [to_plain(item) for item in value]
     raise TypeError(f"{type(value).__name__} is no plain value")
+
+
+@functools.cache
+def _fields_of(kind: type) -> tuple[str, ...] | None:
+    """Name the fields of a dataclass; None of any other type."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple(one.name for one in dataclasses.fields(kind))
 
 
 def from_plain(kind: type[T], plain: Any) -> T:

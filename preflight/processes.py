@@ -27,6 +27,15 @@ MOST_LINES = 1_000
 # Bytes of one line: room for the facts of the largest folder, and an end to a line that has none.
 _LONGEST_LINE = 1 << 28
 
+# Bytes that are taken in at a time.
+_PIECE = 1 << 14
+
+# A process that says so many things in a row, each less than so many seconds after the one before,
+# is given a moment to say more of them: to be woken for each takes both sides longer than the rest.
+_CHATTY = 16
+_SOON = 0.002
+_GATHER = 0.002
+
 # How long the last lines of a process may take to come through after its end, in seconds.
 _DRAIN = 5.0
 
@@ -59,7 +68,7 @@ class Question:
 
 
 Lines: TypeAlias = "queue.Queue[tuple[Started, bytes]]"
-"""What our processes say, from all of them."""
+"""What our processes say, from all of them: one line or several at a time, each with its end."""
 
 
 @dataclass(slots=True)
@@ -80,18 +89,59 @@ class Started:
     """When it last said something, by the monotonic clock."""
 
     def __post_init__(self) -> None:
-        """Read its lines in a thread, since pipes cannot be waited for on Windows."""
-        self.reader = threading.Thread(target=self._read, daemon=True)
+        """Talk to it in a thread, since pipes cannot be waited for on Windows."""
+        self.reader = threading.Thread(target=self._talk, daemon=True)
         self.reader.start()
+
+    def _hand_over(self) -> None:
+        """Write the question, and leave the pipe open: its end tells the process that we are gone.
+
+        It is read when the process has started, for which nobody else has to wait.
+        """
+        asked = {
+            "items": self.question.items,
+            "options": self.question.options,
+            "token": self.question.token,
+            "mark": self.mark,
+        }
+        body = json.dumps(asked).encode()
+        assert self.popen.stdin is not None  # noqa: S101  for the type checker
+        # It may have died already, which its status says, or have been ended by us.
+        with contextlib.suppress(OSError, ValueError):
+            self.popen.stdin.write(len(body).to_bytes(8, "big") + body)
+            self.popen.stdin.flush()
+
+    def _talk(self) -> None:
+        self._hand_over()
+        self._read()
 
     def _read(self) -> None:
         assert self.popen.stdout is not None  # noqa: S101  for the type checker
+        quick, before = 0, 0.0
+        begun: list[bytes] = []  # of a line whose end has not come yet
+        length = 0
         with self.popen.stdout as said:
-            while line := said.readline(_LONGEST_LINE):
-                while not self.closed:
-                    with contextlib.suppress(queue.Full):
-                        self.lines.put((self, line), timeout=_POLL)
-                        break
+            while piece := os.read(said.fileno(), _PIECE):
+                whole, end, rest = piece.rpartition(b"\n")
+                length += len(piece)
+                if not end and length <= _LONGEST_LINE:
+                    begun.append(piece)
+                    continue
+                self._pass_on(b"".join((*begun, whole, end)))
+                begun, length = [rest], len(rest)
+                now = time.monotonic()
+                quick = quick + 1 if now - before < _SOON else 0
+                before = now
+                if quick > _CHATTY:
+                    time.sleep(_GATHER)
+            if length:
+                self._pass_on(b"".join(begun))
+
+    def _pass_on(self, lines: bytes) -> None:
+        while not self.closed:
+            with contextlib.suppress(queue.Full):
+                self.lines.put((self, lines), timeout=_POLL)
+                break
 
     @property
     def ended(self) -> bool:
@@ -145,27 +195,11 @@ def start(question: Question, lines: Lines) -> Started:
             folder=question.folder,
             bare=ours,
         )
-    _hand_over(popen, question, mark)
     return Started(question=question, popen=popen, lines=lines, mark=mark)
 
 
-def _hand_over(popen: subprocess.Popen[bytes], question: Question, mark: str) -> None:
-    """Write the question, and leave the pipe open: its end tells the process that we are gone."""
-    asked = {
-        "items": question.items,
-        "options": question.options,
-        "token": question.token,
-        "mark": mark,
-    }
-    body = json.dumps(asked).encode()
-    assert popen.stdin is not None  # noqa: S101  for the type checker
-    with contextlib.suppress(BrokenPipeError):  # it died already; its status will say so
-        popen.stdin.write(len(body).to_bytes(8, "big") + body)
-        popen.stdin.flush()
-
-
 def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | None:
-    """Give the next line of any process; None where nothing was said for a moment, or as yet."""
+    """Give the next lines of any process; None where nothing was said for a moment, or as yet."""
     with contextlib.suppress(queue.Empty):
         return lines.get(timeout=_POLL) if patiently else lines.get_nowait()
     return None

@@ -20,7 +20,7 @@ _LONG = 10 * START
 _EACH = 4
 
 # Things in one share: more would be held in memory at once, and save nothing.
-_MOST = 4_096
+_MOST = 8_192
 
 # Files that are asked for all, whether they are in memory; and how many there have to be for more
 # processes than processors to pay: each waits for storage most of the time, and needs a start.
@@ -40,7 +40,7 @@ _UNPACKED = 100e6
 
 # Seconds for things whose size nobody has asked for, by depth or all the same.
 _IMAGES = {"index": 40e-6, "bytes": 120e-6, "decode": 4e-3}
-_OTHERS = {"CacheFile": 500e-6, "Host": 0.03, "Source": 0.1}
+_OTHERS = {"CacheFile": 100e-6, "Host": 0.03, "Source": 0.1}
 
 _PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst")
 

@@ -58,7 +58,7 @@ def test_no_share_holds_more_than_fits_into_memory() -> None:
     """What takes no time at all is divided all the same."""
     found = list(shares(range(20_000), lambda _: 0.0, total=0.0, jobs=1))
 
-    assert max(map(len, found)) <= 4_096
+    assert max(map(len, found)) <= 8_192
     assert sum(map(len, found)) == 20_000
 
 
