@@ -166,6 +166,11 @@ class Ledger:
             if mark == mark_of(folder, names(folder))
         }
 
+    @property
+    def holds_something(self) -> bool:
+        """Whether an earlier run has left something that may be used."""
+        return self.usable and os.path.exists(self._file)
+
     def prepare(self) -> None:
         """Do while others work what would have to be waited for later."""
         if self._marks:

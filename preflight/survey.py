@@ -39,6 +39,7 @@ from preflight.preparing import (
 )
 from preflight.runner import Cleared, Failed, Left, Look, Looked
 from preflight.seen import Seen
+from preflight.shares import workers_for
 from preflight.targets import (
     Built,
     CacheFolder,
@@ -73,6 +74,9 @@ class Progress:
 
 # Files that are looked up in the ledger at once.
 _AT_ONCE = 1_024
+
+# Folders of images of which some are asked whether they are in memory.
+_FOLDERS = 16
 
 Watch: TypeAlias = Callable[[Progress | Finding], None]
 """Called with each step forward and with each finding, as it comes."""
@@ -199,7 +203,7 @@ class Survey:
 
     def _ask(self, singles: list[Single], meanwhile: Callable[[], None]) -> Iterator[Look]:
         """Ask processes about all items, and give what they say."""
-        jobs = self.job.look.jobs or _processors()
+        jobs = self.job.look.jobs or workers_for(list(self._some(singles)), _processors())
         budget = self.job.look.budget
 
         def both() -> None:
@@ -227,6 +231,16 @@ class Survey:
             yield from self._come
             self._come.clear()
         yield from self._come
+
+    def _some(self, singles: list[Single]) -> Iterator[str]:
+        """Give the paths of some of the files that are to be read."""
+        yield from (os.path.join(self.job.root, one.path) for one in singles[:_AT_ONCE])
+        if self.memory.ledger.holds_something:
+            return  # most images are known by now, and are not read
+        for gathering in self._preparing.prepared.gatherings:
+            for contents in gathering.listing.contents[:_FOLDERS]:
+                for name in contents.image_names()[:_AT_ONCE]:
+                    yield os.path.join(contents.path, name)
 
     def _questions(self, singles: list[Single], jobs: int) -> Iterator[asking.Batch]:
         """Make questions: the user's code first, since it takes longest to start."""
