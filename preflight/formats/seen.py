@@ -9,10 +9,10 @@ from preflight.formats.flaw import Flaw
 from preflight.formats.window import Window
 
 LONG_RUN = 1024
-"""Zero bytes in a row that compressed data has only where a page was lost.
+"""Zero bytes in a row that compressed data seldom has, but where a page was lost.
 
-Flat black areas give runs too, with optimised tables up to any length: in a JPEG a run alone is
-never damage, only the reason to look for when a decoder complains.
+Flat areas give runs too, with optimised tables and with WebP's coder up to any length: a run alone
+is never damage, only the reason to ask a decoder, and to look at where it begins and ends.
 """
 
 # A long run holds at least this many bytes of those that stand so far apart.

@@ -38,6 +38,6 @@ def walk_webp(window: Window) -> Seen:
 
 
 def zeros_in(zeros: tuple[int, int]) -> Flaw:
-    """Say where zero bytes stand that no encoder wrote."""
+    """Say where zero bytes stand in compressed data."""
     text = f"has {zeros[1]:,} zero bytes in it, from {zeros[0]:,} on"
     return Flaw(kind="zeros", text=text, offset=zeros[0])

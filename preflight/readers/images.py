@@ -169,7 +169,9 @@ def _damage(data: bytes, what: str, begins: int) -> tuple[str, str] | None:
     refused = _refused_by_pillow(data)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
-    if seen.flaw is not None and (refused or what == "PNG image" or seen.flaw.kind == "zeros"):
+    if what == "WebP image" and not refused:  # its decoder notices little, and zeros may be its own
+        return _lost_page(seen.zeros, begins)
+    if seen.flaw is not None and (refused or what == "PNG image"):
         flaw = zeros_in(seen.zeros) if seen.zeros is not None else seen.flaw
         return flaw.kind, flaw.text
     if refused and (what.endswith(" image") or data.startswith(_PNG_AS_TEXT)):
@@ -219,7 +221,8 @@ def _jpeg_damage(data: bytes, seen: Seen) -> tuple[str, str] | None:
 def _lost_page(zeros: tuple[int, int] | None, begins: int) -> tuple[str, str] | None:
     """Tell zeros that are whole pages of the disk's file, which hold no flat area of a picture.
 
-    A progressive JPEG decodes through lost pages without a warning in one case of four.
+    A progressive JPEG decodes through lost pages without a warning in one case of four, and nearly
+    every WebP does. Of large flat areas the encoders of both make thousands of zeros.
     """
     if zeros is None or zeros[1] < _PAGE:
         return None

@@ -61,6 +61,13 @@ def animated(image_format: str) -> bytes:
     return stream.getvalue()
 
 
+def poster(**options: object) -> bytes:
+    """A large flat area, of which WebP's coder makes thousands of zeros, above a photo."""
+    image = Image.new("RGB", (2400, 2400))
+    image.paste(Image.open(io.BytesIO(photo(width=2400, height=100))), (0, 2300))
+    return saved(image, "WEBP", **options)
+
+
 HEALTHY = {
     "baseline": photo(),
     "progressive": photo(progressive=True),
@@ -91,6 +98,8 @@ HEALTHY = {
     "WebP, animated": animated("WEBP"),
     "WebP, transparent": saved(Image.new("RGBA", (600, 600)), "WEBP", alpha_quality=100),
     "WebP with EXIF": photo("WEBP", exif=b"Exif\0\0" + bytes(3000)),
+    "WebP, flat": saved(Image.new("RGB", (4000, 4000)), "WEBP"),
+    "WebP, flat above a photo": poster(quality=50),
     "GIF, animated": animated("GIF"),
     "BMP": photo("BMP"),
     "BMP, black": saved(Image.new("RGB", (90, 90)), "BMP"),
@@ -115,6 +124,7 @@ def test_sound_pictures_are_left_alone_at_every_depth(data: bytes, depth: str) -
 ASKED_ABOUT = {
     *("flat black, optimised", "flat black, progressive", "a few bytes before the end marker"),
     *("GIF, animated", "BMP", "BMP, black", "TIFF", "TIFF, LZW", "PPM", "WebP, transparent"),
+    *("WebP, flat", "WebP, flat above a photo"),
 }
 
 
@@ -284,6 +294,14 @@ def test_a_lost_page_is_found_and_placed(image_format: str) -> None:
     found = looked(zeroed(data, 4096, 8192))
 
     assert found == ("zeros", "has 4,096 zero bytes in it, from 4,096 on")
+
+
+def test_the_zeros_of_a_flat_webp_are_a_long_run() -> None:
+    """So that the healthy cases above are what they are meant to be."""
+    for name in ("WebP, flat", "WebP, flat above a photo"):
+        zeros = walk_image(Window.over(HEALTHY[name]), "WebP image").zeros
+        assert zeros is not None
+        assert zeros[1] > 1400, name
 
 
 @pytest.mark.parametrize("begins", [0, 512 * 3], ids=["a file", "a member of a shard"])
