@@ -20,24 +20,19 @@ import datetime
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import CacheFolderFacts, Checkpoint
+from preflight.facts import Checkpoint, CheckpointFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.names import counted, first_of, shown
 
 
-def _is_none(facts: CacheFolderFacts, _job: Job) -> str | None:
-    return None if facts.checkpoints else "not named as checkpoint="
-
-
 @check(
-    over=CacheFolderFacts,
+    over=CheckpointFacts,
     title="newest checkpoint that is not whole",
     many="folders have a newest checkpoint that is not whole",
     severity=Severity.ERROR,
-    skip=_is_none,
 )
-def cache_checkpoint(facts: CacheFolderFacts, _job: Job) -> Iterator[Finding]:
+def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     """Name the newest whole checkpoint, where another one is not whole."""
     broken = [one for one in facts.checkpoints if _wrong(one)]
     if not broken:

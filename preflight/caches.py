@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from preflight.checkpoints import checkpoints
-from preflight.facts import Alike, Burst, CacheFacts, CacheFolderFacts
+from preflight.facts import (
+    Alike,
+    Burst,
+    CacheFacts,
+    CacheFolderFacts,
+    Checkpoint,
+    CheckpointFacts,
+)
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
 from preflight.targets import CacheFolder
@@ -95,10 +102,19 @@ class CacheGathering:
             left_over_count=len(left_over),
             same_as=self.same_as,
             bursts=tuple(_bursts(written for _, written in self._damaged.values())),
-            checkpoints=checkpoints(self.target.path, self.listing.files, self._damaged)
-            if self.target.checkpoint
-            else (),
+            checkpoints=len(self._checkpoints()),
         )
+
+    def more_facts(self) -> tuple[CheckpointFacts, ...]:
+        """Give what is known of the checkpoints, where it is a folder of such."""
+        found = self._checkpoints()
+        file = name_of(self.target.path, self.root)
+        return (CheckpointFacts(file=file, checkpoints=found),) if found else ()
+
+    def _checkpoints(self) -> tuple[Checkpoint, ...]:
+        if not self.target.checkpoint:
+            return ()
+        return checkpoints(self.target.path, self.listing.files, self._damaged)
 
 
 def _note(names: dict[str, list[str]], what: str, name: str) -> None:

@@ -349,6 +349,7 @@ class Survey:
                 reason = "put there while the others were looked at"
                 yield Left(reason=reason, kinds=(CacheFacts,), count=appeared)
             yield Looked(facts=cache.facts())
+            yield from (Looked(facts=one) for one in cache.more_facts())
         for one in self._collector.all:
             yield Looked(facts=one.facts(self.job.root, self._collector.resampled))
 

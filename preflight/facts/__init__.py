@@ -11,8 +11,20 @@ import importlib
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from preflight.facts.cache import CacheFacts
-    from preflight.facts.cache_folder import Alike, Burst, CacheFolderFacts, Checkpoint
+    from preflight.facts.cache import (
+        CacheContents,
+        CachedTensor,
+        CacheFacts,
+        Content,
+        OddContent,
+    )
+    from preflight.facts.cache_folder import (
+        Alike,
+        Burst,
+        CacheFolderFacts,
+        Checkpoint,
+        CheckpointFacts,
+    )
     from preflight.facts.cache_keys import CacheKeys, Respelled, SharedKey
     from preflight.facts.code import (
         Copied,
@@ -47,11 +59,15 @@ __all__ = [
     "Absent",
     "Alike",
     "Burst",
+    "CacheContents",
     "CacheFacts",
     "CacheFolderFacts",
     "CacheKeys",
+    "CachedTensor",
     "Captioned",
     "Checkpoint",
+    "CheckpointFacts",
+    "Content",
     "Copied",
     "Damage",
     "DatasetFacts",
@@ -70,6 +86,7 @@ __all__ = [
     "KeyNames",
     "Loaded",
     "LoaderCall",
+    "OddContent",
     "Oddity",
     "Pairing",
     "Part",
@@ -93,11 +110,15 @@ _HOME = {
     "Absent": "missing",
     "Alike": "cache_folder",
     "Burst": "cache_folder",
+    "CacheContents": "cache",
     "CacheFacts": "cache",
     "CacheFolderFacts": "cache_folder",
     "CacheKeys": "cache_keys",
+    "CachedTensor": "cache",
     "Captioned": "files",
     "Checkpoint": "cache_folder",
+    "CheckpointFacts": "cache_folder",
+    "Content": "cache",
     "Copied": "code",
     "Damage": "files",
     "DatasetFacts": "datasets",
@@ -115,6 +136,7 @@ _HOME = {
     "KeyNames": "datasets",
     "Loaded": "code",
     "LoaderCall": "source",
+    "OddContent": "cache",
     "Oddity": "files",
     "Pairing": "files",
     "Part": "code",
@@ -142,7 +164,10 @@ if TYPE_CHECKING:
         | FolderFacts
         | DatasetFacts
         | CacheFacts
+        | CacheContents
+        | Content
         | CacheFolderFacts
+        | CheckpointFacts
         | CacheKeys
         | Sent
         | Loaded

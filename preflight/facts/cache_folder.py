@@ -76,5 +76,14 @@ class CacheFolderFacts:
     """Another entry of the settings that names this folder, too."""
 
     bursts: tuple[Burst, ...] = ()
-    checkpoints: tuple[Checkpoint, ...] = ()
-    """Where it is a folder of checkpoints, the newest first."""
+    checkpoints: int = 0
+    """How many, where it is a folder of checkpoints."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointFacts:
+    """A folder of checkpoints, after each of their files was read."""
+
+    file: str
+    checkpoints: tuple[Checkpoint, ...]
+    """The newest first."""

@@ -135,8 +135,6 @@ def test_one_folder_under_two_names_is_told(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_checkpoints_holds_many_formats_by_design() -> None:
-    from preflight.facts import Checkpoint
-
     facts = CacheFolderFacts(
         file="out",
         entries=31,
@@ -144,7 +142,7 @@ def test_a_folder_of_checkpoints_holds_many_formats_by_design() -> None:
             Alike(what="safetensors", count=30, names=("a",)),
             Alike(what="torch zip", count=1, names=("b",)),
         ),
-        checkpoints=(Checkpoint(name="1", files=31, written=0.0),),
+        checkpoints=1,
     )
 
     assert ask("cache-foreign", facts) == []
