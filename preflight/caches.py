@@ -12,10 +12,12 @@ from preflight.checkpoints import checkpoints
 from preflight.facts import (
     Alike,
     Burst,
+    CacheContents,
     CacheFacts,
     CacheFolderFacts,
     Checkpoint,
     CheckpointFacts,
+    Content,
 )
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
@@ -49,6 +51,9 @@ class CacheGathering:
     """Another entry of the settings that names this folder, too."""
 
     entries: int = 0
+    contents: list[Content] = field(default_factory=list)
+    """What torch has read in its files, where it was asked to."""
+
     _whole: dict[str, list[str]] = field(default_factory=dict)
     """By format, the first few names."""
 
@@ -105,11 +110,16 @@ class CacheGathering:
             checkpoints=len(self._checkpoints()),
         )
 
-    def more_facts(self) -> tuple[CheckpointFacts, ...]:
-        """Give what is known of the checkpoints, where it is a folder of such."""
-        found = self._checkpoints()
+    def more_facts(self) -> Iterator[CheckpointFacts | CacheContents]:
+        """Give what is known of checkpoints, where it is a folder of such, and of its numbers."""
         file = name_of(self.target.path, self.root)
-        return (CheckpointFacts(file=file, checkpoints=found),) if found else ()
+        found = self._checkpoints()
+        if found:
+            yield CheckpointFacts(file=file, checkpoints=found)
+        if self.contents:
+            from preflight.readers.cache_neighbours import contents_of
+
+            yield contents_of(file, self.contents)
 
     def _checkpoints(self) -> tuple[Checkpoint, ...]:
         if not self.target.checkpoint:

@@ -12,6 +12,7 @@ from preflight.answers import READABLE, mend, reason_of
 from preflight.caches import CacheGathering
 from preflight.facts import (
     Absent,
+    CacheContents,
     CacheFacts,
     CacheFolderFacts,
     CacheKeys,
@@ -57,7 +58,7 @@ KINDS: Mapping[type, tuple[type, ...]] = {
     Source: (SourceFacts,),
     Shard: (ShardFacts, DatasetFacts),
     Folder: (FolderFacts, DatasetFacts),
-    CacheFolder: (CacheFacts, CacheFolderFacts, CheckpointFacts, CacheKeys),
+    CacheFolder: (CacheFacts, CacheFolderFacts, CheckpointFacts, CacheKeys, CacheContents),
     Built: (Sent, Loaded, Copied, Unbuilt),
     Missing: (Absent,),
     Remote: (ShardFacts, FolderFacts),
@@ -78,13 +79,15 @@ class Single(NamedTuple):
 
     target: Shard | CacheFolder
     path: str
+    deep: bool = False
+    """Whether the numbers in a cached file are looked at, by torch."""
 
     @property
     def plain(self) -> dict[str, Any]:
         """The file as a process is told of it."""
         if isinstance(self.target, Shard):
             return {"type": "Shard", **to_plain(self.target)}
-        return {"type": "CacheFile", "path": self.path}
+        return {"type": "CacheContent" if self.deep else "CacheFile", "path": self.path}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,6 +100,9 @@ class Prepared:
     singles: list[Single] = field(default_factory=list)
     """Files that become items when it is their turn."""
 
+    deep: list[Single] = field(default_factory=list)
+    """Cached files whose numbers are looked at, when it is their turn."""
+
     caches: dict[str, CacheGathering] = field(default_factory=dict)
     """By their paths, folders of cached files."""
 
@@ -106,7 +112,12 @@ class Prepared:
     @property
     def files(self) -> int:
         """How many things there are."""
-        return len(self.items) + len(self.singles) + sum(one.files for one in self.gatherings)
+        return (
+            len(self.items)
+            + len(self.singles)
+            + len(self.deep)
+            + sum(one.files for one in self.gatherings)
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,6 +166,8 @@ class Preparing:
         listing = list_cache(target.path)
         for path in listing.files:
             self.prepared.singles.append(Single(target, path))
+            if self.job.look.deep:
+                self.prepared.deep.append(Single(target, path, deep=True))
         if target.entry is not None:
             self._add_keys(target, target.entry)
         self.prepared.caches[target.path] = CacheGathering(
@@ -244,12 +257,15 @@ class Preparing:
 def item_of(single: Single, job: Job) -> Item:
     """Make an item of a file, when it is its turn."""
     plain = single.plain
+    kinds: tuple[type, ...] = (CacheContents,) if single.deep else (CacheFacts,)
+    if isinstance(single.target, Shard):
+        kinds = (ShardFacts,)
     size, changed = stamp_of(os.path.join(job.root, single.path))
     return Item(
         plain=plain,
         target=single.target,
         name=name_of(single.path, job.root),
-        kinds=(ShardFacts,) if isinstance(single.target, Shard) else (CacheFacts,),
+        kinds=kinds,
         seconds=seconds_for(plain, job.root, job.look.depth),
         size=size,
         changed=changed,

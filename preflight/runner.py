@@ -185,6 +185,7 @@ WORDS = {
     "FolderFacts": "folder of images",
     "DatasetFacts": "data set",
     "CacheFacts": "cache",
+    "CacheContents": "cache by torch (--deep)",
     "CheckpointFacts": "folder of checkpoints",
     "CacheKeys": "cache of data sets that are named",
     "CacheFolderFacts": "folder of cached files",

@@ -14,7 +14,9 @@ from preflight.check import Check
 from preflight.collecting import Collector
 from preflight.facts import (
     Absent,
+    CacheContents,
     CacheFacts,
+    Content,
     DatasetFacts,
     Facts,
     FolderFacts,
@@ -265,6 +267,8 @@ class Survey:
             if item.how is not None:
                 self.memory.ledger.expect(item.how, self._path(item))
             yield item
+        if self._wanted(CacheContents):
+            yield from (item_of(single, self.job) for single in self._preparing.prepared.deep)
         for one in self._preparing.prepared.gatherings:
             yield from one.items(self._account.passed)
             self._gathered(one)
@@ -285,6 +289,9 @@ class Survey:
     ) -> Iterator[Look]:
         found = [facts_of(plain) for plain in plains]
         for one in found:
+            if isinstance(one, Content) and isinstance(item.target, CacheFolder):
+                self._preparing.prepared.caches[item.target.path].contents.append(one)
+                continue
             if isinstance(one, CacheFacts) and (yield from self._was_written(item, one)):
                 continue
             self._see(item.target, one)
