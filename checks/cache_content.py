@@ -1,0 +1,192 @@
+"""A cached file whose numbers are not what a training run can use; asked with --deep.
+
+What it finds
+    With --deep, torch loads every cached file (weights_only) and looks at its numbers: NaN and
+    infinity (but -inf in masks), tensors that hold nothing but zeros, and views that were saved
+    with the whole storage behind them. Where five files or more lie beside each other, it also
+    finds the few that are unlike all others: a key that is missing, another number of dimensions,
+    another type, another number of channels or features. Sizes that vary by nature (height and
+    width, tokens) are left free, and so is what many files have in common.
+
+Why it matters
+    One NaN in one cached latent turns every weight of the model into NaN at the step that meets it,
+    which may be hours into the run; the loss says nan, and not which file. An embedding of zeros
+    trains the model on nothing. A file that was left by other settings stops the run when it first
+    comes into a batch with the others.
+
+What to do
+    Move the file aside and have it made again by the settings that made the others; where NaN comes
+    back, encode in bfloat16 or float32. Save a clone() of a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from preflight.check import check
+from preflight.facts import CacheContents, OddContent
+from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.job import Job
+from preflight.names import counted
+from preflight.sizes import format_size
+
+AGAIN = "Move it aside, and have it made again by the settings that made the others."
+
+
+class _Words(NamedTuple):
+    """What is said of one kind of oddity."""
+
+    severity: Severity
+    message: Callable[[OddContent], str]
+    why: str
+    fix: str
+
+
+@check(
+    over=CacheContents,
+    title="cached file whose numbers a run cannot use",
+    many="cached files hold numbers that a run cannot use",
+    severity=Severity.ERROR,
+)
+def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
+    """Tell what stands out, each once a file."""
+    for odd in contents.odd:
+        words = _WORDS[odd.kind]
+        mild = odd.kind == "dtype" and _adds_up(odd.seen, odd.usual)
+        yield cache_content.found(
+            words.message(odd),
+            severity=Severity.WARNING if mild else words.severity,
+            at=Location(file=odd.file, name=odd.path or None),
+            why=_MILD if mild else words.why,
+            fix=words.fix,
+            evidence=_evidence(odd),
+            about=odd.kind,
+        )
+
+
+_SIZES = ("float16", "bfloat16", "float32", "float64")
+
+
+def _adds_up(one: str, other: str) -> bool:
+    """Whether torch.stack makes one batch of both types, wherever it puts it."""
+    return one in _SIZES and other in _SIZES
+
+
+def _too(odd: OddContent) -> str:
+    return f" and in {counted(odd.more, 'more tensor')} of the file" if odd.more else ""
+
+
+def _nan(odd: OddContent) -> str:
+    return f"holds {odd.count:,} NaN among {counted(odd.of, 'number')} ({odd.seen}){_too(odd)}"
+
+
+def _infinite(odd: OddContent) -> str:
+    numbers = counted(odd.count, "infinite number")
+    return f"holds {numbers} among {odd.of:,} ({odd.seen}){_too(odd)}"
+
+
+def _zero(odd: OddContent) -> str:
+    return f"holds nothing but zeros ({odd.seen}){_too(odd)}"
+
+
+def _storage(odd: OddContent) -> str:
+    saved, used = format_size(odd.count), format_size(odd.of)
+    return f"takes {saved} on disk for a view of {used} ({odd.seen}){_too(odd)}"
+
+
+def _neighbours(odd: OddContent) -> str:
+    return f"{counted(odd.count, 'file')} beside it"
+
+
+_MILD = "torch.stack makes one batch of both, in the wider type: it takes more memory than planned."
+_STACK = "A batch of both cannot be stacked: the run stops when the two first meet."
+
+_WORDS: Mapping[str, _Words] = {
+    "nan": _Words(
+        Severity.ERROR,
+        _nan,
+        "The step that meets it turns every weight into NaN; the loss does not say which file.",
+        "Move it aside and have it made again, in bfloat16 or float32 where float16 overflows.",
+    ),
+    "infinite": _Words(
+        Severity.ERROR,
+        _infinite,
+        "The step that meets it turns the loss into inf or NaN, and then every weight.",
+        "Move it aside and have it made again, in bfloat16 or float32 where float16 overflows.",
+    ),
+    "zero": _Words(
+        Severity.WARNING,
+        _zero,
+        "The model learns nothing from it, or that its sample looks like nothing.",
+        "Look at the sample that it was made of, and have it made again. The embedding of an "
+        "empty prompt may be zero.",
+    ),
+    "all-zero": _Words(
+        Severity.WARNING,
+        lambda odd: f"holds nothing but zeros in all of {counted(odd.count, 'file')}",
+        "The model learns nothing from it.",
+        "Look at what writes the cache: nothing was encoded.",
+    ),
+    "storage": _Words(
+        Severity.WARNING,
+        _storage,
+        "torch.save writes the whole storage of a view, and each read fetches all of it.",
+        "Save tensor.clone() in place of the view.",
+    ),
+    "missing-key": _Words(
+        Severity.ERROR,
+        lambda odd: f"is not in this file, and in {_neighbours(odd)}",
+        "The code that reads it stops with a KeyError when it comes to this file.",
+        AGAIN,
+    ),
+    "extra-key": _Words(
+        Severity.WARNING,
+        lambda odd: f"is in this file, and in none of {_neighbours(odd)}",
+        "It was made by other settings than they, and its numbers may differ from theirs.",
+        AGAIN,
+    ),
+    "kind": _Words(
+        Severity.ERROR,
+        lambda odd: f"holds a {odd.seen}, where {_neighbours(odd)} hold a {odd.usual}",
+        "The code that reads the others cannot read it.",
+        AGAIN,
+    ),
+    "rank": _Words(
+        Severity.ERROR,
+        lambda odd: f"has {odd.seen}, where {_neighbours(odd)} have {odd.usual}",
+        _STACK,
+        AGAIN,
+    ),
+    "dtype": _Words(
+        Severity.ERROR,
+        lambda odd: f"is {odd.seen}, where {_neighbours(odd)} have {odd.usual}",
+        _STACK,
+        AGAIN,
+    ),
+    "mixed-dtype": _Words(
+        Severity.WARNING,
+        lambda odd: f"is {odd.usual} in {odd.count:,} files, and {odd.seen}",
+        "It was made twice, by different settings; what one batch holds depends on chance.",
+        "Have the files of one of the two made again.",
+    ),
+    "shape": _Words(
+        Severity.WARNING,
+        lambda odd: f"is {odd.seen}, where {_neighbours(odd)} have {odd.usual}",
+        "It looks like the work of another model; the run stops when it meets the others.",
+        AGAIN,
+    ),
+}
+
+
+def _evidence(odd: OddContent) -> dict[str, Scalar]:
+    evidence: dict[str, Scalar] = {"kind": odd.kind}
+    if odd.count:
+        evidence["count"] = odd.count
+    if odd.of:
+        evidence["of"] = odd.of
+    if odd.seen:
+        evidence["seen"] = odd.seen
+    if odd.usual:
+        evidence["usual"] = odd.usual
+    return evidence

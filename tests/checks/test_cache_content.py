@@ -1,0 +1,159 @@
+"""cache-content says which cached files a run cannot use; of healthy ones, however odd, nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from preflight.facts import CacheContents, OddContent
+from preflight.finding import Finding, Location, Severity
+from preflight.readers.cache_content import read_content
+from preflight.readers.cache_neighbours import contents_of
+from preflight.testing import ask
+
+ROOT = Path(__file__).parents[2]
+
+
+def case() -> ModuleType:
+    """Load the case that comes with the check."""
+    path = ROOT / "fixtures" / "cache_content" / "make.py"
+    spec = importlib.util.spec_from_file_location("cache_content_case", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def findings(folder: Path) -> list[Finding]:
+    """Load every file of a cache, and ask the check about them."""
+
+    def contents() -> Iterator[object]:
+        for path in sorted(folder.rglob("*.pt")):
+            yield read_content(str(path), str(folder.parent), {}, lambda _: None)
+
+    return ask("cache-content", contents_of(folder.name, contents()))  # type: ignore[arg-type]
+
+
+def one(**values: object) -> Finding:
+    """Ask the check about one oddity."""
+    odd = OddContent(**{"file": "cache/a.pt", **values})  # type: ignore[arg-type]
+    (found,) = ask("cache-content", CacheContents(folder="cache", files=9, odd=(odd,)))
+    return found
+
+
+def test_a_cache_in_which_nothing_stands_out_is_left_alone() -> None:
+    """However much of it was not loaded."""
+    contents = CacheContents(folder="cache", files=9, tensors=9, skipped={"it is damaged": 3})
+
+    assert ask("cache-content", contents) == []
+
+
+def test_the_mended_case_is_left_alone(tmp_path: Path) -> None:
+    """Latents of many sizes, and embeddings of one."""
+    case().make(tmp_path, mended=True)
+
+    assert findings(tmp_path / "cache") == []
+
+
+def test_each_file_of_the_case_is_found_once(tmp_path: Path) -> None:
+    """At the tensor that stands out, as grave as it is."""
+    case().make(tmp_path, mended=False)
+
+    found = {str(one.at): (one.severity.word, one.message) for one in findings(tmp_path / "cache")}
+
+    assert found == {
+        "cache/text/0008.pt, ['pooled']": (
+            "error",
+            "is not in this file, and in 8 files beside it",
+        ),
+        "cache/text/0009.pt, ['prompt_embeds']": (
+            "error",
+            "has 2 dimensions (77 x 768), where 8 files beside it have 3",
+        ),
+        "cache/vae/0008.pt": (
+            "error",
+            "holds 3 NaN among 16,384 numbers (16 x 32 x 32, float16)",
+        ),
+        "cache/vae/0009.pt": ("warning", "holds nothing but zeros (16 x 32 x 32)"),
+        "cache/vae/0010.pt": (
+            "warning",
+            "is 4 x 32 x 32, where 11 files beside it have 16 in place of 4",
+        ),
+        "cache/vae/0011.pt": (
+            "warning",
+            "takes 2.1 MB on disk for a view of 32.8 kB (16 x 32 x 32, float16)",
+        ),
+    }
+    assert len(findings(tmp_path / "cache")) == len(found)
+
+
+def test_a_finding_says_it_all() -> None:
+    """What, where, why and what to do; the numbers for machines too."""
+    found = one(kind="nan", path="['a']", count=3, of=99, more=1, seen="99, float16")
+
+    assert found == Finding(
+        check="cache-content",
+        severity=Severity.ERROR,
+        message="holds 3 NaN among 99 numbers (99, float16) and in 1 more tensor of the file",
+        at=Location(file="cache/a.pt", name="['a']"),
+        why="The step that meets it turns every weight into NaN; the loss does not say which file.",
+        fix="Move it aside and have it made again, in bfloat16 or float32 where float16 overflows.",
+        evidence={"kind": "nan", "count": 3, "of": 99, "seen": "99, float16"},
+        fingerprint=found.fingerprint,
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "usual", "severity"),
+    [
+        ("float32", "bfloat16", Severity.WARNING),
+        ("float16", "float32", Severity.WARNING),
+        ("int64", "float32", Severity.ERROR),
+        ("float8_e4m3fn", "bfloat16", Severity.ERROR),
+    ],
+)
+def test_another_type_is_as_grave_as_torch_takes_it(
+    seen: str, usual: str, severity: Severity
+) -> None:
+    """And torch itself is asked: a worker stacks a batch into memory of the first sample's type."""
+    import torch
+
+    samples = [torch.ones(2).to(getattr(torch, name)) for name in (seen, usual)]
+    fails = False
+    for first in samples:
+        try:
+            torch.stack(samples, out=torch.empty((2, 2), dtype=first.dtype))
+        except (RuntimeError, TypeError):
+            fails = True
+
+    assert one(kind="dtype", path="['a']", seen=seen, usual=usual, count=9).severity is severity
+    assert fails == (severity is Severity.ERROR)
+
+
+KINDS = (
+    *("nan", "infinite", "zero", "all-zero", "storage", "missing-key", "extra-key", "kind"),
+    *("rank", "dtype", "mixed-dtype", "shape"),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_oddity_has_its_words(kind: str) -> None:
+    """Each a sentence about its place, with a consequence and one thing to do."""
+    found = one(kind=kind, path="['a']", seen="3 things", usual="4", count=9, of=99)
+
+    assert not found.message.endswith(".")
+    assert (found.why or "").endswith(".")
+    assert (found.fix or "").endswith(".")
+
+
+def test_two_oddities_of_one_tensor_have_two_fingerprints() -> None:
+    """And each keeps its own when its numbers change."""
+    prints = {one(kind=kind, path="['a']").fingerprint for kind in KINDS}
+
+    assert len(prints) == len(KINDS)
+    assert one(kind="nan", count=1).fingerprint == one(kind="nan", count=2).fingerprint
