@@ -17,7 +17,7 @@ from preflight.formats.blocks import BLOCK, Read
 from preflight.formats.images import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.seen import Seen
-from preflight.formats.webp import zeros_in
+from preflight.formats.webp import most_zeros, zeros_in
 from preflight.formats.window import Window
 from preflight.sizes import format_size
 from preflight.targets import CannotLookError
@@ -170,7 +170,7 @@ def _damage(data: bytes, what: str, begins: int) -> tuple[str, str] | None:
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     if what == "WebP image" and not refused:  # its decoder notices little, and zeros may be its own
-        return _lost_page(seen.zeros, begins)
+        return _long_zeros(seen) or _lost_page(seen.zeros, begins)
     if seen.flaw is not None and (refused or what == "PNG image"):
         flaw = zeros_in(seen.zeros) if seen.zeros is not None else seen.flaw
         return flaw.kind, flaw.text
@@ -216,6 +216,13 @@ def _jpeg_damage(data: bytes, seen: Seen) -> tuple[str, str] | None:
         where = "its end marker" if left_over[2] == "d9" else "a restart marker"
         return "leftover", f"has {many} left over before {where}, and decodes without them"
     return None
+
+
+def _long_zeros(seen: Seen) -> tuple[str, str] | None:
+    """Tell zeros of which there are more than all of a lossy WebP's blocks can give."""
+    if seen.zeros is None or not 0 < most_zeros(seen.width, seen.height) < seen.zeros[1]:
+        return None
+    return "zeros", zeros_in(seen.zeros).text
 
 
 def _lost_page(zeros: tuple[int, int] | None, begins: int) -> tuple[str, str] | None:
