@@ -8,11 +8,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from preflight.formats.archive_directory import MAGIC, Archive, Record
-from preflight.formats.blocks import BLOCK, Block, Read, blocks, exactly
+from preflight.formats.blocks import BLOCK, Block, Read, blocks, checksum, exactly
 from preflight.formats.crc import crc32
 from preflight.formats.damaged import DamagedError
 from preflight.names import counted, shown, text_of
@@ -23,7 +23,7 @@ DEFLATED = 8
 MOST_INFLATED = 1 << 34
 """Bytes that are unpacked of one archive, so that a zip bomb costs seconds and not hours."""
 
-MOST_KEPT = 1 << 26
+MOST_KEPT = 1 << 25
 """Bytes of all records that are kept together."""
 
 _LOCAL = struct.Struct("<4s4xH16x2H")
@@ -73,19 +73,14 @@ def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -
         begin = _begin(read, archive, record, end)
         end = begin + record.stored
         to_unpack -= record.length if record.method == DEFLATED else 0
-        pieces = _pieces(read, archive, record, begin, to_unpack)
-        checksum = None if pieces is None else 0
-        held = bytearray() if pieces and record.length <= to_keep and keep(record) else None
-        for piece in pieces or ():
-            checksum = crc32(piece, checksum or 0)
-            if held is not None:
-                held += piece
-        if held is not None:
+        held = bytearray() if record.length <= to_keep and keep(record) else None
+        found = _checksum(read, archive, record, begin, to_unpack, held)
+        if held is not None and found is not None:
             kept[record.name] = bytes(held)
             to_keep -= len(held)
-        if checksum != record.checksum:
+        if found != record.checksum:
             verified = False
-            if checksum is not None and record.checksum:
+            if found is not None and record.checksum:
                 wrong.append((record, begin))
     if wrong:
         raise _wrong_bytes(archive, wrong)
@@ -109,17 +104,28 @@ def refuse_twins(archive: Archive) -> None:
     raise DamagedError("structure", text, offset=again.offset, member=name)
 
 
-def _pieces(
-    read: Read, archive: Archive, record: Record, begin: int, room: int
-) -> Iterable[Block] | None:
-    """Give a record's bytes, unpacked; None where they are packed in a way not looked into."""
+def _checksum(
+    read: Read, archive: Archive, record: Record, begin: int, room: int, held: bytearray | None
+) -> int | None:
+    """Work out the checksum of what a record holds; None where it is packed in an unknown way.
+
+    Args:
+        room: bytes that may still be unpacked; where it is negative, this is not.
+        held: what the record holds is put in here.
+    """
     if record.method == STORED:
-        if record.stored <= BLOCK:
-            return (exactly(read, begin, record.stored),)
-        return blocks(read, begin, record.stored)
-    if record.method == DEFLATED and room >= 0:
-        return _inflate(read, archive, record, begin)
-    return None
+        if held is None:
+            return checksum(read, begin, record.stored)
+        held += exactly(read, begin, record.stored)
+        return crc32(held)
+    if record.method != DEFLATED or room < 0:
+        return None
+    found = 0
+    for piece in _inflate(read, archive, record, begin):
+        found = crc32(piece, found)
+        if held is not None:
+            held += piece
+    return found
 
 
 def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from io import FileIO
 from typing import TypeAlias
+
+from preflight.formats.crc import crc32_for
 
 Block: TypeAlias = bytes | memoryview
 
@@ -37,6 +40,49 @@ def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:
             return
         yield block
         offset += len(block)
+
+
+class LongRead(ABC):
+    """A `Read` that has a faster way through long stretches than to hand out every block."""
+
+    @abstractmethod
+    def __call__(self, offset: int, size: int) -> Block:
+        """Give a piece, as `Read` has it."""
+
+    @abstractmethod
+    def checksum(self, offset: int, size: int) -> int:
+        """Work out the CRC-32 of a stretch that must be there."""
+
+    @abstractmethod
+    def pass_over(self, offset: int, size: int) -> None:
+        """Read a stretch that must be there, so that a byte nobody can read is met."""
+
+
+def checksum(read: Read, offset: int, size: int) -> int:
+    """Work out the CRC-32 of a stretch that must be there.
+
+    Raises:
+        OSError: it cannot be read, or is no longer there.
+    """
+    if isinstance(read, LongRead):
+        return read.checksum(offset, size)
+    found, crc32 = 0, crc32_for(size)
+    for at in range(offset, offset + size, BLOCK):
+        found = crc32(exactly(read, at, min(BLOCK, offset + size - at)), found)
+    return found
+
+
+def pass_over(read: Read, offset: int, size: int) -> None:
+    """Read a stretch, as far as it is there, so that a byte nobody can read is met.
+
+    Raises:
+        OSError: it cannot be read, or is no longer there.
+    """
+    if isinstance(read, LongRead):
+        read.pass_over(offset, size)
+        return
+    for _ in blocks(read, offset, size):
+        pass
 
 
 def exactly(read: Read, offset: int, size: int) -> Block:

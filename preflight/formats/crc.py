@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Callable
 from typing import TypeAlias
 from zlib import crc32
 
-__all__ = ["Crc32", "crc32", "crc32_for"]
+__all__ = ["Crc32", "combined", "crc32", "crc32_for"]
 
 Crc32: TypeAlias = "Callable[[bytes | bytearray | memoryview, int], int]"
 """Takes bytes and the checksum of all before them, and gives that of both."""
@@ -47,3 +48,37 @@ def crc32_for(size: int) -> Crc32:
     if before <= _MANY < _choice.seen:
         _choice.look()
     return _choice.crc32
+
+
+def combined(first: int, second: int, length: int) -> int:
+    """Give the checksum of two stretches, the second of so many bytes, from those of each.
+
+    As zlib's crc32_combine, which Python does not have: the first is multiplied by x to the power
+    of the bits that follow, modulo the polynomial.
+    """
+    return _product(_power(length), first) ^ second
+
+
+# The polynomial of CRC-32, the lowest power in the highest bit, without x**32.
+_POLYNOMIAL = 0xEDB88320
+
+
+def _product(one: int, other: int) -> int:
+    product = 0
+    for bit in range(31, -1, -1):
+        if one >> bit & 1:
+            product ^= other
+        other = other >> 1 ^ (_POLYNOMIAL if other & 1 else 0)
+    return product
+
+
+@functools.lru_cache(maxsize=64)
+def _power(length: int) -> int:
+    """Give x to the power of the bits in so many bytes."""
+    power, square = 1 << 31, 1 << 23  # x**0 and x**8
+    while length:
+        if length & 1:
+            power = _product(square, power)
+        square = _product(square, square)
+        length >>= 1
+    return power

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from preflight.formats.blocks import Read, blocks, exactly
+from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
 from preflight.formats.pickles import walk
 
@@ -76,8 +76,7 @@ def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes)
     end = begin + length
     if end > size:
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
-    for _ in blocks(read, begin, size - begin):
-        pass
+    pass_over(read, begin, size - begin)
     return ()
 
 

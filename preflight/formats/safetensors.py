@@ -5,7 +5,7 @@ The rules are those of the format's own reader (huggingface/safetensors, `Metada
 
 from __future__ import annotations
 
-from preflight.formats.blocks import Read, blocks, exactly
+from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
 from preflight.formats.safetensors_header import (
     NO_BYTES,
@@ -50,8 +50,7 @@ def check(read: Read, size: int) -> None:
     if size > end:
         text = f"goes on for {counted(size - end, 'byte')} behind its last tensor"
         raise DamagedError("trailing", text, offset=end)
-    for _ in blocks(read, begin, size - begin):
-        pass
+    pass_over(read, begin, size - begin)
 
 
 def _end_of_tensors(tensors: Tensors) -> int:

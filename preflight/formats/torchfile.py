@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from preflight.formats import archive
 from preflight.formats.archive_directory import Archive
-from preflight.formats.blocks import Read, blocks, exactly
+from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
 from preflight.formats.pickle_machine import MOST_GLOBALS, Storage
 from preflight.formats.pickles import Walked, walk, walk_bytes
@@ -207,6 +207,5 @@ def _check_legacy_storage(read: Read, at: int, storage: Storage | None, key: str
     if count != storage.elements:
         text = f"holds {count:,} elements in {name}; its pickle speaks of {storage.elements:,}"
         raise DamagedError("storage", text, offset=at, member=name)
-    for _ in blocks(read, at + 8, wanted):
-        pass
+    pass_over(read, at + 8, wanted)
     return at + 8 + wanted

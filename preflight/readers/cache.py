@@ -9,14 +9,12 @@ import stat
 from collections.abc import Callable
 
 from preflight.facts import CacheFacts, Damage
-from preflight.formats.blocks import Block, Read, shorter
+from preflight.formats.blocks import shorter
 from preflight.formats.flaw import Flaw
 from preflight.formats.stored import Held, look, look_at_whole
 from preflight.names import name_of
 from preflight.readers.cache_listing import suffix_of
-
-# Read whole; larger files go through a window of this size.
-_WINDOW = 1 << 21
+from preflight.readers.large import WINDOW, Large
 
 # What small files are read into, one after the other: new memory for each takes as long as to read
 # it. It is taken out while it is in use.
@@ -81,9 +79,9 @@ def _damage(flaw: Flaw) -> Damage:
 
 
 def _look(file: io.FileIO, size: int, suffix: str, tell: Callable[[], None]) -> Held:
-    if size > _WINDOW:
-        return look(_windowed(file, tell), size, suffix)
-    buffer = _buffers.pop() if _buffers else bytearray(_WINDOW)
+    if size > WINDOW:
+        return look(Large(file, tell), size, suffix)
+    buffer = _buffers.pop() if _buffers else bytearray(WINDOW)
     try:
         with memoryview(buffer) as whole, whole[:size] as content:
             _fill(file, content)
@@ -100,28 +98,3 @@ def _fill(file: io.FileIO, content: memoryview) -> None:
         if not count:
             raise shorter(filled)
         filled += count
-
-
-def _windowed(file: io.FileIO, tell: Callable[[], None]) -> Read:
-    """Read a large file piece by piece, each with what is likely to be asked for next."""
-    window = memoryview(b"")
-    start = 0
-
-    def read(offset: int, size: int) -> Block:
-        nonlocal window, start
-        if not start <= offset <= offset + size <= start + len(window):
-            tell()
-            file.seek(offset)
-            window, start = memoryview(_full(file, max(size, _WINDOW))), offset
-        return window[offset - start : offset - start + size]
-
-    return read
-
-
-def _full(file: io.FileIO, size: int) -> bytes:
-    """Read so many bytes; fewer only where the file ends. One call may give less than it could."""
-    parts = []
-    while size > 0 and (part := file.read(size)):
-        parts.append(part)
-        size -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)

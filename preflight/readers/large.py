@@ -1,0 +1,146 @@
+"""Reads a file that is not held whole: through a window, and long stretches by two threads."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import threading
+from collections.abc import Callable
+
+from preflight.formats.blocks import BLOCK, Block, LongRead, shorter
+from preflight.formats.crc import Crc32, combined, crc32_for
+
+WINDOW = 1 << 21
+"""Bytes that are held at a time; smaller files are better held whole."""
+
+# Bytes that one thread does at a time. Shorter stretches are not divided.
+_SHARE = 1 << 23
+
+# Bytes that are copied at a time: as much as a processor keeps near itself. To have the system show
+# what it holds, and copy nothing, is twice as slow where it holds it in small pieces.
+_BLOCK = 1 << 19
+
+
+class Large(LongRead):
+    """An open file."""
+
+    def __init__(self, file: io.FileIO, tell: Callable[[], None]) -> None:
+        """Begin with nothing held.
+
+        Args:
+            file: open for reading; its place in the file is nobody else's.
+            tell: called again and again while it is read.
+        """
+        self._file = file
+        self._tell = tell
+        self._window = memoryview(b"")
+        self._start = 0
+
+    def __call__(self, offset: int, size: int) -> Block:
+        """Give a piece; it comes with what is likely to be asked for next."""
+        if not self._start <= offset <= offset + size <= self._start + len(self._window):
+            self._tell()
+            self._file.seek(offset)
+            self._window, self._start = memoryview(self._full(max(size, WINDOW))), offset
+        begin = offset - self._start
+        return self._window[begin : begin + size]
+
+    def _full(self, size: int) -> bytes:
+        """Read so many bytes; fewer only where the file ends. One call may give less."""
+        parts = []
+        while size > 0 and (part := self._file.read(size)):
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def checksum(self, offset: int, size: int) -> int:
+        """Work out the CRC-32 of a stretch that must be there."""
+        crc32 = crc32_for(size)
+        if size <= BLOCK:
+            block = self(offset, size)
+            if len(block) != size:
+                raise shorter(offset + len(block))
+            return crc32(block, 0)
+        return self._go_through(offset, size, crc32)
+
+    def pass_over(self, offset: int, size: int) -> None:
+        """Read a stretch that must be there."""
+        self._go_through(offset, size, None)
+
+    def _go_through(self, offset: int, size: int, crc32: Crc32 | None) -> int:
+        """Read a stretch in shares, and put their checksums together."""
+        end = offset + size
+        shares = [(at, min(at + _SHARE, end)) for at in range(offset, end, _SHARE)]
+        sums = [0] * len(shares)
+        turns = itertools.count()  # of which each thread takes the next; that is one step of Python
+        failed: list[Exception] = []
+
+        def work(tell: Callable[[], None]) -> None:
+            while not failed and (turn := next(turns)) < len(shares):
+                sums[turn] = self._share(*shares[turn], crc32, tell)
+
+        def second() -> None:
+            try:
+                work(lambda: None)
+            except (OSError, MemoryError) as error:
+                failed.append(error)
+
+        if len(shares) < 2 or not hasattr(os, "preadv"):
+            work(self._tell)
+        else:
+            with _Beside(second, failed, self._tell):
+                work(self._tell)
+        found = 0
+        for one, (begin, stop) in zip(sums, shares, strict=True):
+            found = combined(found, one, stop - begin)
+        return found
+
+    def _share(self, begin: int, end: int, crc32: Crc32 | None, tell: Callable[[], None]) -> int:
+        """Read a stretch block by block."""
+        buffer = memoryview(bytearray(_BLOCK))
+        found = 0
+        while begin < end:
+            tell()
+            block = buffer[: min(_BLOCK, end - begin)]
+            count = self._read_at(begin, block)
+            if not count:
+                raise shorter(begin)
+            if crc32 is not None:
+                found = crc32(block[:count], found)
+            begin += count
+        return found
+
+    def _read_at(self, offset: int, block: memoryview) -> int:
+        """Read into a block, from a place of its own."""
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [block], offset)
+        self._file.seek(offset)
+        return self._file.readinto(block) or 0
+
+
+class _Beside:
+    """Runs a second thread while the body of `with` runs."""
+
+    def __init__(
+        self, work: Callable[[], None], failed: list[Exception], tell: Callable[[], None]
+    ) -> None:
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._failed = failed
+        self._tell = tell
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, kind: object, error: object, _: object) -> None:
+        if error is not None:
+            self._failed.append(InterruptedError())  # the other need not go on
+        while self._thread.is_alive():
+            self._thread.join(_MOMENT)
+            self._tell()
+        if self._failed and error is None:
+            raise self._failed[0]
+
+
+# How long the other thread is waited for at a time, in seconds.
+_MOMENT = 0.2

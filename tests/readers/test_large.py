@@ -1,0 +1,122 @@
+"""A large file is read once, by two threads, in flat memory; its checksums are those of zlib."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from preflight.formats.blocks import BLOCK, LongRead, checksum, pass_over
+from preflight.formats.crc import combined
+from preflight.readers.large import Large
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of 40 MB in which no two pieces are alike."""
+    path = tmp_path_factory.mktemp("large") / "file"
+    path.write_bytes(random.Random(5).randbytes(40_000_007))
+    return path
+
+
+Opener = Callable[..., Large]
+
+
+@pytest.fixture
+def large() -> Iterator[Opener]:
+    """Give what opens a file as a large one; all are closed in the end."""
+    with contextlib.ExitStack() as opened:
+
+        def open_large(path: Path, tell: Callable[[], object] = lambda: None) -> Large:
+            return Large(opened.enter_context(io.FileIO(path)), lambda: (tell(), None)[1])
+
+        yield open_large
+
+
+@pytest.mark.parametrize("sizes", [(0, 0), (0, 9), (9, 0), (1, 1), (1000, 3), (77, 1 << 20)])
+def test_checksums_of_two_pieces_make_that_of_both(sizes: tuple[int, int]) -> None:
+    chance = random.Random(sum(sizes))
+    one, other = (chance.randbytes(size) for size in sizes)
+
+    assert combined(zlib.crc32(one), zlib.crc32(other), len(other)) == zlib.crc32(one + other)
+
+
+@pytest.mark.parametrize(
+    ("begin", "size"),
+    [
+        (0, 40_000_007),
+        (5, 0),
+        (5, 1),
+        (3, BLOCK),
+        (3, BLOCK + 1),
+        (123, 8_388_608),
+        (123, 8_388_609),
+        (4096, 30_000_000),
+    ],
+)
+def test_the_checksum_of_any_stretch_is_that_of_its_bytes(
+    large: Opener, path: Path, begin: int, size: int
+) -> None:
+    """However it is divided."""
+    expected = zlib.crc32(path.read_bytes()[begin : begin + size])
+
+    assert checksum(large(path), begin, size) == expected
+    assert checksum(lambda at, count: path.read_bytes()[at : at + count], begin, size) == expected
+
+
+def test_any_piece_can_be_had_in_between(large: Opener, path: Path) -> None:
+    content = path.read_bytes()
+    read = large(path)
+
+    for at in (0, 39_999_000, 7, 20_000_000, 20_000_001):
+        assert bytes(read(at, 5000)) == content[at : at + 5000]
+        pass_over(read, at, 1_000)
+
+
+@pytest.mark.parametrize("kept", [39_999_999, 20_000_000, 12])
+def test_a_file_that_became_shorter_is_an_error_of_reading(
+    large: Opener, tmp_path: Path, path: Path, kept: int
+) -> None:
+    """It is neither damage nor a pass, whichever thread meets it."""
+    copy = tmp_path / "copy"
+    copy.write_bytes(path.read_bytes())
+    read = large(copy)
+    os.truncate(copy, kept)
+
+    for look in (read.checksum, read.pass_over):
+        with pytest.raises(OSError, match="became shorter"):
+            look(0, 40_000_007)
+
+
+def test_whoever_waits_hears_that_it_goes_on(large: Opener, path: Path) -> None:
+    told: list[int] = []
+    large(path, lambda: told.append(1)).checksum(0, 40_000_007)
+
+    assert len(told) >= 8
+
+
+def test_where_no_thread_can_read_from_a_place_of_its_own_one_reads_all(
+    large: Opener, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+    monkeypatch.delattr(os, "preadv", raising=False)
+
+    assert large(path).checksum(1, 40_000_000) == zlib.crc32(path.read_bytes()[1:40_000_001])
+
+
+def test_what_goes_wrong_here_ends_the_other_thread_too(large: Opener, path: Path) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        large(path, stop).checksum(0, 40_000_007)
+
+
+def test_it_is_a_read_with_a_shorter_way(large: Opener, path: Path) -> None:
+    assert isinstance(large(path), LongRead)
