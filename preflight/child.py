@@ -89,7 +89,7 @@ def main() -> None:
         late_site.bring_in()
         tell = channel.say  # what the user's code left running may end us at any moment
     if options.get("limited"):
-        _limit_memory()
+        _limit_memory(question["items"])
     for index, item in enumerate(question["items"]):
         channel.say(open=index)
         try:
@@ -142,14 +142,40 @@ def _read_exactly(descriptor: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _limit_memory() -> None:
-    """Keep a hostile file from taking the machine's memory, where the system can."""
+def _limit_memory(items: list[Mapping[str, Any]]) -> None:
+    """Keep a hostile file from taking the machine's memory, where the system can.
+
+    What is mapped counts too: the libraries of torch, some GB with those for GPUs, and large files.
+    """
     try:
         import resource
     except ImportError:
         return
+    limit = MEMORY_LIMIT
+    loaded = [item["path"] for item in items if item["type"] == "CacheContent"]
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+        if loaded:
+            with contextlib.suppress(ImportError):
+                import torch  # noqa: F401  before the limit holds
+            limit += _mapped() + max(map(_size_of, loaded))
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _mapped() -> int:
+    """Count the bytes of address space that we have, as the limit does.
+
+    Raises:
+        OSError: the system does not say it.
+    """
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _look(item: Mapping[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Facts]:
@@ -187,6 +213,14 @@ def _look_at_cache(
 
         return [lfs.refined(facts, plain["path"])]
     return [facts]
+
+
+def _look_at_content(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.readers import cache_content
+
+    return [cache_content.read_content(plain["path"], options["root"], options, channel.alive)]
 
 
 def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Any]:
@@ -249,6 +283,7 @@ def _look_at_keys(plain: dict[str, Any], options: Mapping[str, Any], channel: Ch
 _LOOKS: Mapping[str, Look] = {
     "Shard": _look_at_shard,
     "CacheFile": _look_at_cache,
+    "CacheContent": _look_at_content,
     "Image": _look_at_image,
     "CaptionTable": _look_at_table,
     "Keys": _look_at_keys,

@@ -228,7 +228,6 @@ class Job:
 UNREAD = frozenset(
     {
         "name",
-        "look.deep",
         *(f"cache.{key}" for key in ("of", "key", "split", "writer", "atomic")),
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
         "data.split",

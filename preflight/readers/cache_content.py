@@ -83,7 +83,7 @@ def read_content(
         return _read(path, name, status.st_size, options, lambda: tell(name))
     except _SkippedError as error:
         return Content(file=name, skipped=str(error))
-    except (CannotLookError, OSError, MemoryError):
+    except CannotLookError:
         raise
     except Exception as error:  # noqa: BLE001  whatever a file makes torch or numpy raise
         return Content(file=name, skipped=_told(path, root, tell, error))
@@ -100,6 +100,8 @@ def _told(path: str, root: str, tell: Callable[[str], None], error: Exception) -
         return UNSAFE
     if facts.format not in {"torch zip", "torch legacy", "gzip", "npz", "npy", "safetensors"}:
         return f"it is no file of torch.save (format: {facts.format})"
+    if isinstance(error, (OSError, MemoryError)):
+        raise error
     said = shown(str(error).split("\n", 1)[0][:200])
     raise CannotLookError(
         f"it cannot be loaded: {type(error).__name__}: {said}",
