@@ -12,13 +12,13 @@ from typing import Any
 
 from preflight import render
 from preflight.finding import Finding, Severity
+from preflight.progress import Progress, Watch
 from preflight.registry import NoSuchCheckError
 from preflight.report import Report
 from preflight.session import LAST, UsageError
 from preflight.settings import make_job
 from preflight.settings_file import SettingsError
 from preflight.small_files import read_small
-from preflight.survey import Progress, Watch
 from preflight.version import __version__
 
 

@@ -16,12 +16,13 @@ from preflight.finding import Finding
 from preflight.job import Job
 from preflight.names import name_of
 from preflight.plain import to_plain
+from preflight.progress import Progress, Watch
 from preflight.render import renderer
 from preflight.report import Named, Report
 from preflight.runner import Left, Look, Looked
 from preflight.settings_file import SettingsError
 from preflight.state import make_state, write_whole
-from preflight.survey import Progress, Survey, Watch
+from preflight.survey import Survey
 from preflight.targets import MistypedError
 
 if TYPE_CHECKING:

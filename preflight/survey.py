@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from preflight import asking, discover
 from preflight.answers import facts_of, unparsable, unread_videos
@@ -24,7 +24,7 @@ from preflight.facts import (
     ShardFacts,
     Unbuilt,
 )
-from preflight.finding import Finding, Location
+from preflight.finding import Location
 from preflight.gathering import Gathering, PartItem
 from preflight.items import Item, about_code, about_files, stamp_of
 from preflight.job import Job
@@ -39,6 +39,7 @@ from preflight.preparing import (
     out_of_reach,
     samples_of,
 )
+from preflight.progress import Account, Watch
 from preflight.runner import Cleared, Failed, Left, Look, Looked
 from preflight.seen import Seen
 from preflight.shares import workers_for
@@ -57,31 +58,11 @@ from preflight.targets import (
     Unread,
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run has come."""
-
-    done: int
-    total: int
-    name: str
-    """What was looked at last."""
-
-    bytes: int
-    """Of the files that were read."""
-
-    share: float
-    """How much of the work is likely to be done, from 0 to 1."""
-
-
 # Files that are looked up in the ledger at once.
 _AT_ONCE = 1_024
 
 # Folders of images of which some are asked whether they are in memory.
 _FOLDERS = 16
-
-Watch: TypeAlias = Callable[[Progress | Finding], None]
-"""Called with each step forward and with each finding, as it comes."""
 
 
 @dataclass(slots=True)
@@ -102,7 +83,7 @@ class Survey:
 
     _preparing: Preparing = field(init=False)
     _collector: Collector = field(init=False)
-    _account: _Account = field(init=False)
+    _account: Account = field(init=False)
     _come: list[Look] = field(default_factory=list)
     """Looks that came while questions were made."""
 
@@ -136,7 +117,7 @@ class Survey:
         if self.job.launch.elsewhere:
             yield Left(reason="the job will run on another machine", kinds=(HostFacts,))
         prepared = self._preparing.prepared
-        self._account = _Account(total=prepared.files, watch=self.watch)
+        self._account = Account(total=prepared.files, watch=self.watch)
         try:
             singles = yield from self._recall(prepared.singles)
             yield from self._ask(singles, meanwhile)
@@ -366,40 +347,6 @@ class Survey:
         self._collector.hear(found)
         if isinstance(target, (Shard, Folder)) and isinstance(found, (ShardFacts, FolderFacts)):
             self._collector.take(target.path, found)
-
-
-@dataclass(slots=True)
-class _Account:
-    """How much has been done, and how much there is to do."""
-
-    total: int
-    watch: Watch
-    expected: float = 0.0
-    """How long all that is to be read is likely to take, in seconds."""
-
-    done: int = 0
-    bytes: int = 0
-    worked: float = 0.0
-    """How long what is done was likely to take."""
-
-    def passed(self, number: int) -> None:
-        """Take in that so many things need no reading."""
-        self.done += number
-
-    def did(self, item: Item) -> None:
-        """Take in that an item was looked at, and tell it."""
-        self.done += 1
-        self.bytes += item.size
-        self.worked += item.seconds
-        self.watch(
-            Progress(
-                done=self.done,
-                total=self.total,
-                name=item.name,
-                bytes=self.bytes,
-                share=min(1.0, self.worked / self.expected) if self.expected else 0.0,
-            )
-        )
 
 
 def _processors() -> int:

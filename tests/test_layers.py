@@ -63,6 +63,7 @@ FLOORS: dict[str, float] = {
     "memory": 5.5,
     "sampling": 0,
     "items": 5.5,
+    "progress": 5.6,
     "gathering": 5.7,
     "answers": 5.6,
     "collecting": 5.6,

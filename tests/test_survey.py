@@ -12,10 +12,10 @@ import pytest
 
 import preflight
 from preflight.output import progress_said
+from preflight.progress import Progress
 from preflight.report import Outcome, Report
 from preflight.sampling import parse_sample
 from preflight.session import UsageError
-from preflight.survey import Progress
 from tests.archives import photo, tarred
 from tests.benchmarks.conftest import START
 
