@@ -2,7 +2,8 @@
 
 What it finds
     Hard and symbolic links; devices and pipes; names that are absolute (`/data/dog.jpg`) or climb
-    out of the folder (`../dog.jpg`). Folders, and names that begin with `./`, are left alone.
+    out of the folder (`../dog.jpg`), or that are longer than 4,096 bytes. Folders, and names that
+    begin with `./`, are left alone.
 
 Why it matters
     webdataset reads regular files only: it passes over a link or a device without a word, and its
@@ -84,6 +85,15 @@ _SAID = {
             "folder, or is refused."
         ),
         _INSIDE,
+    ),
+    "long": (
+        "member whose name is longer than 4,096 bytes",
+        "members whose names are longer than 4,096 bytes",
+        (
+            "Neither Linux nor macOS takes such names, so that the shard cannot be unpacked; most "
+            "likely something else, such as the caption, was packed as the name."
+        ),
+        "Look at what packed it, and pack it again with short names.",
     ),
 }
 """One of them; several; why; fix."""

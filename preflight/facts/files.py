@@ -144,10 +144,10 @@ class Oddity:
     """Members of a shard that can be read, and are strange in one way."""
 
     kind: str
-    """`absolute`, `parent` (a name with `..`), `link`, `device`, `sparse`, `left-behind` (by macOS
-    or Windows), `parted` (samples that such a file stands in), `folders` (an image and its text in
-    two), `split` (samples whose files stand apart), `twice` (a name again in one sample), `again`
-    (a sample again, elsewhere)."""
+    """`absolute`, `parent` (a name with `..`), `long` (a name that no system takes), `link`,
+    `device`, `sparse`, `left-behind` (by macOS or Windows), `parted` (samples that such a file
+    stands in), `folders` (an image and its text in two), `split` (samples whose files stand apart),
+    `twice` (a name again in one sample), `again` (a sample again, elsewhere)."""
 
     count: int
     names: tuple[str, ...]

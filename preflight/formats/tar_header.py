@@ -44,6 +44,15 @@ _NEVER = -1 << 62
 _DEVICE = slice(173, 189)
 _PREFIX = 189
 
+LONGEST_NAME = 4096
+"""Bytes of a name that are held; Linux takes no more, and macOS fewer."""
+
+# Begins what stands in a shortened name for the rest of it.
+_LEFT_OUT = "\N{HORIZONTAL ELLIPSIS}("
+
+# Bytes of each half of a long name that are kept.
+_KEPT = 64
+
 _PAX_LENGTH = 20
 """Digits of a record's length: as many as tarfile reads since Python 3.12.6."""
 
@@ -200,7 +209,7 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
     """
     headers = told.headers + 1
     if header.type == b"L":
-        name: bytes | None = body.partition(b"\0")[0]
+        name: bytes | None = shortened(body.partition(b"\0")[0])
         return told._replace(name=name if told.name is None else told.name, headers=headers)
     if header.type == b"K":  # where a link leads
         return told._replace(headers=headers)
@@ -211,7 +220,7 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
         return told._replace(headers=headers)
     name = records.get(b"GNU.sparse.name", records.get(b"path"))
     if name is not None:
-        name = name.rstrip(b"/")
+        name = shortened(name.rstrip(b"/"))
     size = records.get(b"size")
     sparse = told.sparse or (b"GNU.sparse." in body and any(map(_is_of_sparse, records)))
     return Told(
@@ -226,9 +235,38 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
 def only_path(body: bytes, size: int) -> bytes | None:
     """Give the path that a pax header tells, where it tells nothing else; None where it may."""
     begin = b"%d path=" % size
-    if len(body) == size and body.startswith(begin) and body.endswith(b"\n"):
+    if size <= LONGEST_NAME and len(body) == size and body.startswith(begin) and body[-1] == 0x0A:
         return body[len(begin) : -1].rstrip(b"/")
     return None
+
+
+def shortened(name: bytes) -> bytes:
+    """Give a name that can be held thousands of times; names that are alike in a half stay so.
+
+    The halves are those that webdataset makes of it, before the first dot of the base name and
+    behind it.
+    """
+    if len(name) <= LONGEST_NAME:
+        return name
+    dot = name.find(b".", name.rfind(b"/") + 1)
+    if dot < 0:
+        return _short(name)
+    return _short(name[:dot]) + b"." + _short(name[dot + 1 :])
+
+
+def is_shortened(name: str) -> bool:
+    """Whether `shortened` has made it."""
+    return _LEFT_OUT in name and "bytes, " in name
+
+
+def _short(half: bytes) -> bytes:
+    if len(half) <= LONGEST_NAME // 4:
+        return half
+    from hashlib import blake2b  # hardly any archive has such names
+
+    begin = half[:_KEPT].replace(b"/", b"_").replace(b".", b"_").decode("utf-8", "ignore")
+    digest = blake2b(half, digest_size=8).hexdigest()
+    return f"{begin}{_LEFT_OUT}{len(half):,} bytes, {digest})".encode()
 
 
 def _is_of_sparse(key: bytes) -> bool:

@@ -23,6 +23,9 @@ _MANY = 50_000
 # Samples that are sorted at once; what sorting takes is taken beside the index.
 _AT_ONCE = 1_000_000
 
+# Keys that are held as bytes at once, to be hashed.
+_HASHED = 1 << 14
+
 # Types of arrays; both processes are of one machine, so that the order of bytes is nobody's matter.
 _KEYS, _HALF = "Q", "I"
 _EACH = 8 + 4
@@ -35,20 +38,21 @@ def hash_of(key: str) -> int:
 
 
 def _hashes(keys: Sequence[str]) -> array[int]:
-    # All of them at once, in C: this is done for each sample of a data set.
-    names = [key.encode("utf-8", "surrogatepass") for key in keys]
-    halves = array(_HALF, bytes(8 * len(names)))
-    halves[0::2] = array(_HALF, map(zlib.crc32, names))
-    halves[1::2] = array(_HALF, map(zlib.adler32, names))
+    # Many at once, in C: this is done for each sample of a data set.
     hashes = array(_KEYS)
-    hashes.frombytes(halves.tobytes())
+    for begin in range(0, len(keys), _HASHED):
+        names = [key.encode("utf-8", "surrogatepass") for key in keys[begin : begin + _HASHED]]
+        halves = array(_HALF, bytes(8 * len(names)))
+        halves[0::2] = array(_HALF, map(zlib.crc32, names))
+        halves[1::2] = array(_HALF, map(zlib.adler32, names))
+        hashes.frombytes(halves.tobytes())
     return hashes
 
 
 def pack(keys: Sequence[str], sizes: Iterable[int]) -> str:
     """Pack the keys of samples and their sizes in bytes, in their order, as text for JSON."""
     hashes = _hashes(keys)
-    small = array(_HALF, [size & 0xFFFFFFFF for size in sizes])
+    small = array(_HALF, (size & 0xFFFFFFFF for size in sizes))
     return base64.b64encode(hashes.tobytes() + small.tobytes()).decode()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -53,7 +54,7 @@ class Samples:
     def __init__(self) -> None:
         """Begin with none."""
         self.groups: list[Group] = []
-        self.sizes: list[int] = []
+        self.sizes = array("Q")
         """Bytes of each of these."""
 
         self.links: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from preflight.facts import Oddity
 from preflight.formats.images import EXTENSIONS
 from preflight.formats.tar import Member
+from preflight.formats.tar_header import is_shortened
 from preflight.readers.pairing import Group
 
 _FIRST = 5
@@ -76,12 +77,15 @@ def is_plain(name: str) -> bool:
         and ":" not in name
         and "\\" not in name
         and not name.endswith(_SUSPECT)
+        and not is_shortened(name)
     )
 
 
 def _kinds(name: str, kind: str) -> Iterator[str]:
     """Say what is strange about a member."""
     base = name.rpartition("/")[2]
+    if is_shortened(name):
+        yield "long"
     if name.startswith("/") or (name[1:3] in (":\\", ":/") and name[:1].isalpha()):
         yield "absolute"
     if ".." in name and ".." in name.replace("\\", "/").split("/"):

@@ -34,8 +34,13 @@ FILE, LINK, HARD, FOLDER = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, ta
 
 @pytest.mark.parametrize(
     "names",
-    [[*samples(3)], ["./a.jpg", "./a.txt"], ["a..b/c..jpg", "..a/b.jpg", "c:d.jpg", "a\\b.jpg"]],
-    ids=["plain", "from the current folder", "odd names"],
+    [
+        [*samples(3)],
+        ["./a.jpg", "./a.txt"],
+        ["a..b/c..jpg", "..a/b.jpg", "c:d.jpg", "a\\b.jpg"],
+        ["a" * 4_000 + ".jpg", "a…(5,000 cats).jpg"],
+    ],
+    ids=["plain", "from the current folder", "odd names", "names as long as Linux has them"],
 )
 def test_names_inside_the_shard_are_left_alone(tmp_path: Path, names: list[str]) -> None:
     assert found(tmp_path, [(name, FILE) for name in names], CaptionRule(rule="none")) == []
@@ -77,8 +82,14 @@ def test_other_links_are_milder(tmp_path: Path, name: str, severity: Severity) -
         (["C:\\a.jpg"], "1 member with an absolute name: C:\\a.jpg"),
         (["../a.jpg"], "1 member whose name climbs out with ..: ../a.jpg"),
         (["a/../../b.jpg"], "1 member whose name climbs out with ..: a/../../b.jpg"),
+        (
+            ["a" * 5_000 + ".jpg"],
+            "1 member whose name is longer than 4,096 bytes: "
+            + "a" * 64
+            + "…(5,000 bytes, ef31474ac20565d5).jpg",
+        ),
     ],
-    ids=["absolute", "of Windows", "above", "above, from inside"],
+    ids=["absolute", "of Windows", "above", "above, from inside", "long"],
 )
 def test_names_that_lead_out_are_warnings(tmp_path: Path, names: list[str], message: str) -> None:
     (finding,) = found(tmp_path, [(name, FILE) for name in names], CaptionRule(rule="none"))

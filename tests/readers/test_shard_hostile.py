@@ -226,6 +226,42 @@ def test_many_extended_headers_before_each_of_many_damages_are_walked_once(tmp_p
     assert [one.kind for one in facts.damage] == ["header"]
 
 
+@pytest.mark.parametrize("tar_format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_very_long_names_are_held_shortened_and_still_pair(tmp_path: Path, tar_format: int) -> None:
+    """A gzip stream of some kilobytes may hold gigabytes of them."""
+    files = [(f"a/{'b' * 500_000}{n}.{of}", b"x") for n in range(60) for of in ("json", "txt")]
+    files.append((f"{'b' * 500_000}.{'c' * 500_000}.txt", b"x"))
+
+    content = gzip.compress(tarred(files, tar_format), 1)
+
+    with bounded(memory=24 << 20):
+        facts = read(tmp_path, content)
+
+    assert (facts.damage, facts.members, facts.samples) == ((), 121, 61)
+    assert [(one.kind, one.count) for one in facts.oddities] == [("long", 121)]
+    assert max(len(name) for one in facts.oddities for name in one.names) < 200
+
+
+def test_many_samples_take_little_memory_each(tmp_path: Path) -> None:
+    """Three hundred bytes a sample, with all that is worked out of them."""
+    count = 60_000
+    block = tarred({"0000000.txt": b"x"})[:1024]
+    blocks = []
+    for number in range(count):
+        name = b"%07d.txt" % number
+        head = name + block[len(name) : 148] + b" " * 8 + block[156:512]
+        blocks.append(head[:148] + b"%06o\0 " % sum(head) + head[156:] + block[512:])
+    path = tmp_path / "x.tar"
+    path.write_bytes(b"".join(blocks) + bytes(1024))
+    del blocks
+    shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
+
+    with bounded(seconds=20, memory=300 * count):
+        facts = read_shard(shard, str(tmp_path), list)
+
+    assert (facts.damage, facts.samples) == ((), count)
+
+
 def test_the_reader_does_without_pread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows."""
     monkeypatch.delattr(reading.os, "pread", raising=False)
