@@ -43,11 +43,20 @@ class _Words(NamedTuple):
     fix: str
 
 
+def _nothing_loaded(contents: CacheContents, _: Job) -> str | None:
+    """Say why no file was loaded, where none was: the reason of most."""
+    if contents.files or not contents.skipped:
+        return None
+    reason = max(contents.skipped, key=lambda one: contents.skipped[one])
+    return f"no cached file was loaded: {reason}"
+
+
 @check(
     over=CacheContents,
     title="cached file whose numbers a run cannot use",
     many="cached files hold numbers that a run cannot use",
     severity=Severity.ERROR,
+    skip=_nothing_loaded,
 )
 def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
     """Tell what stands out, each once a file."""

@@ -46,7 +46,7 @@ _SAFETENSORS_TYPES = {
 
 DAMAGED = "it is damaged; see cache-damaged"
 UNSAFE = "torch.load refuses it; see cache-unsafe"
-OBJECTS = "it holds Python objects; see cache-unsafe"
+OBJECTS = "it holds Python objects, which are not loaded"
 SCRIPT = "it is TorchScript, which holds code"
 
 

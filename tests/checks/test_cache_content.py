@@ -9,10 +9,13 @@ from types import ModuleType
 
 import pytest
 
+from preflight import registry, runner
 from preflight.facts import CacheContents, OddContent
 from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
 from preflight.readers.cache_content import read_content
 from preflight.readers.cache_neighbours import contents_of
+from preflight.runner import Looked
 from preflight.testing import ask
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +54,19 @@ def test_a_cache_in_which_nothing_stands_out_is_left_alone() -> None:
     contents = CacheContents(folder="cache", files=9, tensors=9, skipped={"it is damaged": 3})
 
     assert ask("cache-content", contents) == []
+
+
+def test_a_cache_of_which_nothing_was_loaded_was_not_looked_at() -> None:
+    """A skip is no pass; the reason of most is given."""
+    checks = {"cache-content": registry.load()[0]["cache-content"]}
+    skipped = {"it is damaged; see cache-damaged": 2, "it is TorchScript": 1}
+    looks = [Looked(facts=CacheContents(folder="cache", skipped=skipped))]
+    (outcome,) = runner.run(checks, Job(), looks, tell=lambda _: None).outcomes
+
+    assert outcome.outcome == "skipped"
+    assert [one.reason for one in outcome.skipped] == [
+        "no cached file was loaded: it is damaged; see cache-damaged"
+    ]
 
 
 def test_the_mended_case_is_left_alone(tmp_path: Path) -> None:

@@ -490,8 +490,8 @@ def test_what_is_no_file_for_torch_is_passed_over(tmp_path: Path) -> None:
 
     assert read(script).skipped == "it is TorchScript, which holds code"
     assert read(raw).skipped == "it is no file of torch.save (format: pickle)"
-    assert read(objects).skipped == "it holds Python objects; see cache-unsafe"
-    assert read(tmp_path / "o.npz").skipped == "it holds Python objects; see cache-unsafe"
+    assert read(objects).skipped == "it holds Python objects, which are not loaded"
+    assert read(tmp_path / "o.npz").skipped == "it holds Python objects, which are not loaded"
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:
