@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import CacheFacts, Damage
 from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.formats import causes
 from preflight.job import Job
 from preflight.names import lfs_pull
 
@@ -99,6 +100,8 @@ def _fix(damage: Damage) -> str:
         return f"Fetch it:  {lfs_pull(damage.fetch)}"
     if "Git LFS pointer" in damage.text:
         return DOWNLOAD
+    if causes.SEVERAL in damage.text:
+        return AGAIN
     return REPLACE if damage.kind in ("foreign", "checksum") else AGAIN
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from preflight.formats import causes
 from preflight.formats.archive_directory import MAGIC, Archive, Record
 from preflight.formats.blocks import BLOCK, Block, Read, blocks, checksum, exactly
 from preflight.formats.crc import crc32
@@ -48,6 +49,15 @@ class Contents(NamedTuple):
     """Whether every record has a checksum, and agrees with it."""
 
 
+class _Wrong(NamedTuple):
+    """A record whose bytes do not agree with its checksum."""
+
+    record: Record
+    begin: int
+    found: int
+    """Their checksum."""
+
+
 def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -> Contents:
     """Read every record once and compare it with its checksum.
 
@@ -64,7 +74,7 @@ def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -
         DamagedError: `structure` or `checksum`.
     """
     kept: dict[bytes, bytes] = {}
-    wrong: list[tuple[Record, int]] = []
+    wrong: list[_Wrong] = []
     verified = True
     to_keep = MOST_KEPT
     to_unpack = MOST_INFLATED
@@ -81,9 +91,9 @@ def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -
         if found != record.checksum:
             verified = False
             if found is not None and record.checksum:
-                wrong.append((record, begin))
+                wrong.append(_Wrong(record, begin, found))
     if wrong:
-        raise _wrong_bytes(archive, wrong)
+        raise _wrong_bytes(read, archive, wrong)
     return Contents(kept, verified)
 
 
@@ -136,9 +146,13 @@ def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
     header = exactly(read, record.offset, begin - record.offset)
     magic, method, name_size, extra_size = _LOCAL.unpack_from(header)
     if magic != MAGIC:
-        raise _disagree(archive, record, "is not where the directory says")
-    if name_size != len(record.name) or header[_LOCAL.size :] != record.name:
-        raise _disagree(archive, record, "has another name in its own header")
+        cause = causes.of_headers(magic, MAGIC)
+        raise _disagree(archive, record, f"is not where the directory says: {cause}")
+    name = bytes(header[_LOCAL.size :])
+    if name_size != len(record.name) or name != record.name:
+        named = len(record.name).to_bytes(2, "little") + record.name
+        cause = causes.of_headers(name_size.to_bytes(2, "little") + name, named)
+        raise _disagree(archive, record, f"has another name in its own header: {cause}")
     if method != record.method or (method == STORED and record.stored != record.length):
         raise _disagree(archive, record, "has another size or method in its own header")
     if record.flags & UNREADABLE_FLAGS:
@@ -183,8 +197,8 @@ def _unpacks_not(archive: Archive, record: Record, begin: int) -> DamagedError:
     return DamagedError("checksum", text, offset=begin, member=name)
 
 
-def _wrong_bytes(archive: Archive, wrong: list[tuple[Record, int]]) -> DamagedError:
-    record, begin = wrong[0]
+def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong]) -> DamagedError:
+    record, begin, _ = wrong[0]
     name = name_in(archive, record)
     text = f"has wrong bytes in {name} (its CRC differs)"
     if len(wrong) > 1:
@@ -192,6 +206,12 @@ def _wrong_bytes(archive: Archive, wrong: list[tuple[Record, int]]) -> DamagedEr
             f"has wrong bytes in {len(wrong):,} of its {len(archive.records):,} records, "
             f"first in {name} (their CRCs differ)"
         )
+    stored = [one for one in wrong if one.record.method == STORED]
+    cause = causes.of_wrong_bytes(
+        read,
+        [(one.begin, one.record.stored, one.found ^ one.record.checksum) for one in stored],
+    )
+    text = f"{text}: {cause}" if cause is not None else text
     return DamagedError("checksum", text, offset=begin, member=name)
 
 

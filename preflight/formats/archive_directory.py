@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preflight.formats import causes
 from preflight.formats.blocks import Read, blocks, exactly
 from preflight.formats.damaged import DamagedError, TooMuchError
 from preflight.names import counted
@@ -32,6 +33,9 @@ _ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")
 # until it has seen the longest comment. Bytes behind the record it does not mind.
 _TAIL = 4096 + 16 * 4093
 _FURTHER_BACK = 1 << 24
+
+_LOST_END = f"its end {causes.NEVER_WRITTEN}"
+_OVER = "most likely written over a longer file"
 
 
 class Record(NamedTuple):
@@ -141,12 +145,12 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
         else:
             if directory + length == end:
                 past = size - further - at - _END.size
-                text = f"goes on for {counted(past, 'byte')} behind the end of its archive"
+                text = f"goes on for {counted(past, 'byte')} behind the end of its archive: {_OVER}"
                 return DamagedError("trailing", text, offset=size - past)
     zeros = len(tail) - len(tail.rstrip(b"\0"))
     if zeros > _END.size:
         more = "or more " if zeros == len(tail) else ""
-        text = f"ends in {zeros:,} {more}zero bytes, where its directory should be"
+        text = f"ends in {zeros:,} {more}zero bytes, where its directory should be: {_LOST_END}"
         return DamagedError("cut", text, offset=size - zeros)
     at = tail.find(ENTRY_MAGIC)
     if at < 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from preflight.formats import archive, npy, safetensors, torchfile
+from preflight.formats import archive, causes, npy, safetensors, torchfile
 from preflight.formats.archive_directory import END_MAGIC, MAGIC, Archive, read_archive
 from preflight.formats.blocks import BLOCK, Block, Read, blocks
 from preflight.formats.crc import crc32_for
@@ -54,7 +54,6 @@ _LEFT_ALONE = frozenset(
     {"text file", "tar archive", "bzip2 stream", "lz4 stream", "xz stream", "zstd stream"}
 )
 
-_PAGE = 4096
 _MOST_UNPACKED = archive.MOST_INFLATED
 _MOST_LOOKED_INTO = 1 << 25
 
@@ -137,9 +136,9 @@ def _checked(kind: str, read: Read, size: int) -> Held:
 
 def _with_guess(flaw: Flaw, size: int) -> Flaw:
     """Say of a file that ends with a page how that may have come about."""
-    if flaw.kind != "cut" or size % _PAGE:
+    if flaw.kind != "cut" or size % causes.PAGE or "most likely" in flaw.text:
         return flaw
-    text = f"{flaw.text}: most likely killed in mid-write"
+    text = f"{flaw.text}: {causes.MID_WRITE}"
     return Flaw(kind=flaw.kind, text=text, offset=flaw.offset, member=flaw.member)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from preflight.formats import archive
+from preflight.formats import archive, causes
 from preflight.formats.archive_directory import Archive
 from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
@@ -102,11 +102,11 @@ def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
         wanted = _bytes_of(storage)
         name = f"data/{shown(storage.key)}"
         if length is None:
-            text = f"lacks the record {name}, which its pickle names"
+            text = f"lacks the record {name}, which its pickle names: {causes.SEVERAL}"
             raise DamagedError("storage", text, member=name)
         if wanted is not None and length != wanted:
             text = f"holds {counted(length, 'byte')} in {name}; its pickle speaks of {wanted:,}"
-            raise DamagedError("storage", text, member=name)
+            raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
 
 
 def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> bool:

@@ -23,6 +23,7 @@ from preflight.testing import ask
 
 ROOT = Path(__file__).parents[2]
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
+TURNED = "one bit is turned, in byte {:,}, most likely by memory or a disk"
 
 
 def case() -> ModuleType:
@@ -87,8 +88,8 @@ def test_each_file_of_the_damaged_case_is_found_once(tmp_path: Path) -> None:
         "cut.pt": "ends at 8,192 of at least 16,607 bytes: most likely killed in mid-write",
         "empty.pt": "is empty: most likely killed between open and write",
         "fetched.pt": "is an HTML page, not what torch.save writes",
-        "flipped.pt": "has wrong bytes in data/0 (its CRC differs)",
-        "latents.npz": "has wrong bytes in mean.npy (its CRC differs)",
+        "flipped.pt": f"has wrong bytes in data/0 (its CRC differs): {TURNED.format(2_318)}",
+        "latents.npz": f"has wrong bytes in mean.npy (its CRC differs): {TURNED.format(600)}",
         "mean.npy": "ends at 4,223 of 4,224 bytes",
         "weights.safetensors": "ends at 4,096 of 16,472 bytes: most likely killed in mid-write",
     }
@@ -214,6 +215,18 @@ def test_every_kind_of_damage_has_its_consequence(name: str, kind: str) -> None:
 
     assert "stops at it" in (found.why or "")
     assert (found.why or "").endswith("reads what nobody wrote.") == (kind == "structure")
+
+
+def test_what_several_processes_wrote_is_not_made_again_as_before(tmp_path: Path) -> None:
+    """The right size and a wrong record: made again as before, it comes again."""
+    page = WHOLE[:50_000] + np.random.default_rng(3).bytes(4096) + WHOLE[54_096:]
+    found = finding_of("a.pt", page, tmp_path)
+
+    assert found.message == (
+        "has wrong bytes in data/0 (its CRC differs): "
+        "most likely several processes wrote it at once"
+    )
+    assert found.fix == AGAIN
 
 
 def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: Path) -> None:
