@@ -29,6 +29,8 @@ from preflight.plain import from_plain, to_plain
 from preflight.processes import Question
 from preflight.readers import cache_content
 from preflight.readers.cache_content import read_content
+from preflight.readers.numbers import PIECE
+from preflight.readers.tensor_pieces import pieces_of
 from preflight.targets import CannotLookError
 
 NAN, INF = float("nan"), float("inf")
@@ -205,6 +207,15 @@ def test_a_view_is_looked_at_and_not_what_lies_between(
     view = whole[:, :, 1]
 
     assert counts(only(saved(view.t() if way == "turned" else view))) == (0, 1, 0, False)
+
+
+def test_no_piece_of_a_view_is_large() -> None:
+    """It is copied, piece by piece, where there is something between its numbers."""
+    view = torch.arange(9_000_000.0).view(3000, 3000)[:, ::2].t()
+    pieces = list(pieces_of(view))
+
+    assert max(piece.numel() * piece.element_size() for piece in pieces) <= PIECE
+    assert sum(float(piece.double().sum()) for piece in pieces) == float(view.double().sum())
 
 
 def test_a_tensor_that_overlaps_itself_is_looked_at_once(saved: Callable[..., Content]) -> None:

@@ -145,6 +145,7 @@ def test_among_files_named_after_something_a_stranger_is_left_alone() -> None:
     named = [content(f"{word}.pt", EMBED, POOLED) for word in words]
 
     assert odd([*named, content("stats.pt", tensor(16))]) == []
+    assert odd([*named, content("cat.npz", EMBED)]) == []
     assert odd([*named, content("stats.pt", tensor(16, path="['mean']"))]) == []
     assert odd([*named, content("bat.pt", EMBED)]) == [("bat.pt", "missing-key", "['pooled']")]
 
@@ -154,6 +155,13 @@ def test_where_no_two_are_alike_none_is_odd() -> None:
     files = [content(f"a{n}.pt", tensor(77, 768, path=f"['caption {n}']")) for n in range(50)]
 
     assert odd(files) == []
+
+
+def test_two_widths_of_many_files_each_are_left_alone() -> None:
+    """A fifth of a cache is no oversight."""
+    wide = tensor(1, 77, 1024, path="['prompt_embeds']")
+
+    assert odd([*many(32, EMBED), *many(8, wide, begin="b")]) == []
 
 
 def test_half_and_half_is_left_alone() -> None:
@@ -202,6 +210,7 @@ def test_what_is_zero_in_many_files_is_meant() -> None:
     """A model without pooled embeddings is given zeros for them; so is a dropped caption."""
     zero = tensor(1, 768, path="['pooled']", zero=True)
 
+    assert odd(many(2, EMBED, zero)) == []
     assert odd(many(9, EMBED, zero)) == []
     assert odd([*many(90, EMBED, POOLED), *many(10, EMBED, zero, begin="b")]) == []
 
