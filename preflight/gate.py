@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -82,10 +83,12 @@ def judge(
         complete: whether the run came to its end.
         today: for ignores that hold until a day.
     """
+    findings = tuple(findings)
     kept, accepted = _sort_out(findings, job.ignore, baseline, today)
     outcomes = tuple(outcomes)
     gating = [finding for finding in kept if gates(finding.severity, job.gate.fail_on)]
     reasons = tuple(_reasons(outcomes, job, complete=complete))
+    reasons += tuple(_uncounted(outcomes, findings, kept, job))
     if not _was_looked_at(checks, looked):
         reasons = (*reasons, "Nothing of the job itself was looked at.")
     verdict = NO_GO if gating else CANNOT_JUDGE if reasons else GO
@@ -169,6 +172,29 @@ def _reasons(outcomes: tuple[Outcome, ...], job: Job, *, complete: bool) -> Iter
         if outcome.outcome == "skipped" and any(fits(w, outcome.id) for w in job.gate.require):
             why = "; ".join(skip.reason for skip in outcome.skipped)
             yield f"{outcome.id} is required, and was skipped: {why}."
+
+
+def _uncounted(
+    outcomes: tuple[Outcome, ...], findings: tuple[Finding, ...], kept: list[Finding], job: Job
+) -> Iterable[str]:
+    """Say of findings that were counted and not kept that nobody knows whether they are accepted.
+
+    The gravest are kept: what was not kept may gate only where all that was gates by itself.
+    """
+    lightest: dict[str, Severity] = {}
+    for one in findings:
+        lightest[one.check] = min(one.severity, lightest.get(one.check, one.severity))
+    there = Counter(one.check for one in findings)
+    gating = {one.check for one in kept}
+    for outcome in outcomes:
+        more = outcome.found - there[outcome.id]
+        if more <= 0 or outcome.id in gating or outcome.id not in lightest:
+            continue
+        if gates(lightest[outcome.id], job.gate.fail_on):
+            yield (
+                f"{outcome.id}: all findings that were kept are accepted, and {more:,} more were "
+                f"only counted; --max-findings {outcome.found} keeps them."
+            )
 
 
 def _may_skip(outcome: Outcome, job: Job) -> bool:

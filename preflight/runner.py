@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from preflight.check import Check
 from preflight.facts import Facts, HostFacts
-from preflight.finding import Finding, Location
+from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.registry import place
 from preflight.report import Broken, Outcome, Skip
@@ -97,11 +97,21 @@ class _Tally:
     limit: int
     looked_at: int = 0
     remembered: int = 0
-    found: list[Finding] = field(default_factory=list)
+    _by_severity: dict[Severity, list[Finding]] = field(default_factory=dict)
     more: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     broken: list[Broken] = field(default_factory=list)
     seconds: float = 0.0
+
+    @property
+    def found(self) -> list[Finding]:
+        """What is kept."""
+        return [one for those in self._by_severity.values() for one in those]
+
+    @property
+    def kept(self) -> int:
+        """How many that are."""
+        return sum(map(len, self._by_severity.values()))
 
     def ask(self, look: Looked, job: Job, tell: Tell) -> bool:
         """Ask the check about one value of facts, and say whether it has judged it."""
@@ -130,17 +140,24 @@ class _Tally:
             self.seconds += time.perf_counter() - begun
 
     def _keep(self, finding: Finding, tell: Tell) -> None:
-        if len(self.found) < self.limit:
-            self.found.append(finding)
-            tell(finding)
-        else:
-            place = finding.at.file or finding.at.name or "?"
-            full = len(self.more) >= self.limit and place not in self.more
-            self.more[_folder_of(finding) if full else place] += 1
+        """Keep a finding; where there are too many, the last of those that weigh least goes."""
+        self._by_severity.setdefault(finding.severity, []).append(finding)
+        if self.kept > self.limit:
+            least = min(severity for severity, those in self._by_severity.items() if those)
+            dropped = self._by_severity[least].pop()
+            self._count(dropped)
+            if dropped is finding:
+                return
+        tell(finding)
+
+    def _count(self, finding: Finding) -> None:
+        place = finding.at.file or finding.at.name or "?"
+        full = len(self.more) >= self.limit and place not in self.more
+        self.more[_folder_of(finding) if full else place] += 1
 
     def outcome(self) -> Outcome:
         """Close the account."""
-        total = len(self.found) + sum(self.more.values())
+        total = self.kept + sum(self.more.values())
         skipped = tuple(Skip(reason=reason, count=n) for reason, n in self.skipped.items())
         seen = self.looked_at + self.remembered
         count = seen + len(self.broken) + sum(self.skipped.values())

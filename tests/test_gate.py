@@ -237,6 +237,47 @@ def test_beyond_the_limit_findings_are_counted_by_file() -> None:
     assert judged.outcomes[0].found == 10
 
 
+def test_beyond_the_limit_the_gravest_are_kept() -> None:
+    """Ten thousand warnings, and one error behind them, are no GO."""
+    several = [Severity.NOTE, *[Severity.WARNING] * 5, Severity.ERROR, Severity.WARNING]
+    found = [finding("a", severity, message=str(n)) for n, severity in enumerate(several)]
+    told: list[Finding] = []
+    one = check("a", ask=lambda _facts, _job: iter(found))
+
+    judged = runner.run(
+        {"a": one}, Job(look=Look(max_findings=3)), [Looked(facts=SHARD)], tell=told.append
+    )
+
+    assert [one.message for one in judged.findings] == ["6", "1", "2"]
+    assert judged.more == {"a": {"data/a.tar": 5}}
+    assert judged.outcomes[0].found == 8
+    assert [one.message for one in told] == ["0", "1", "2", "3", "6"]
+
+
+@pytest.mark.parametrize(
+    ("severity", "found", "verdict"),
+    [
+        (Severity.ERROR, 4, "cannot-judge"),
+        (Severity.ERROR, 1, "go"),
+        (Severity.WARNING, 4, "go"),
+    ],
+    ids=["more errors", "nothing more", "more warnings"],
+)
+def test_what_was_only_counted_is_not_taken_for_accepted(
+    severity: Severity, found: int, verdict: str
+) -> None:
+    """Nobody has held it against the list of what somebody accepted."""
+    job = Job(ignore=(Ignore(check="a", reason="known"),))
+    outcomes = [outcome("a", "found", found=found)]
+
+    judgement = judge(finding("a", severity), job=job, outcomes=outcomes)
+
+    assert judgement.verdict == verdict
+    if verdict == "cannot-judge":
+        (reason,) = judgement.reasons
+        assert reason.endswith("3 more were only counted; --max-findings 4 keeps them.")
+
+
 def test_an_interrupt_keeps_what_was_found() -> None:
     """It is marked incomplete."""
 
