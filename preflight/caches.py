@@ -110,6 +110,10 @@ class CacheGathering:
             checkpoints=len(self._checkpoints()),
         )
 
+    def unread(self) -> Mapping[str, int]:
+        """Count the files whose numbers were not looked at, by the reason."""
+        return Counter(one.skipped for one in self.contents if one.skipped is not None)
+
     def more_facts(self) -> Iterator[CheckpointFacts | CacheContents]:
         """Give what is known of checkpoints, where it is a folder of such, and of its numbers."""
         file = name_of(self.target.path, self.root)

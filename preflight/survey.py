@@ -61,6 +61,9 @@ from preflight.targets import (
 # Files that are looked up in the ledger at once.
 _AT_ONCE = 1_024
 
+# Seconds that the import of torch takes, about.
+_TORCH = 1.5
+
 # Folders of images of which some are asked whether they are in memory.
 _FOLDERS = 16
 
@@ -234,6 +237,13 @@ class Survey:
         yield from about_code(prepared.items, options, self.job)
         files = self._in_turn(singles, light)
         yield from about_files(files, options, total=self._account.expected, jobs=jobs)
+        deep = prepared.deep if self._wanted(CacheContents) else []
+        total = sum(item_of(single, self.job).seconds for single in deep)
+        self._account.expected += total
+        asked = (item_of(single, self.job) for single in deep)
+        # To import torch takes longer than most caches: one process more has to be worth it.
+        jobs = min(jobs, 1 + int(total / _TORCH))
+        yield from about_files(asked, options, total=total, jobs=jobs)
 
     def _options(self) -> dict[str, Any]:
         """Give what a process is told of the job."""
@@ -248,8 +258,6 @@ class Survey:
             if item.how is not None:
                 self.memory.ledger.expect(item.how, self._path(item))
             yield item
-        if self._wanted(CacheContents):
-            yield from (item_of(single, self.job) for single in self._preparing.prepared.deep)
         for one in self._preparing.prepared.gatherings:
             yield from one.items(self._account.passed)
             self._gathered(one)
@@ -336,6 +344,8 @@ class Survey:
             if appeared := cache.appeared():
                 reason = "put there while the others were looked at"
                 yield Left(reason=reason, kinds=(CacheFacts,), count=appeared)
+            for reason, count in cache.unread().items():
+                yield Left(reason=reason, kinds=(CacheContents,), count=count)
             yield Looked(facts=cache.facts())
             yield from (Looked(facts=one) for one in cache.more_facts())
         for one in self._collector.all:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from preflight.formats.pickle_globals import refused
+from preflight.formats.pickle_globals import is_dangerous, refused
 from preflight.names import shown
 
 LONGEST_TEXT = 256
@@ -14,6 +14,9 @@ _LONGEST_GLOBAL = 200
 
 MOST_GLOBALS = 20
 """Globals that are named."""
+
+MOST_DANGEROUS = 200
+"""As long as they are fewer, those that can do harm are named all the same."""
 
 
 class Name(NamedTuple):
@@ -66,7 +69,9 @@ class Machine:
 
     def note(self, module: str, name: str) -> None:
         """Keep the name of a global that torch.load would refuse, once, as it may be shown."""
-        if len(self.globals) < MOST_GLOBALS and (full := refused(module, name)) is not None:
+        full = refused(module, name)
+        most = MOST_DANGEROUS if full is not None and is_dangerous(full) else MOST_GLOBALS
+        if full is not None and len(self.globals) < most:
             text = shown(full[:_LONGEST_GLOBAL])
             if text not in self.globals:
                 self.globals.append(text)

@@ -11,7 +11,7 @@ from preflight.formats import archive, causes
 from preflight.formats.archive_directory import Archive
 from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
-from preflight.formats.pickle_machine import MOST_GLOBALS, Storage
+from preflight.formats.pickle_machine import MOST_DANGEROUS, Storage
 from preflight.formats.pickles import Walked, walk, walk_bytes
 from preflight.names import counted, shown
 
@@ -191,7 +191,7 @@ def check_legacy(read: Read, size: int) -> tuple[str, ...]:
         if at is None:
             break
         at = _check_legacy_storage(read, at, storages.get(key), key)
-    return tuple(names)[:MOST_GLOBALS]
+    return tuple(names)[:MOST_DANGEROUS]
 
 
 def _check_legacy_storage(read: Read, at: int, storage: Storage | None, key: str) -> int | None:

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 import torch
 
+import preflight
 from preflight.facts import CacheFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.formats.pickle_globals import is_dangerous, refused
@@ -438,3 +439,18 @@ def test_nothing_that_torch_allows_is_dangerous(
 ) -> None:
     """The two lists have nothing in common."""
     assert [name for name in of_torch[1] if is_dangerous(name)] == []
+
+
+def test_a_crowd_of_harmless_names_hides_no_harmful_one(tmp_path: Path) -> None:
+    """Twenty names are told; what can do harm is told beside them."""
+    crowd = b"".join(b"cmodule%d\nThing\n0" % number for number in range(40))
+    content = b"\x80\x02" + crowd + b"cposix\nsystem\n."
+    (tmp_path / "a.pt").write_bytes(content)
+
+    report = preflight.run(
+        "cache=a.pt", folder=str(tmp_path), elsewhere=True, select=["cache-unsafe"]
+    )
+
+    assert any(
+        one.severity is Severity.ERROR and "posix.system" in one.message for one in report.findings
+    )
