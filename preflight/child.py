@@ -105,7 +105,7 @@ def main() -> None:
         else:
             plain = [{"type": type(one).__name__, **to_plain(one)} for one in facts]
             tell(answer=index, facts=plain)
-    if any(item["type"] == "Built" for item in question["items"]):
+    if any(map(_runs_code, question["items"])):
         _let_tracker_clean()
     channel.say(done=True)
     _leave(question["items"])
@@ -122,12 +122,21 @@ def _take_over() -> tuple[Channel, dict[str, Any]]:
         os.dup2(nothing, 1)
     size = int.from_bytes(_read_exactly(life, 8), "big")
     question = loads(_read_exactly(life, size))
-    built = any(item["type"] == "Built" for item in question["items"])
-    life_line.watch(life, question["mark"], starts_others=built)
+    starts_others = any(map(_runs_code, question["items"]))
+    life_line.watch(life, question["mark"], starts_others=starts_others)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     return Channel(channel, question["token"]), question
+
+
+def _runs_code(item: Mapping[str, Any]) -> bool:
+    """Whether the user's code is run for an item."""
+    if item["type"] != "CacheKeys":
+        return bool(item["type"] == "Built")
+    from preflight.spec import parse_spec
+
+    return parse_spec(item["key"] or "") is not None
 
 
 def _read_exactly(descriptor: int, size: int) -> bytes:
@@ -280,6 +289,20 @@ def _look_at_keys(plain: dict[str, Any], options: Mapping[str, Any], channel: Ch
     return [key_names.name_keys(plain["path"], options["root"], hashes, channel.alive)]
 
 
+def _look_at_cache_keys(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.readers import cache_keys
+    from preflight.targets import CacheOf
+
+    key = None
+    if _runs_code({"type": "CacheKeys", **plain}):
+        from preflight import key_function
+
+        key = key_function.users_key(plain["key"], options, channel.step)
+    return [cache_keys.read_keys(from_plain(CacheOf, plain), options["root"], channel.alive, key)]
+
+
 _LOOKS: Mapping[str, Look] = {
     "Shard": _look_at_shard,
     "CacheFile": _look_at_cache,
@@ -287,6 +310,7 @@ _LOOKS: Mapping[str, Look] = {
     "Image": _look_at_image,
     "CaptionTable": _look_at_table,
     "Keys": _look_at_keys,
+    "CacheKeys": _look_at_cache_keys,
     "Host": _look_at_host,
     "Source": _look_at_source,
     "Built": _look_at_built,
@@ -317,5 +341,5 @@ def _let_tracker_clean() -> None:
 
 def _leave(items: list[Mapping[str, Any]]) -> None:
     """End; where the user's code ran, without waiting for its threads and exit handlers."""
-    if any(item["type"] == "Built" for item in items):
+    if any(map(_runs_code, items)):
         os._exit(0)

@@ -228,7 +228,7 @@ class Job:
 UNREAD = frozenset(
     {
         "name",
-        *(f"cache.{key}" for key in ("of", "key", "split", "writer", "atomic")),
+        *(f"cache.{key}" for key in ("split", "writer", "atomic")),
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
         "data.split",
         *(f"loader.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),

@@ -186,6 +186,15 @@ def _mistaken_values(job: Job, origins: Mapping[str, str], shown: str) -> Iterab
                 parse_sample(text)
             except ValueError as error:
                 yield f"{origins.get(key, shown)}: {key}: {error}"
+    named = {text for one in job.data for text in (one.name, one.path, one.shards)}
+    for index, cache in enumerate(job.cache):
+        for name in cache.of:
+            if name not in named:
+                key = f"cache.{index}.of"
+                known = ", ".join(sorted(text for text in named if text is not None)) or "none"
+                place = origins.get(key, shown)
+                yield f"{place}: {key}: no [[data]] is called {_short(name)}; known are {known}"
+        yield from _mistaken_key(cache.key, f"cache.{index}.key", origins, shown)
     for index, ignore in enumerate(job.ignore):
         if ignore.until is not None:
             try:
@@ -193,6 +202,19 @@ def _mistaken_values(job: Job, origins: Mapping[str, str], shown: str) -> Iterab
             except ValueError:
                 key = f"ignore.{index}.until"
                 yield f"{origins.get(key, shown)}: {key}: {_short(ignore.until)} is no day"
+
+
+def _mistaken_key(
+    rule: str | None, key: str, origins: Mapping[str, str], shown: str
+) -> Iterable[str]:
+    """Say what is wrong with the rule for the keys of a cache."""
+    if rule is None or rule == "auto":
+        return
+    from preflight.readers.key_rules import mistake_in
+
+    mistake = mistake_in(rule)
+    if mistake is not None:
+        yield f"{origins.get(key, shown)}: {key}: {_short(rule)}: {mistake}"
 
 
 def _validate(

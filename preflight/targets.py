@@ -88,6 +88,9 @@ class CacheFolder:
 class KeyedData:
     """A data set whose samples have entries in a cache."""
 
+    name: str = ""
+    """As the user named it."""
+
     folder: str | None = None
     """The path of the folder, where it is one."""
 

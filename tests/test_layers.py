@@ -48,6 +48,7 @@ FLOORS: dict[str, float] = {
     "processes": 4,
     "importing": 3,
     "build": 4,
+    "key_function": 4,
     "settings": 5,
     "settings_file": 4,
     "around": 4,

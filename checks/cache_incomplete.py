@@ -1,0 +1,239 @@
+"""A cache whose entries and samples do not lead to each other.
+
+What it finds
+    Of a cache whose data sets are named (`[[cache]] of = ["photos"]`), by names and times alone:
+    two samples of one key (`cat.jpg` and `cat.png` by their stem), but not where keys are made of
+    captions, which samples share on purpose; samples whose entry is there under another spelling
+    of the same path (`./photos`, an absolute path, `.JPG`); samples without an entry; entries
+    without a sample; and entries older than the file they were made of. The rule of the keys is
+    `key` in the settings (`stem`, `sha256(stem)`, `"{md5(caption)}-flux.pt"`, `module:function`).
+    Where none is said, the usual ones are tried, and the check is skipped where none of them
+    leads from most samples to an entry. Sizes, frames and kinds of models that SimpleTuner, kohya's
+    scripts and musubi write behind a key are understood. Entries made of captions are never old.
+
+Why it matters
+    Where one entry stands for two samples, the job trains one of them on the latents of the other.
+    Where keys do not lead back, a trainer finds no entry although all are there: it makes them all
+    again, or finds that no rank owns any work, and caches nothing. Samples without an entry are
+    encoded first, which may take hours on every GPU of the job. An entry older than its image
+    is trained on as the image was before.
+
+What to do
+    Let the job spell the folder of its data as it did when the cache was made. Name entries after
+    the whole path or the whole name of their file, not after its stem. Have old entries made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import CacheKeys
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.names import counted, first_of, shown
+
+
+def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
+    """Say so where nothing leads from samples to entries, or there are none."""
+    if not facts.samples and facts.uncaptioned:
+        have = "sample has" if facts.uncaptioned == 1 else "samples have"
+        return f"its keys are made of captions, and {facts.uncaptioned:,} {have} none"
+    if not facts.samples:
+        return "its data sets hold no sample"
+    if facts.rule is not None:
+        return None
+    if not facts.entries:
+        return "nothing is cached yet"
+    return (
+        f"no rule leads from most samples to an entry; tried {', '.join(facts.tried)}. Say which "
+        'in preflight.toml, such as  key = "{md5(caption)}-flux.pt"'
+    )
+
+
+@check(
+    over=CacheKeys,
+    title="cache that does not fit its samples",
+    many="caches do not fit their samples",
+    severity=Severity.ERROR,
+    skip=_cannot_tell,
+)
+def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
+    """Tell each kind of fault once, with its numbers and the first names."""
+    if facts.shared:
+        yield _of_shared(facts, job)
+    if facts.respelled is not None:
+        yield _of_spelling(facts, job)
+    elif facts.entries and not facts.matched:
+        yield _of_nothing(facts, job)
+        return
+    if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):
+        yield _of_missing(facts)
+    if facts.orphans and facts.respelled is None and not facts.unread:
+        yield _of_orphans(facts)
+    if facts.stale:
+        yield _of_stale(facts)
+
+
+def _of_shared(facts: CacheKeys, job: Job) -> Finding:
+    first = facts.shared_keys[0]
+    both = "both" if first.samples == 2 else "all"
+    more = facts.shared - 1
+    others = f"; so it is with {counted(more, 'more key')}" if more else ""
+    sure = facts.was_said or not facts.orphans
+    return cache_incomplete.found(
+        f"has one entry for {counted(first.samples, 'sample')}: "
+        f"{first_of(first.names, first.samples)} {both} have the key {shown(first.key)}"
+        f"{others}{_guessed(facts)}",
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        at=Location(file=facts.file),
+        also=_settings(facts, job),
+        why=f"{counted(facts.shared_samples, 'sample')} share {_entries(facts.shared)}: "
+        "whichever is cached last is what the job trains on in place of the others.",
+        fix="Rename one of each, or have entries named after the whole name of a file.",
+        evidence={"keys": facts.shared, "samples": facts.shared_samples},
+        about="shared",
+    )
+
+
+def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
+    other = facts.respelled
+    assert other is not None  # noqa: S101  for the type checker
+    lost = _of_all(other.samples, facts.samples)
+    if other.folder is not None and other.other_folder is not None:
+        said, made = shown(other.folder), shown(other.other_folder) or "paths without a folder"
+        message = f"was made for {made}; the job says {said}"
+        fix = f"Let the job, and preflight.toml, say {made} again; or have the cache made again."
+    else:
+        said, made = shown(other.said), shown(other.made)
+        message = f"was made for {made}; the file is called {said}"
+        fix = "Call the files as they were called when it was made; or have the cache made again."
+    return cache_incomplete.found(
+        f"{message}: by {_rule(facts)}, the entries of {lost} are not found, and all are there",
+        at=Location(file=facts.file),
+        also=_settings(facts, job),
+        why="The job finds none of these entries although they are there: it makes them again, or "
+        "takes no sample for its own and caches nothing.",
+        fix=fix,
+        evidence={"samples": other.samples, "said": other.said, "made": other.made},
+        about="spelling",
+    )
+
+
+def _of_nothing(facts: CacheKeys, job: Job) -> Finding:
+    if facts.instead is not None:
+        led = _of_all(facts.instead_matched, facts.samples)
+        hint = f"; by {facts.instead}, {led} do"
+        fix = (
+            f'Correct preflight.toml if that is how the job names them: key = "{facts.instead}"; '
+            "else have the cache made again."
+        )
+    else:
+        hint = f": it holds {first_of(facts.orphan_names, facts.entries, 2)}"
+        fix = "Look whether this is the cache of these data sets, and correct key, of or path."
+    return cache_incomplete.found(
+        f"has {_entries(facts.entries)}, and none of {counted(facts.samples, 'sample')} leads to "
+        f"one by {_rule(facts)}{hint}",
+        severity=Severity.WARNING,
+        at=Location(file=facts.file),
+        also=_settings(facts, job),
+        why="The job makes all entries again before it trains, or finds none of them.",
+        fix=fix,
+        evidence={"samples": facts.samples, "entries": facts.entries},
+        about="nothing",
+    )
+
+
+def _of_missing(facts: CacheKeys) -> Finding:
+    number, names = facts.missing, f": {first_of(facts.missing_names, facts.missing)}"
+    if facts.respelled is not None:  # those are among the names
+        number, names = number - facts.respelled.samples, ""
+    lack = "has" if number == 1 else "have"
+    message = f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}"
+    if not facts.entries:
+        message = f"is empty: {counted(number, 'sample')} {lack} no entry yet"
+    return cache_incomplete.found(
+        message,
+        severity=Severity.WARNING if facts.entries else Severity.NOTE,
+        at=Location(file=facts.file),
+        why="They are made when the job starts, while its GPUs wait; a job that only reads the "
+        "cache stops at the first of them.",
+        fix="Have the cache completed before the run, or leave these samples out.",
+        evidence={"missing": number, "samples": facts.samples},
+        about="missing",
+    )
+
+
+def _of_orphans(facts: CacheKeys) -> Finding:
+    most = 2 * facts.orphans > facts.entries
+    prompts = ", as those of validation prompts and of the empty prompt do" * facts.by_caption
+    lead = "leads" if facts.orphans == 1 else "lead"
+    return cache_incomplete.found(
+        f"has {_entries(facts.orphans)} of {facts.entries:,} that {lead} to no sample: "
+        f"{first_of(facts.orphan_names, facts.orphans)}{_guessed(facts)}",
+        severity=Severity.WARNING if most else Severity.NOTE,
+        at=Location(file=facts.file),
+        why=f"They take room and are not trained on{prompts}."
+        + " So many are rather of another data set, or of captions that were changed." * most,
+        fix="Name all data sets of this cache in  of = [...],  or move aside what is left over.",
+        evidence={"orphans": facts.orphans, "entries": facts.entries},
+        about="orphans",
+    )
+
+
+def _of_stale(facts: CacheKeys) -> Finding:
+    nearly_all = 10 * facts.stale >= 9 * facts.dated
+    are = (
+        "is older than the file it was"
+        if facts.stale == 1
+        else "are older than the files they were"
+    )
+    return cache_incomplete.found(
+        f"has {_entries(facts.stale)} of {facts.entries:,} that {are} made of, "
+        f"by up to {_span(facts.oldest)}: {first_of(facts.stale_names, facts.stale)}",
+        severity=Severity.NOTE if nearly_all else Severity.WARNING,
+        at=Location(file=facts.file),
+        why="Nearly all are: most likely the data were copied without their times."
+        if nearly_all
+        else "The job trains on what those files were before they were changed.",
+        fix="Have these entries made again, unless the files were only copied.",
+        evidence={"stale": facts.stale, "compared": facts.dated, "seconds": round(facts.oldest)},
+        about="stale",
+    )
+
+
+def _entries(number: int) -> str:
+    return counted(number, "entry", "entries")
+
+
+def _rule(facts: CacheKeys) -> str:
+    return f'key = "{shown(facts.rule or "")}"'
+
+
+def _guessed(facts: CacheKeys) -> str:
+    """Say that the rule is a guess, where it is one."""
+    return "" if facts.was_said else f" (by {_rule(facts)}, which is a guess)"
+
+
+def _of_all(number: int, total: int) -> str:
+    return (
+        f"all {counted(total, 'sample')}"
+        if number == total
+        else f"{number:,} of {counted(total, 'sample')}"
+    )
+
+
+def _settings(facts: CacheKeys, job: Job) -> tuple[Location, ...]:
+    """Give the line of the settings that says the rule, or the cache."""
+    for key in ("key", "path"):
+        file, line = job.origin(f"cache.{facts.entry}.{key}")
+        if file is not None:
+            return (Location(file=file, line=line),)
+    return ()
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return counted(int(seconds // size), unit)
+    return counted(int(seconds), "second")

@@ -1,0 +1,191 @@
+"""Lists the entries of a cache by name and age, and finds them by their keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from preflight.links import leads_to_system
+from preflight.readers.key_rules import KeyRule
+from preflight.targets import CannotLookError
+
+SUFFIXES = frozenset({".pt", ".pth", ".npz", ".npy", ".safetensors", ".bin", ".ckpt"})
+"""Of cached files, in small letters."""
+
+# What trainers put behind a key. A hash, and the kind of the model: SimpleTuner. `_1024x0768_sdxl`,
+# also behind the frames of a video: kohya's scripts and musubi. `_te_outputs`, `_flux_te`: texts.
+_HASH = re.compile(r"([0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})[-_.]")
+_BEHIND = tuple(
+    re.compile(rf"({stem})(?:{tail})", re.DOTALL)
+    for tail in (
+        r"(?:_\d{2,6}-\d{2,6})?_\d{3,5}x\d{3,5}(?:_[A-Za-z0-9]+)*",
+        r"(?:_[A-Za-z0-9]+)?_(?:te|te_outputs|latents?|embeds?|emb|vae|features?)",
+    )
+    for stem in (".+?", ".+")
+)
+_NAMES = re.compile(rb"[^\0]+")
+
+# Files after which it is said again that work goes on.
+_OFTEN = 512
+
+_OF_TEXT = re.compile(r"_(?:te|te_outputs|embeds?|emb)$")
+
+
+class Entries:
+    """The entries of a cache, in little memory."""
+
+    def __init__(self, path: str, rule: KeyRule | None, tell: Callable[[str], object]) -> None:
+        """List them.
+
+        Args:
+            path: the cache's folder.
+            rule: that of its keys, where it is known: a template says what its entries look like.
+            tell: called now and then, with a name.
+
+        Raises:
+            OSError: it cannot be listed.
+            CannotLookError: a folder in it cannot be listed, so that entries may lie there.
+        """
+        self._rule = rule
+        self.modified = array("d")
+        """When each was last written, in seconds since the epoch."""
+
+        self.is_deep = False
+        """Whether some lie in folders below."""
+
+        joined = bytearray()
+        for below, entry in _files(path, tell):
+            name = f"{below}/{entry.name}" if below else entry.name
+            if self._is_one(entry, name) and (written := _written(entry)) is not None:
+                joined += name.encode("utf-8", "surrogatepass") + b"\0"
+                self.modified.append(written)
+                self.is_deep = self.is_deep or bool(below)
+        self._joined = bytes(joined)
+
+    def _is_one(self, entry: os.DirEntry[str], name: str) -> bool:
+        if entry.name.startswith("."):
+            return False
+        suffix = os.path.splitext(entry.name)[1]
+        if suffix.lower() not in SUFFIXES and (self._rule is None or suffix != self._rule.suffix):
+            return False
+        shape = self._rule.shape if self._rule is not None else None
+        if self._rule is None or shape is None:
+            return True
+        shaped = name if self._rule.placed else entry.name
+        whole = shape.fullmatch(shaped if self._rule.suffix else os.path.splitext(shaped)[0])
+        return whole is not None
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.modified)
+
+    def names(self) -> Iterator[str]:
+        """Give their paths below the cache, each time in the same order."""
+        for found in _NAMES.finditer(self._joined):
+            yield found[0].decode("utf-8", "surrogatepass")
+
+    def index(self, *, by_stem: bool, anywhere: bool) -> Index:
+        """Make what finds them by their keys.
+
+        Args:
+            by_stem: whether a key stands for an entry's name without its suffix.
+            anywhere: whether it does, whatever folder the entry lies in.
+        """
+        return Index(
+            (number, form)
+            for number, name in enumerate(self.names())
+            for form in _forms(name.rpartition("/")[2] if anywhere else name, by_stem=by_stem)
+        )
+
+
+def is_of_text(name: str) -> bool:
+    """Whether an entry is made of a caption, and not of its sample's own file."""
+    return _OF_TEXT.search(os.path.splitext(name)[0]) is not None
+
+
+def _forms(name: str, *, by_stem: bool) -> Sequence[str]:
+    """Give the keys for which an entry may stand: its whole name, and what others add to."""
+    if not by_stem:
+        return (name,)
+    name = os.path.splitext(name)[0]
+    folder, slash, stem = name.rpartition("/")
+    found = _HASH.match(stem)
+    if found is not None:
+        return (name, f"{folder}{slash}{found[1]}")
+    cores = [match[1] for one in _BEHIND if (match := one.fullmatch(stem)) is not None]
+    return (name, *dict.fromkeys(f"{folder}{slash}{core}" for core in cores))
+
+
+class Index:
+    """Finds entries by their keys, of which it holds eight bytes each."""
+
+    def __init__(self, keyed: Iterable[tuple[int, str]]) -> None:
+        """Take in the number of each entry with each of its keys."""
+        hashes, numbers = array("q"), array("i")
+        for number, key in keyed:
+            hashes.append(hash(key))
+            numbers.append(number)
+        order = sorted(range(len(hashes)), key=hashes.__getitem__)
+        self._hashes = array("q", [hashes[one] for one in order])
+        self._numbers = array("i", [numbers[one] for one in order])
+
+    def find(self, key: str) -> Sequence[int]:
+        """Give the numbers of the entries of this key."""
+        wanted, hashes = hash(key), self._hashes
+        at = end = bisect_left(hashes, wanted)
+        while end < len(hashes) and hashes[end] == wanted:
+            end += 1
+        return self._numbers[at:end] if end > at else ()
+
+
+def _files(top: str, tell: Callable[[str], object]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Give what is in a folder and all below it, each with the path of its folder from there.
+
+    Entries are let go of one by one: each holds what the system knows of its file.
+    """
+    waiting = [(top, "")]
+    met: set[tuple[int, int]] = set()
+    while waiting:
+        path, below = waiting.pop()
+        try:
+            here = os.stat(path)
+            if here.st_ino and (here.st_dev, here.st_ino) in met:
+                continue
+            met.add((here.st_dev, here.st_ino))
+            with os.scandir(path) as listing:
+                for number, entry in enumerate(listing):
+                    if not number % _OFTEN:
+                        tell(below or os.path.basename(top))
+                    if _is_folder(entry):
+                        waiting.append((entry.path, f"{below}/{entry.name}".lstrip("/")))
+                    else:
+                        yield below, entry
+        except OSError as error:
+            _let_pass(error, below)
+
+
+def _let_pass(error: OSError, below: str) -> None:
+    """Pass over a folder that was taken away while the cache was looked at, and over no other."""
+    if not below:
+        raise error
+    if not isinstance(error, FileNotFoundError):
+        raise CannotLookError(f"{below} cannot be listed: {error.strerror}") from error
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        hidden = entry.name.startswith(".")
+        return entry.is_dir() and not hidden and not leads_to_system(entry.path)
+    except OSError:
+        return False
+
+
+def _written(entry: os.DirEntry[str]) -> float | None:
+    """Say when a file was last written; None where it is none, or is gone."""
+    try:
+        return entry.stat().st_mtime if entry.is_file() else None
+    except OSError:
+        return None

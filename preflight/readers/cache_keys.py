@@ -1,0 +1,180 @@
+"""Holds the entries of a cache against the samples they were made of, by names and ages alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from preflight.facts import CacheKeys
+from preflight.names import name_of
+from preflight.readers.cache_entries import SUFFIXES, Entries
+from preflight.readers.key_compared import NAMED, Compared, First, compare, shared_keys
+from preflight.readers.key_layouts import Finder, Way, best_way, ways_of
+from preflight.readers.key_respelled import respelled
+from preflight.readers.key_rules import (
+    AUTO,
+    AUTO_CAPTIONS,
+    KeyRule,
+    Values,
+    is_function,
+    parse_rule,
+)
+from preflight.readers.key_sample import Tell
+from preflight.readers.key_samples import Samples
+from preflight.targets import CacheOf, CannotLookError
+
+_NOT_SAID = (None, "auto")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersKey:
+    """A function of the user's that names the entry of a sample."""
+
+    make: Callable[[str, str | None], str]
+    """Takes the path and the caption of a sample."""
+
+    takes_caption: bool = False
+
+
+def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None) -> CacheKeys:
+    """Hold a cache against its data sets.
+
+    Args:
+        owed: the cache, its data sets, and the rule by which entries are named.
+        root: the job's folder.
+        tell: called now and then, with the name of what is looked at.
+        key: the user's function, where the rule is one.
+
+    Raises:
+        OSError: the cache cannot be listed.
+        CannotLookError: part of it cannot be listed, or captions that are needed are not known.
+    """
+    rule = _rule_of(owed, root, key)
+    if rule is not None and rule.by_caption and not _has_captions(owed):
+        raise CannotLookError(
+            'captions = "prompt" says that all samples have one caption, and not which; the keys '
+            f"of this cache are {rule.text}"
+        )
+    samples = Samples(owed.of, root, tell)
+    look = _Look(owed, root, samples, Entries(os.path.join(root, owed.path), rule, tell))
+    if rule is not None:
+        return look.facts(look.by((rule,)), ())
+    return look.facts(*look.by_any())
+
+
+def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:
+    if owed.key is None or owed.key in _NOT_SAID:
+        return None
+    if not is_function(owed.key):
+        return parse_rule(owed.key)
+    if key is None:
+        raise CannotLookError(f"{owed.key} is a function, and nobody has imported it")
+    cache, make = os.path.join(root, owed.path), key.make
+
+    def named(values: Values) -> str:
+        return _below(make(values["path"], values.get("caption")), cache, root)
+
+    needs = frozenset({"path", "caption"} if key.takes_caption else {"path"})
+    return KeyRule(text=owed.key, make=named, needs=needs)
+
+
+def _below(given: str, cache: str, root: str) -> str:
+    """Take what a user's function gave for the path of an entry below the cache, or its stem."""
+    inside = os.path.relpath(os.path.join(root, given), cache)
+    if not inside.startswith(os.pardir):
+        given = inside
+    stem, suffix = os.path.splitext(os.path.normpath(given).replace(os.sep, "/"))
+    return stem if suffix.lower() in SUFFIXES else stem + suffix
+
+
+def _has_captions(owed: CacheOf) -> bool:
+    """Whether captions can be read, of all data sets."""
+    return all(data.captions.rule != "prompt" for data in owed.of)
+
+
+class _Look:
+    """One cache and its samples, for all that is asked of them."""
+
+    def __init__(self, owed: CacheOf, root: str, samples: Samples, entries: Entries) -> None:
+        self._owed = owed
+        self._root = root
+        self._samples = samples
+        self._entries = entries
+        self._finder = Finder(entries, root)
+        self._total = 0
+        self._nested = False
+        for one in samples:
+            self._total += 1
+            self._nested = self._nested or bool(one.folder)
+
+    def by(self, rules: Iterable[KeyRule]) -> Compared:
+        """Compare by the rule and the layout that lead most samples to an entry."""
+        ways = [way for rule in rules for way in self._ways(rule)]
+        way = best_way(ways, self._samples, self._total, self._finder)
+        return compare(way, self._samples, self._finder)
+
+    def by_any(self, but: str | None = None) -> tuple[Compared | None, tuple[str, ...]]:
+        """Compare by the first rule that fits, and say which were tried."""
+        tried: tuple[str, ...] = ()
+        if not len(self._entries) or not self._total:
+            return None, tried
+        for texts in (AUTO, AUTO_CAPTIONS if _has_captions(self._owed) else ()):
+            others = [text for text in texts if text != but]
+            tried += tuple(others)
+            found = self.by(map(parse_rule, others)) if others else None
+            if found is not None and found.fits:
+                return found, tried
+        return None, tried
+
+    def _ways(self, rule: KeyRule) -> tuple[Way, ...]:
+        return ways_of(rule, self._entries, nested=self._nested)
+
+    def facts(self, found: Compared | None, tried: tuple[str, ...]) -> CacheKeys:
+        """Put together what is told of the cache."""
+        owed, samples = self._owed, self._samples
+        bare = CacheKeys(
+            file=name_of(owed.path, self._root),
+            entry=owed.entry,
+            of=tuple(dict.fromkeys(one.name for one in owed.of if one.name)),
+            tried=tried,
+            samples=self._total,
+            entries=len(self._entries),
+            unread=tuple(sorted(set(samples.unread))[:NAMED]),
+        )
+        return bare if found is None else self._filled(bare, found)
+
+    def _filled(self, bare: CacheKeys, found: Compared) -> CacheKeys:
+        missing = First()
+        for one in found.without_entry(self._samples):
+            missing.add(one.home.shown(one))
+        orphans, stale = found.named(self._entries)
+        shared = shared_keys(found, self._samples, self._finder)
+        rule = found.way.rule
+        other = respelled(found, self._ways(rule), self._samples, self._finder)
+        instead = None
+        if other is None and not found.matched and self._owed.key not in _NOT_SAID:
+            instead = self.by_any(but=rule.text)[0]
+        return replace(
+            bare,
+            rule=rule.text,
+            was_said=self._owed.key not in _NOT_SAID,
+            by_caption=rule.by_caption,
+            samples=found.samples,
+            uncaptioned=found.bare,
+            matched=found.matched,
+            missing=missing.count,
+            missing_names=tuple(missing.names),
+            orphans=orphans.count,
+            orphan_names=tuple(orphans.names),
+            stale=stale.count,
+            stale_names=tuple(stale.names),
+            dated=found.dated,
+            oldest=found.oldest,
+            shared=len(shared),
+            shared_samples=sum(one.samples for one in shared),
+            shared_keys=tuple(shared[:NAMED]),
+            respelled=other,
+            instead=None if instead is None else instead.way.rule.text,
+            instead_matched=0 if instead is None else instead.matched,
+        )

@@ -1,0 +1,140 @@
+"""Reads captions as trainers do, for keys that are made of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+LONGEST = 1 << 20
+"""Bytes of one caption that are read; no text encoder reads as much."""
+
+LISTED = ("text", "caption", "captions", "prompt", "prompts", "description", "sentence", "txt")
+"""Keys of captions in JSON, as data sets and the scripts of diffusers name them."""
+
+Captions: TypeAlias = tuple[tuple[str, ...], ...]
+"""Ways to read the captions of one sample. In each, an entry is made of every one of them."""
+
+# Lines of a table that are read, and bytes of each: as of any table of captions.
+_MOST, _LONGEST_LINE = 5_000_000, 1 << 22
+
+
+def ways_to_read(text: str) -> Captions:
+    """Read a file of captions in the ways in which trainers do.
+
+    As it is; with its ends of lines as Python reads them; stripped; each line for itself, as
+    SimpleTuner does; the first line alone, as kohya's scripts do.
+    """
+    if text == text.strip() and "\n" not in text and "\r" not in text:
+        return ((text,),)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    ways: list[tuple[str, ...]] = [(text,), (plain,), (text.strip(),), (plain.strip(),)]
+    ways.append(tuple(line for line in text.split("\n") if line))
+    stripped = tuple(line for line in map(str.strip, plain.split("\n")) if line)
+    ways += [stripped, stripped[:1]]
+    return tuple(dict.fromkeys(way for way in ways if way))
+
+
+def of_name(stem: str) -> Captions:
+    """Take a file's name for its caption: as it is, and as SimpleTuner does."""
+    return tuple(dict.fromkeys([(stem,), (stem.replace("_", " "),)]))
+
+
+def of_bytes(content: bytes, *, is_json: bool) -> Captions:
+    """Read the content of a caption file; nothing where it is no caption."""
+    if len(content) > LONGEST:
+        return ()
+    try:
+        if is_json:
+            return of_json(json.loads(content))
+        return ways_to_read(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return ()
+
+
+def of_json(value: Any) -> Captions:
+    """Find the caption in what a JSON file or a line of a table holds."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in LISTED if value.get(key) is not None), None)
+    if isinstance(value, str):
+        return ways_to_read(value)
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return tuple(dict.fromkeys([tuple(value), (value[0],)]))
+    return ()
+
+
+def read_file(path: str, *, is_json: bool) -> Captions:
+    """Read a caption file; nothing where it is gone, or is no caption."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            content = file.read(LONGEST + 1) or b""
+    except OSError:
+        return ()
+    return of_bytes(content, is_json=is_json)
+
+
+class Table:
+    """A metadata.jsonl: where in it the line of each file begins, and nothing else of it."""
+
+    def __init__(self, path: str, place: str) -> None:
+        """Read it through.
+
+        Args:
+            path: where it is.
+            place: its folder, below that of the data set, in which its names are.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        self._path = path
+        hashes, offsets = array("q"), array("q")
+        for offset, row in self._rows():
+            name = row.get("file_name")
+            if isinstance(name, str):
+                hashes.append(hash(_below(place, name)))
+                offsets.append(offset)
+        order = sorted(range(len(hashes)), key=hashes.__getitem__)
+        self._hashes = array("q", [hashes[one] for one in order])
+        self._offsets = array("q", [offsets[one] for one in order])
+
+    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        offset = 0
+        with open(self._path, "rb") as file:
+            for _ in range(_MOST):
+                line = file.readline(_LONGEST_LINE)
+                if not line:
+                    return
+                row = _row(line)
+                if row is not None:
+                    yield offset, row
+                offset += len(line)
+
+    def find(self, name: str) -> Captions | None:
+        """Give the captions of a file, by its name below the data set's folder; None: no line."""
+        wanted = hash(name)
+        at = bisect_left(self._hashes, wanted)
+        if at == len(self._hashes) or self._hashes[at] != wanted:
+            return None
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._offsets[at])
+                row = _row(file.readline(_LONGEST_LINE))
+        except OSError:
+            return ()
+        return () if row is None else of_json(row)
+
+
+def _row(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None  # sample-unpaired tells what is wrong with the table
+    return row if isinstance(row, dict) else None
+
+
+def _below(place: str, name: str) -> str:
+    name = os.path.normpath(name.replace("\\", "/")).replace(os.sep, "/")
+    return f"{place}/{name}" if place else name

@@ -1,0 +1,157 @@
+"""Compares samples and entries by one way between them."""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from preflight.facts import SharedKey
+from preflight.readers.cache_entries import Entries, is_of_text
+from preflight.readers.key_layouts import Finder, Way, captions_for
+from preflight.readers.key_sample import Sample
+
+NAMED = 20
+"""Names that are kept of each kind."""
+
+# By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
+_SKEW = 2.0
+
+_LOST, _FOUND, _BARE, _MASK = range(4)
+"""What became of a sample: without an entry, with one, without a caption to make a key of, and a
+mask without an entry, which needs none."""
+
+_ORPHAN, _LED, _STALE = range(3)
+"""What became of an entry: it leads to no sample, to one, to one that is younger."""
+
+
+class First:
+    """The first few of many names, in their order."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.count = 0
+        self.names: list[str] = []
+
+    def add(self, name: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.names) < NAMED or name < self.names[-1]:
+            insort(self.names, name)
+            del self.names[NAMED:]
+
+
+@dataclass(slots=True)
+class Compared:
+    """What became of each sample and of each entry."""
+
+    way: Way
+    fate: bytearray = field(default_factory=bytearray)
+    """Of each sample."""
+
+    keys: array[int] = field(default_factory=lambda: array("q"))
+    """Of each sample by its hash, where keys are not made of captions."""
+
+    used: bytearray = field(default_factory=bytearray)
+    """Of each entry."""
+
+    dated: int = 0
+    """Entries whose age was compared."""
+
+    oldest: float = 0.0
+    """By how many seconds the worst is older than its sample."""
+
+    @property
+    def samples(self) -> int:
+        """Count the samples that should have an entry."""
+        return self.matched + self.fate.count(_LOST)
+
+    @property
+    def matched(self) -> int:
+        """Count those that have one."""
+        return self.fate.count(_FOUND)
+
+    @property
+    def bare(self) -> int:
+        """Count those that have no caption to make a key of."""
+        return self.fate.count(_BARE)
+
+    @property
+    def fits(self) -> bool:
+        """Whether most of what could lead to each other does."""
+        return 0 < min(self.samples, len(self.used)) < 2 * self.matched
+
+    def without_entry(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Give the samples that should have an entry and have none."""
+        return (one for fate, one in zip(self.fate, samples, strict=True) if fate == _LOST)
+
+    def named(self, entries: Entries) -> tuple[First, First]:
+        """Name the entries that lead to no sample, and those that are too old."""
+        orphans, stale = First(), First()
+        if self.used.count(_LED) < len(self.used):
+            for fate, name in zip(self.used, entries.names(), strict=True):
+                if fate == _ORPHAN:
+                    orphans.add(name)
+                elif fate == _STALE:
+                    stale.add(name)
+        return orphans, stale
+
+
+def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
+    """Look for the entry of every sample, and compare their ages."""
+    entries = finder.entries
+    found = Compared(way, used=bytearray(len(entries)))
+    of_text = bytearray(is_of_text(name) for name in entries.names())
+    for one in samples:
+        captions = captions_for(one, way.rule)
+        if captions == ():
+            found.fate.append(_BARE)
+            continue
+        if captions is not None:
+            numbers, written = finder.find(one, way, captions), None
+        else:
+            (keys,) = finder.keys(one, way, None)
+            found.keys.append(hash(keys[0]))
+            numbers = finder.led(keys, way)
+            written = one.home.modified(one) if numbers else None
+        lost = _MASK if not numbers and one.home.is_mask(one) else _LOST
+        found.fate.append(_FOUND if numbers else lost)
+        for number in numbers:
+            found.used[number] = found.used[number] or _LED
+            if written is not None and not of_text[number]:
+                found.dated += 1
+                age = written - entries.modified[number]
+                if age > _SKEW:
+                    found.used[number] = _STALE
+                    found.oldest = max(found.oldest, age)
+    return found
+
+
+def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> list[SharedKey]:
+    """Find the keys that several samples share, where each would need an entry of its own."""
+    if found.way.rule.by_caption or found.way.layout == "anywhere":
+        return []
+    again = _again(found.keys)
+    groups: dict[str, dict[object, str]] = {}
+    entries: dict[str, int] = {}
+    for hashed, one in zip(found.keys, samples if again else (), strict=bool(again)):
+        at = bisect_left(again, hashed)
+        if at == len(again) or again[at] != hashed:
+            continue
+        ((key,),) = finder.keys(one, found.way, None)
+        groups.setdefault(key, {})[one.home.identity(one)] = one.home.shown(one)
+        entries[key] = len(finder.led((key,), found.way))
+    # Entries that say the size of their image tell two of one stem from each other.
+    return [
+        SharedKey(key=key, samples=len(group), names=tuple(sorted(group.values())[:NAMED]))
+        for key, group in sorted(groups.items())
+        if len(group) > max(1, entries[key])
+    ]
+
+
+def _again(keys: array[int]) -> array[int]:
+    """Give the hashes that are there more than once, in order."""
+    ordered = array("q", sorted(keys))
+    return array("q", dict.fromkeys(a for a, b in itertools.pairwise(ordered) if a == b))

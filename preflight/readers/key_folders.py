@@ -1,0 +1,134 @@
+"""Lists the samples in folders of images, in little memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from preflight.formats.images import is_image
+from preflight.formats.videos import is_video
+from preflight.readers import key_captions
+from preflight.readers.contents import Contents, list_all
+from preflight.readers.key_captions import Captions, Table
+from preflight.readers.key_sample import Home, Sample, Tell, caption_suffixes
+from preflight.readers.side_files import mask_of
+from preflight.targets import KeyedData
+
+_TABLE = "metadata"
+_PARTS = re.compile("[^/]+")
+
+
+def folders_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Iterator[Home]:
+    """Give the folders of a data set that hold samples.
+
+    Args:
+        data: the data set.
+        root: the job's folder.
+        unread: takes the names of what cannot be read.
+        tell: called now and then, with a name.
+    """
+    top = os.path.join(root, data.folder or "")
+    tables: list[Table] = []
+    for one in list_all(top, root):
+        tell(one.place)
+        below = os.path.relpath(one.path, top).replace(os.sep, "/")
+        below = "" if below == "." else below
+        if one.error is not None:
+            unread.append(one.place)
+            continue
+        if data.captions.rule in ("auto", "json", "table") and _TABLE in one.holding("jsonl"):
+            try:
+                tables.append(Table(os.path.join(one.path, f"{_TABLE}.jsonl"), below))
+            except OSError:
+                unread.append(one.inside(f"{_TABLE}.jsonl"))
+        home = FolderHome(data, one, below, tables)
+        if home.takes:
+            yield home
+
+
+class FolderHome:
+    """The images in one folder; its videos, where it has no image."""
+
+    def __init__(
+        self, data: KeyedData, contents: Contents, below: str, tables: list[Table]
+    ) -> None:
+        """Take what was listed.
+
+        Args:
+            data: the data set.
+            contents: of the folder.
+            below: its path below the data set's folder.
+            tables: those of the data set; more may follow.
+        """
+        self.data = data
+        self._contents = contents
+        self._below = below
+        self._tables = tables
+        self._masked: set[str] | None = None
+        listed = frozenset(one.lstrip(".").lower() for one in data.captions.images)
+        kind = is_image if contents.images else is_video
+        self.takes = frozenset(
+            suffix
+            for suffixes in contents.stems
+            for suffix in suffixes
+            if kind(f"x.{suffix}") and (not listed or suffix.lower() in listed)
+        )
+        """Suffixes of the samples, as they are written."""
+
+    def samples(self) -> Iterator[Sample]:
+        """Give all of them, each time in the same order."""
+        no_files = self._contents.no_files
+        wanted = caption_suffixes(self.data.captions)
+        for suffixes, joined in self._contents.stems.items():
+            taken = [suffix for suffix in suffixes if suffix in self.takes]
+            if not taken:
+                continue
+            lower = {suffix.lower(): suffix for suffix in reversed(suffixes)}
+            caption = next((lower[one] for one in wanted if one in lower), None)
+            for found in _PARTS.finditer(joined):
+                for suffix in taken:
+                    name = f"{found[0]}.{suffix}"
+                    if name not in no_files:
+                        yield Sample(self, found[0], name, self._below, caption)
+
+    def captions(self, one: Sample) -> Captions:
+        """Read the captions of one; empty: it has none."""
+        if self.data.captions.rule == "filename":
+            return key_captions.of_name(one.stem)
+        if one.ticket is not None:
+            name = f"{one.stem}.{one.ticket}"
+            if name in self._contents.no_files:
+                return ()
+            path = os.path.join(self._contents.path, name)
+            return key_captions.read_file(path, is_json=one.ticket.lower() == "json")
+        for table in self._tables:
+            found = table.find(one.relative)
+            if found is not None:
+                return found
+        return ()
+
+    def modified(self, one: Sample) -> float | None:
+        """Say when one was last written; None where it is gone."""
+        try:
+            return os.stat(os.path.join(self._contents.path, one.name)).st_mtime
+        except OSError:
+            return None
+
+    def shown(self, one: Sample) -> str:
+        """Name one, as reports do."""
+        return self._contents.inside(one.name)
+
+    def identity(self, one: Sample) -> object:
+        """Tell one from another: the same for one file, whatever data set has it."""
+        return os.path.realpath(os.path.join(self._contents.path, one.name))
+
+    def is_mask(self, one: Sample) -> bool:
+        """Whether this is the mask, or another such picture, of an image beside it."""
+        image = mask_of(one.stem)
+        if image is None:
+            return False
+        if self._masked is None:
+            wanted = {mask_of(sample.stem) for sample in self.samples()}
+            self._masked = {one.stem for one in self.samples() if one.stem in wanted}
+        return image in self._masked

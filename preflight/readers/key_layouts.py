@@ -1,0 +1,144 @@
+"""Finds the entries of samples, wherever in a cache they are put; and the layout that fits best."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from preflight.readers.cache_entries import Entries, Index
+from preflight.readers.key_captions import Captions
+from preflight.readers.key_rules import KeyRule
+from preflight.readers.key_sample import Sample
+from preflight.readers.key_samples import SAID, Spelling, folder_as, values_of
+from preflight.targets import KeyedData
+
+# Samples that are looked at first, where one of several rules is to be chosen.
+_FEW = 2_000
+
+# Where entries are fewer than one of so many samples, those few may lead to none of them.
+_RARE = 20
+
+# Base names match wherever entries lie: they count where the others find less than this share.
+_LEAST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way from a sample to its entry."""
+
+    rule: KeyRule
+    layout: str = "flat"
+    """`mirrored`: in the folder below the cache in which the sample lies below its data set's;
+    `flat`: in the cache itself; `anywhere`: in whatever folder."""
+
+    spelling: Spelling = SAID
+
+
+class Finder:
+    """Finds entries by any way."""
+
+    def __init__(self, entries: Entries, root: str) -> None:
+        """Take the entries; indexes are made when they are needed."""
+        self.entries = entries
+        self.root = root
+        self._indexes: dict[tuple[bool, bool], Index] = {}
+        self._folders: dict[tuple[int, str], str] = {}
+
+    def keys(self, one: Sample, way: Way, captions: Captions | None) -> Iterator[tuple[str, ...]]:
+        """Give the keys of a sample, for each way to read its captions; all of them are needed."""
+        folder = self._folder(one.home.data, way.spelling.folder)
+        values = values_of(one, folder, way.spelling.extension)
+        make = way.rule.make
+        if captions is None:
+            yield (self._placed(one, make(values), way),)
+            return
+        for texts in captions:
+            made = (make({**values, "caption": text}) for text in texts)
+            yield tuple(self._placed(one, key, way) for key in made)
+
+    def find(self, one: Sample, way: Way, captions: Captions | None) -> Sequence[int]:
+        """Give the numbers of the entries of a sample; none where one of them is not there."""
+        for keys in self.keys(one, way, captions):
+            found = self.led(keys, way)
+            if found:
+                return found
+        return ()
+
+    def led(self, keys: Iterable[str], way: Way) -> Sequence[int]:
+        """Give the numbers of the entries of these keys; none where one of them is not there."""
+        index = self._index(way)
+        found = [index.find(key) for key in keys]
+        if not all(found):
+            return ()
+        return found[0] if len(found) == 1 else [number for some in found for number in some]
+
+    def _folder(self, data: KeyedData, how: str) -> str:
+        known = self._folders.get((id(data), how))
+        if known is None:
+            known = self._folders[id(data), how] = folder_as(data, how, self.root)
+        return known
+
+    def _index(self, way: Way) -> Index:
+        which = way.rule.suffix is None, way.layout == "anywhere"
+        if which not in self._indexes:
+            self._indexes[which] = self.entries.index(by_stem=which[0], anywhere=which[1])
+        return self._indexes[which]
+
+    def _placed(self, one: Sample, key: str, way: Way) -> str:
+        """Say where below the cache the entry of this key lies."""
+        if way.layout == "anywhere":
+            return key.rpartition("/")[2]
+        if "/" in key:
+            key = os.path.normpath(key).replace(os.sep, "/").lstrip("/")
+        return f"{one.folder}/{key}" if way.layout == "mirrored" and one.folder else key
+
+
+def ways_of(rule: KeyRule, entries: Entries, *, nested: bool) -> tuple[Way, ...]:
+    """Give the ways that a rule leaves open, the likeliest first.
+
+    Args:
+        rule: that of the keys.
+        entries: of the cache.
+        nested: whether samples lie in folders below that of their data set.
+    """
+    if rule.placed:
+        return (Way(rule=rule),)
+    layouts = ["flat", "mirrored"] if rule.by_caption else ["mirrored", "flat"]
+    if not nested:
+        layouts = ["flat"]
+    if entries.is_deep:
+        layouts.append("anywhere")
+    return tuple(Way(rule=rule, layout=layout) for layout in layouts)
+
+
+def captions_for(one: Sample, rule: KeyRule) -> Captions | None:
+    """Read the captions of a sample where the rule needs them; None: it does not."""
+    return one.home.captions(one) if rule.by_caption else None
+
+
+def best_way(ways: Sequence[Way], samples: Iterable[Sample], total: int, finder: Finder) -> Way:
+    """Choose the way that leads most samples to an entry; the first, where none leads any."""
+    if len(ways) == 1 or not len(finder.entries):
+        return ways[0]
+    step = max(1, total // _FEW)
+    hits = _count(ways, itertools.islice(samples, 0, None, step), finder)
+    if step > 1 and not any(hits.values()) and len(finder.entries) * _RARE < total:
+        hits = _count(ways, samples, finder)
+    surer = [way for way in ways if way.layout != "anywhere"]
+    best = max(surer, key=lambda way: hits[way])
+    widest = max(ways, key=lambda way: hits[way])
+    return widest if hits[best] * _LEAST < hits[widest] else best
+
+
+def _count(ways: Sequence[Way], samples: Iterable[Sample], finder: Finder) -> Mapping[Way, int]:
+    """Count by each way the samples that have an entry."""
+    hits = dict.fromkeys(ways, 0)
+    for one in samples:
+        captions: Captions | None = None
+        if any(way.rule.by_caption for way in ways):
+            captions = one.home.captions(one)
+        for way in ways:
+            hits[way] += bool(finder.find(one, way, captions if way.rule.by_caption else None))
+    return hits

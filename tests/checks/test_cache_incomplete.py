@@ -1,0 +1,250 @@
+"""What `cache-incomplete` says of samples and entries that do not lead to each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from preflight import registry
+from preflight.facts import CacheKeys, Respelled, SharedKey
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.testing import ask
+
+WHOLE = CacheKeys(
+    file="cache/vae",
+    entry=0,
+    of=("photos",),
+    rule="stem",
+    was_said=True,
+    samples=2_392,
+    entries=2_392,
+    matched=2_392,
+    dated=2_392,
+)
+
+OTHER = Respelled(
+    samples=2_392,
+    said="photos/dog.jpg",
+    made="./photos/dog.jpg",
+    folder="photos",
+    other_folder="./photos",
+)
+
+LOST = replace(WHOLE, matched=0, missing=2_392, missing_names=("photos/a.jpg",), orphans=2_392)
+
+PAIR = SharedKey(key="cat", samples=2, names=("photos/cat.jpg", "photos/cat.png"))
+
+JOB = Job(origins={"cache.0.path": "preflight.toml:6", "cache.0.key": "preflight.toml:8"})
+
+
+def tell(facts: CacheKeys) -> list[Finding]:
+    return ask("cache-incomplete", facts, JOB)
+
+
+def skip(facts: CacheKeys) -> str | None:
+    reason = registry.built_in()["cache-incomplete"].skip
+    assert reason is not None
+    return reason(facts, JOB)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        WHOLE,
+        replace(WHOLE, rule="md5(caption)", by_caption=True, entries=2_000, dated=0),
+        replace(WHOLE, samples=0, entries=0, matched=0, dated=0),
+        replace(WHOLE, samples=1_000, matched=1_000, orphans=1_392, unread=("data/7.tar",)),
+        replace(WHOLE, uncaptioned=7),
+    ],
+    ids=["whole", "shared captions", "nothing at all", "samples that were not read", "no captions"],
+)
+def test_a_healthy_cache_is_left_alone(facts: CacheKeys) -> None:
+    """Also where it cannot be known what an entry leads to."""
+    assert tell(facts) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (replace(WHOLE, samples=0), "its data sets hold no sample"),
+        (replace(WHOLE, samples=0, uncaptioned=1), "captions, and 1 sample has none"),
+        (replace(WHOLE, rule=None, entries=0), "nothing is cached yet"),
+        (
+            replace(WHOLE, rule=None, tried=("stem", "name")),
+            "no rule leads from most samples to an entry; tried stem, name. Say which",
+        ),
+    ],
+)
+def test_where_nothing_can_be_compared_it_says_so(facts: CacheKeys, reason: str) -> None:
+    """A skip is no pass."""
+    assert reason in (skip(facts) or "")
+
+
+def test_what_can_be_compared_is_not_skipped() -> None:
+    """Also where the cache is empty, and its rule was said."""
+    assert skip(WHOLE) is None
+    assert skip(replace(WHOLE, entries=0)) is None
+
+
+def test_one_entry_for_two_samples_is_an_error() -> None:
+    """The job trains on the wrong one."""
+    (one,) = tell(replace(WHOLE, shared=1, shared_samples=2, shared_keys=(PAIR,)))
+
+    assert one.severity == Severity.ERROR
+    assert one.message == (
+        "has one entry for 2 samples: photos/cat.jpg and photos/cat.png both have the key cat"
+    )
+    assert one.also == (Location(file="preflight.toml", line=8),)
+    assert "2 samples share 1 entry" in (one.why or "")
+
+
+def test_more_shared_keys_are_counted() -> None:
+    """In one finding."""
+    three = replace(PAIR, samples=3)
+    (one,) = tell(replace(WHOLE, shared=8, shared_samples=17, shared_keys=(three, PAIR)))
+
+    assert (
+        "photos/cat.png and 1 more all have the key cat; so it is with 7 more keys" in one.message
+    )
+    assert one.evidence == {"keys": 8, "samples": 17}
+
+
+def test_a_guessed_rule_is_said_to_be_one() -> None:
+    """And where it does not explain all entries, the samples may have others."""
+    shared = replace(WHOLE, was_said=False, shared=1, shared_samples=2, shared_keys=(PAIR,))
+    (sure,) = tell(shared)
+    unsure, _ = tell(replace(shared, orphans=1, orphan_names=("cat_1.pt",)))
+
+    assert sure.message.endswith('(by key = "stem", which is a guess)')
+    assert (sure.severity, unsure.severity) == (Severity.ERROR, Severity.WARNING)
+
+
+def test_the_spelling_under_which_the_cache_was_made_is_told() -> None:
+    """One finding for all that follows from it."""
+    (one,) = tell(replace(LOST, rule="md5(path)", respelled=OTHER))
+
+    assert one.severity == Severity.ERROR
+    assert one.message == (
+        'was made for ./photos; the job says photos: by key = "md5(path)", the entries of all '
+        "2,392 samples are not found, and all are there"
+    )
+    assert "say ./photos again" in (one.fix or "")
+
+
+def test_a_spelling_of_the_file_is_told_by_one_of_them() -> None:
+    """An extension in capitals."""
+    other = replace(OTHER, samples=392, made="photos/dog.JPG", folder=None, other_folder=None)
+    facts = replace(WHOLE, matched=1_990, missing=402, orphans=392, respelled=other)
+    spelled, missing = tell(replace(facts, missing_names=("photos/a.jpg",)))
+
+    assert "was made for photos/dog.JPG; the file is called photos/dog.jpg" in spelled.message
+    assert "of 392 of 2,392 samples" in spelled.message
+    assert missing.message == "lacks the entries of 10 of 2,392 samples"
+
+
+def test_a_path_without_a_folder_is_said_in_words() -> None:
+    """An empty text says nothing."""
+    (one,) = tell(replace(LOST, respelled=replace(OTHER, other_folder="", made="dog.jpg")))
+
+    assert "was made for paths without a folder; the job says photos" in one.message
+
+
+def test_where_nothing_leads_anywhere_it_is_one_warning() -> None:
+    """With the rule that does fit, where one does."""
+    lost = replace(LOST, orphan_names=("x.pt", "y.pt", "z.pt"))
+    (plain,) = tell(lost)
+    (other,) = tell(replace(lost, instead="sha256(stem)", instead_matched=2_392))
+
+    assert plain.severity == other.severity == Severity.WARNING
+    assert plain.message == (
+        "has 2,392 entries, and none of 2,392 samples leads to one by "
+        'key = "stem": it holds x.pt, y.pt and 2,390 more'
+    )
+    assert other.message.endswith("; by sha256(stem), all 2,392 samples do")
+    assert 'key = "sha256(stem)"' in (other.fix or "")
+
+
+def test_samples_without_an_entry_are_a_warning() -> None:
+    """They are made at the start."""
+    names = ("photos/a.jpg", "photos/b.jpg")
+    (one,) = tell(replace(WHOLE, matched=2_390, missing=2, missing_names=names))
+
+    assert one.severity == Severity.WARNING
+    assert one.message == ("lacks the entries of 2 of 2,392 samples: photos/a.jpg and photos/b.jpg")
+
+
+def test_an_empty_cache_is_a_note() -> None:
+    """Nothing is cached yet."""
+    (one,) = tell(replace(WHOLE, entries=0, matched=0, missing=2_392))
+
+    assert one.severity == Severity.NOTE
+    assert one.message == "is empty: 2,392 samples have no entry yet"
+
+
+def test_a_few_entries_more_are_a_note_and_many_a_warning() -> None:
+    """Validation prompts and the empty prompt have entries, and no sample."""
+    few = replace(WHOLE, by_caption=True, entries=2_400, orphans=8, orphan_names=("e.pt",))
+    (note,) = tell(few)
+    (warning,) = tell(replace(few, entries=4_000, orphans=2_001))
+
+    assert (note.severity, warning.severity) == (Severity.NOTE, Severity.WARNING)
+    assert note.message == "has 8 entries of 2,400 that lead to no sample: e.pt and 7 more"
+    assert "validation prompts" in (note.why or "")
+
+
+@pytest.mark.parametrize(
+    ("stale", "severity"),
+    [(1, Severity.WARNING), (2_000, Severity.WARNING), (2_200, Severity.NOTE)],
+)
+def test_old_entries_are_a_warning_but_where_nearly_all_are(stale: int, severity: Severity) -> None:
+    """A copy that did not keep times makes all of them old."""
+    (one,) = tell(replace(WHOLE, stale=stale, stale_names=("dog.pt",), oldest=3 * 86_400.0))
+
+    assert one.severity == severity
+    assert "by up to 3 days: dog.pt" in one.message
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(3.5, "3 seconds"), (61, "1 minute"), (7_300, "2 hours"), (10**8, "1,157 days")],
+)
+def test_an_age_is_said_in_its_largest_unit(seconds: float, said: str) -> None:
+    """Nobody counts in millions of seconds."""
+    (one,) = tell(replace(WHOLE, stale=1, stale_names=("dog.pt",), oldest=seconds))
+
+    assert f"by up to {said}:" in one.message
+
+
+def test_each_kind_is_a_finding_of_its_own() -> None:
+    """And a baseline tells them apart."""
+    facts = replace(
+        WHOLE,
+        matched=2_000,
+        missing=392,
+        missing_names=("photos/a.jpg",),
+        orphans=5,
+        orphan_names=("x.pt",),
+        stale=1,
+        stale_names=("y.pt",),
+        oldest=60.0,
+        shared=1,
+        shared_samples=2,
+        shared_keys=(PAIR,),
+    )
+    found = tell(facts)
+
+    assert len(found) == len({one.fingerprint for one in found}) == 4
+    assert {one.at for one in found} == {Location(file="cache/vae")}
+
+
+def test_names_are_not_obeyed_by_a_console() -> None:
+    """They are anybody's."""
+    odd = ("photos/\x1b[2J.jpg", "photos/\u202e.jpg")
+    pair = SharedKey(key="\x1b", samples=2, names=odd)
+    facts = replace(WHOLE, shared=1, shared_samples=2, shared_keys=(pair,), orphans=1)
+    text = "".join(one.message for one in tell(replace(facts, orphan_names=odd[:1])))
+
+    assert "\x1b" not in text
+    assert "\u202e" not in text
