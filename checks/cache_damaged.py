@@ -84,7 +84,8 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
 
 
 def _why(facts: CacheFacts, damage: Damage) -> str:
-    if facts.format == "torch zip" and damage.kind == "cut" and 4096 < facts.size < 69_585:
+    no_end = facts.format == "torch zip" and damage.kind in ("cut", "trailing")
+    if no_end and 4096 < facts.size < 69_585:
         # torch looks for the directory in steps of 4,093 bytes, and steps in front of the file.
         return "torch.load stops at it: [Errno 22] Invalid argument, without the file or the cause."
     family = _FAMILY.get(facts.file.rpartition(".")[2].lower(), "")

@@ -31,7 +31,8 @@ _ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")
 
 # How far back torch (miniz) looks for the end record, in blocks of 4,096 bytes that overlap by 3,
 # until it has seen the longest comment. Bytes behind the record it does not mind.
-_TAIL = 4096 + 16 * 4093
+_STEP = 4096
+_TAIL = _STEP + 16 * (_STEP - 3)
 _FURTHER_BACK = 1 << 24
 
 _LOST_END = f"its end {causes.NEVER_WRITTEN}"
@@ -66,6 +67,9 @@ class Archive(NamedTuple):
     directory: int
     """Where the directory begins, and so where the records must have ended."""
 
+    end: int
+    """Where the archive itself ends, but for a comment; the file may go on."""
+
 
 def read_archive(read: Read, size: int) -> Archive:
     """Read the directory.
@@ -74,7 +78,7 @@ def read_archive(read: Read, size: int) -> Archive:
         DamagedError: `cut`, `trailing` or `structure`.
         TooMuchError: the directory is larger than what is looked at.
     """
-    directory, length, count, end = _find_directory(read, size)
+    (directory, length, count, end), archive_end = _find_directory(read, size)
     if directory + length != end:
         raise DamagedError(
             "structure",
@@ -90,22 +94,24 @@ def read_archive(read: Read, size: int) -> Archive:
     if length > MOST_DIRECTORY:
         raise TooMuchError(f"its directory of {length:,} bytes is more than is looked at")
     entries = _entries(bytes(exactly(read, directory, length)), count, directory)
-    return Archive(tuple(sorted(entries, key=lambda one: one.offset)), directory)
+    records = tuple(sorted(entries, key=lambda one: one.offset))
+    return Archive(records, directory, archive_end)
 
 
-def _find_directory(read: Read, size: int) -> tuple[int, int, int, int]:
-    """Give where the directory begins, its length, its records, and where its end record stands."""
+def _find_directory(read: Read, size: int) -> tuple[tuple[int, int, int, int], int]:
+    """Find the end record, and give what `_read_end` gives, and where the archive ends."""
     least = _END64.size + _LOCATOR.size + _END.size
     for window in (least, _TAIL + least):
         base = max(0, size - window)
         tail = bytes(exactly(read, base, size - base))
         at = tail.rfind(END_MAGIC, 0, len(tail) - _END.size + len(END_MAGIC))
         if at >= 0 and base + at >= size - _TAIL:
-            return _read_end(read, base + at)
+            return _read_end(read, base + at), base + at + _END.size
     raise _no_end(read, size, tail)
 
 
 def _read_end(read: Read, at: int) -> tuple[int, int, int, int]:
+    """Give where the directory begins, its length, its records, and where it should end."""
     _, disk, _, here, count, length, directory, _ = _END.unpack(exactly(read, at, _END.size))
     locator_at = at - _LOCATOR.size
     if locator_at >= 0:
@@ -144,9 +150,7 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
             pass
         else:
             if directory + length == end:
-                past = size - further - at - _END.size
-                text = f"goes on for {counted(past, 'byte')} behind the end of its archive: {_OVER}"
-                return DamagedError("trailing", text, offset=size - past)
+                return goes_on(size, further + at + _END.size)
     zeros = len(tail) - len(tail.rstrip(b"\0"))
     if zeros > _END.size:
         more = "or more " if zeros == len(tail) else ""
@@ -162,6 +166,21 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
     if len(tail) - at < _END.size or tail.startswith(ENTRY_MAGIC, at):
         return DamagedError("cut", f"ends at {size:,} bytes, inside its directory", offset=size)
     return DamagedError("structure", "has a directory, and no end record behind it", offset=size)
+
+
+def goes_on(size: int, end: int) -> DamagedError:
+    """Say of a file that it goes on behind its archive, so far that nobody finds its end."""
+    text = f"goes on for {counted(size - end, 'byte')} behind the end of its archive: {_OVER}"
+    return DamagedError("trailing", text, offset=end)
+
+
+def torch_finds(archive: Archive, size: int) -> bool:
+    """Whether torch finds the end record of an archive that it looks for from the file's end.
+
+    It goes back in steps, and fails where the next one would begin in front of the file.
+    """
+    first = (size - _STEP) % (_STEP - 3) if size >= _STEP else 0
+    return archive.end - _END.size >= first
 
 
 def _entries(directory: bytes, count: int, base: int) -> Iterator[Record]:

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from preflight.formats import archive, causes, npy, safetensors, torchfile
-from preflight.formats.archive_directory import END_MAGIC, MAGIC, Archive, read_archive
+from preflight.formats.archive_directory import (
+    END_MAGIC,
+    MAGIC,
+    Archive,
+    goes_on,
+    read_archive,
+    torch_finds,
+)
 from preflight.formats.blocks import BLOCK, Block, Read, blocks
 from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
@@ -152,6 +159,8 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
             return _foreign(kind, suffix)
         names: tuple[str, ...] = ()
         if kind == "torch zip":
+            if not torch_finds(parts, size):
+                raise goes_on(size, parts.end)
             verified, names = torchfile.check_zip(read, parts)
         else:
             verified = archive.read_records(read, parts, lambda _: False).verified

@@ -125,6 +125,13 @@ def test_a_finding_says_it_all(tmp_path: Path) -> None:
     assert str(found.at) == "a.pt"
 
 
+def saved_small() -> bytes:
+    """Write a tensor of 40 bytes as torch does."""
+    out = io.BytesIO()
+    torch.save({"a": torch.arange(10.0)}, out)
+    return out.getvalue()
+
+
 def said_by(load: Callable[[], object]) -> str:
     """Give what the real reader says."""
     try:
@@ -150,6 +157,12 @@ QUOTES = {
     "a small cut": ("a.pt", WHOLE[:3000], "failed finding central directory", None),
     "a cut": ("a.pt", WHOLE[:30_000], "[Errno 22] Invalid argument", None),
     "a large cut": ("a.pt", WHOLE[:75_000], "failed finding central directory", None),
+    "a tail behind a small one": (
+        "a.pt",
+        saved_small() + bytes(8192),
+        "[Errno 22] Invalid argument",
+        None,
+    ),
     "a long tail": ("a.pt", WHOLE + bytes(90_000), "failed finding central directory", None),
     "a wrong byte": ("a.pt", WRONG, "nothing", "compares no checksums"),
     "zeros": ("a.pt", bytes(9000), "legacy .tar format", None),
