@@ -54,11 +54,16 @@ _FIX = {
 }
 
 
+def _more(facts: ShardFacts | FolderFacts) -> int:
+    return facts.more_damaged
+
+
 @check(
     over=(ShardFacts, FolderFacts),
     title="image that does not decode, or only in part",
     many="images do not decode, or only in part",
     severity=Severity.ERROR,
+    more=_more,
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each damaged image."""

@@ -15,6 +15,7 @@ API = 1
 
 Question: TypeAlias = Callable[[Any, Job], Iterator[Finding]]
 Reason: TypeAlias = Callable[[Any, Job], str | None]
+Number: TypeAlias = Callable[[Any], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,9 @@ class Check:
 
     skip: Reason | None = None
     """Says why the question does not apply to these facts (`no GPU here`); None where it does."""
+
+    more: Number | None = None
+    """Counts what facts hold no more of than a number, beside what is found one by one."""
 
     def found(
         self,
@@ -101,6 +105,7 @@ def check(
     scope: Scope = Scope.JOB,
     always: bool = False,
     skip: Reason | None = None,
+    more: Number | None = None,
 ) -> Callable[[Question], Check]:
     """Make a check of a generator `(facts, job) -> Iterator[Finding]`.
 
@@ -115,6 +120,8 @@ def check(
         always: ask it whatever `--select` says.
         skip: `(facts, job) -> str | None`: why the question does not apply to these facts, which
             are then counted as skipped for that reason and not as looked at; None where it does.
+        more: `(facts) -> int`: how many findings there would be beside those that are given, of
+            which facts hold the number alone.
     """
 
     def declare(question: Question) -> Check:
@@ -130,6 +137,7 @@ def check(
             explanation=(module.__doc__ or "").strip(),
             always=always,
             skip=skip,
+            more=more,
         )
 
     return declare

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from preflight.answers import facts_of
-from preflight.facts import Captioned, FolderFacts, ImageDamage
+from preflight.facts import Captioned, FolderFacts
 from preflight.items import Item, size_of
 from preflight.ledger import Remembered, mark_of
 from preflight.memory import Memory, facts_in
 from preflight.names import name_of
+from preflight.readers.damages import Damages
 from preflight.sampling import Sample
 from preflight.targets import Folder
 
@@ -89,7 +90,7 @@ class Gathering:
     read: bool = False
     """Whether any image was read now."""
 
-    damaged: list[ImageDamage] = field(default_factory=list)
+    damages: Damages = field(default_factory=Damages)
     captioned: list[Captioned] = field(default_factory=list)
     """What tables say of the images."""
 
@@ -189,7 +190,7 @@ class Gathering:
         self.memory.count(self.how, contents.images, seen.read_at)
         self._remember(seen.read_at)
         for name, plain in (json.loads(seen.facts) if seen.facts else {}).items():
-            self.damaged.append(facts_of({**plain, "name": contents.inside(name)}))
+            self.damages.add(facts_of({**plain, "name": contents.inside(name)}))
 
     def _hand_out(
         self, waiting: list[tuple[Directory, str]], done: Callable[[int], None]
@@ -251,7 +252,7 @@ class Gathering:
         directory.left -= 1
         directory.noted &= noted
         for plain in plains:
-            self.damaged.append(facts_of({**plain, "name": directory.contents.inside(name)}))
+            self.damages.add(facts_of({**plain, "name": directory.contents.inside(name)}))
             directory.damaged[name] = {**plain, "name": ""}
         if directory.left == 0 and directory.noted and directory.mark is not None:
             facts = json.dumps(directory.damaged) if directory.damaged else None
@@ -265,6 +266,6 @@ class Gathering:
         """Put the listing and what became of its images together."""
         from preflight.readers import folder
 
-        found = folder.folder_facts(self.listing, self.damaged, self.captioned)
+        found = folder.folder_facts(self.listing, self.damages, self.captioned)
         unread = (*found.unread_tables, *self.unread_tables)
         return replace(found, images=self.looked_at, unread_tables=unread)

@@ -126,6 +126,8 @@ class _Tally:
                 self._keep(finding, tell)
                 if look.count > 1:
                     self.more[_folder_of(finding)] += look.count - 1
+            if self.check.more is not None and (more := self.check.more(facts)):
+                self.more[where(facts).file or "?"] += more
         except Exception as error:  # noqa: BLE001  a broken check must not hide the others
             text = f"the check {self.check.id} failed: {type(error).__name__}: {error}"
             self.broken.append(Broken(at=where(facts), error=text))

@@ -278,6 +278,16 @@ def test_what_was_only_counted_is_not_taken_for_accepted(
         assert reason.endswith("3 more were only counted; --max-findings 4 keeps them.")
 
 
+def test_what_facts_only_count_is_counted() -> None:
+    """Of half a million damaged images, nobody reads the last."""
+    one = check("a", ask=lambda _facts, _job: iter([finding()]), more=lambda _facts: 7)
+
+    judged = ask_all(one, looks=[Looked(facts=SHARD)])
+
+    assert judged.outcomes[0].found == 8
+    assert judged.more == {"a": {"a.tar": 7}}
+
+
 def test_an_interrupt_keeps_what_was_found() -> None:
     """It is marked incomplete."""
 

@@ -188,6 +188,11 @@ class ShardFacts:
     """Images that were looked at, as deep as the job has it."""
 
     damaged_images: tuple[ImageDamage, ...] = ()
+    """Of each kind, the first ten thousand."""
+
+    more_damaged: int = 0
+    """How many more there are."""
+
     oddities: tuple[Oddity, ...] = ()
     videos: int = 0
     """Videos in it, which are not read."""
@@ -210,6 +215,11 @@ class FolderFacts:
     """Videos in it, which are not read."""
 
     damaged_images: tuple[ImageDamage, ...] = ()
+    """Of each kind, the first ten thousand."""
+
+    more_damaged: int = 0
+    """How many more there are."""
+
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files and folders that could not be opened: (name, reason)."""
 

@@ -11,6 +11,7 @@ from preflight.formats.blocks import reading
 from preflight.formats.window import Window
 from preflight.names import name_of
 from preflight.readers.contents import Contents, list_all, split
+from preflight.readers.damages import Damages
 from preflight.readers.folder_pairing import pair_contents
 from preflight.readers.images import look_into_image
 from preflight.targets import CaptionRule, Folder
@@ -142,13 +143,13 @@ def read_image_file(
 
 
 def folder_facts(
-    listing: FolderListing, damaged: Iterable[ImageDamage], captioned: Sequence[Captioned] = ()
+    listing: FolderListing, damages: Damages, captioned: Sequence[Captioned] = ()
 ) -> FolderFacts:
     """Put the listing, what became of its images, and what its tables say together.
 
     Args:
         listing: of the folder.
-        damaged: what is wrong with its images.
+        damages: what is wrong with its images.
         captioned: of each of its tables that could be read.
     """
     pairing = listing.pairing
@@ -160,7 +161,8 @@ def folder_facts(
         pairing=pairing,
         images=sum(one.images for one in listing.contents),
         videos=sum(one.videos() for one in listing.contents),
-        damaged_images=tuple(sorted(damaged, key=lambda one: one.name)),
+        damaged_images=tuple(sorted(damages.told, key=lambda one: one.name)),
+        more_damaged=damages.more,
         unreadable=listing.unreadable,
         tables=tuple(captioned),
         unread_tables=listing.unread_tables,

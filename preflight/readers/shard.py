@@ -19,6 +19,7 @@ from preflight.formats.videos import is_video
 from preflight.formats.window import Window
 from preflight.names import name_of, shown
 from preflight.readers.cold import bytes_at_a_time, is_stream_cold
+from preflight.readers.damages import Damages
 from preflight.readers.images import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.readers.keys import pack
 from preflight.readers.lost import (
@@ -105,7 +106,8 @@ def _read(
         quiet=flaw is not None and flaw.quiet,
         pairing=pairing if samples.files or not damage else None,
         images=looked.images,
-        damaged_images=tuple(looked.damaged),
+        damaged_images=tuple(looked.damages.told),
+        more_damaged=looked.damages.more,
         oddities=samples.strange.told(samples.groups),
         videos=_videos(samples),
         keys=pack([one.key for one in samples.groups], samples.sizes),
@@ -128,7 +130,7 @@ class _Looked:
         self.near = nearby(read, size)
         self.samples = Samples()
         self.images = 0
-        self.damaged: list[ImageDamage] = []
+        self.damages = Damages()
         self._size = size
         self._tell = tell
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
@@ -170,14 +172,14 @@ class _Looked:
         if self._packed and member.size > HELD:
             text = f"is {format_size(member.size)}, more than is held of what is unpacked"
             found = ImageDamage(name=member.name, kind="huge", text=text, bytes=member.size)
-            self.damaged.append(found)
+            self.damages.add(found)
             return
         name, begins = member.name, 0 if self._packed else member.offset
         self._tell(f"member {shown(name)}")
         self.images += 1
         damage = look_into_image(self._window(member), name, self._depth, begins=begins)
         if damage is not None:
-            self.damaged.append(damage)
+            self.damages.add(damage)
 
     def _window(self, member: Member) -> Window:
         read, begin, size = self.read, member.offset, member.size

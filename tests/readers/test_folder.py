@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from preflight.facts import FolderFacts
+from preflight.readers.damages import Damages
 from preflight.readers.folder import folder_facts, list_folder, read_image_file
 from preflight.targets import CaptionRule, Folder
 from tests.archives import photo
@@ -25,7 +26,7 @@ def looked_at(folder: Path, rule: str = "auto") -> FolderFacts:
     target = Folder(path="data", captions=CaptionRule(rule=rule))
     listing = list_folder(target, str(folder))
     damaged = [read_image_file(path, str(folder)) for path in listing.images]
-    return folder_facts(listing, [one for one in damaged if one is not None])
+    return folder_facts(listing, Damages(one for one in damaged if one is not None))
 
 
 def test_a_sound_folder_is_listed_with_all_below_it(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_a_single_image_takes_the_place_of_a_folder(tmp_path: Path) -> None:
     damage = read_image_file(listing.images[0], str(tmp_path))
 
     assert damage is not None
-    facts = folder_facts(listing, [damage])
+    facts = folder_facts(listing, Damages([damage]))
     assert (facts.file, facts.files, facts.images) == ("dog.jpg", 1, 1)
     assert (facts.pairing.rule, facts.pairing.images, facts.pairing.captions) == ("none", 1, 0)
     assert damage.name == "dog.jpg"

@@ -9,6 +9,7 @@ import pytest
 
 from preflight.facts import FolderFacts, Unpaired
 from preflight.readers.captions import read_table
+from preflight.readers.damages import Damages
 from preflight.readers.folder import folder_facts, list_folder
 from preflight.readers.side_files import captions_nothing, is_spare_folder, mask_of, variant_of
 from preflight.targets import CaptionRule, Folder
@@ -33,7 +34,7 @@ def looked_at(folder: Path, names: list[str], rule: CaptionRule = AUTO) -> Folde
         path.touch()
     listing = list_folder(Folder(path="data", captions=rule), str(folder))
     tables = [read_table(path, str(folder), str) for path in listing.tables]
-    return folder_facts(listing, (), tables)
+    return folder_facts(listing, Damages(), tables)
 
 
 def unpaired(folder: Path, names: list[str], rule: CaptionRule = AUTO) -> tuple[Unpaired, ...]:
