@@ -42,6 +42,9 @@ def pair(
     """
     alike = _alike(groups) if shard else groups
     samples = sum(one.many for one in alike)
+    if shard and any(_may_be_left_behind(one.suffixes) for one in alike):
+        groups = [one for one in groups if not _is_left_behind(one)]
+        alike = _alike(groups)
     masks = _masks(groups, alike) if shard else ()
     if masks:
         spared = {one.key for one in masks}
@@ -77,6 +80,15 @@ def _alike(groups: Sequence[Group]) -> Sequence[Group]:
     """Let one sample stand for all that have the same suffixes, where only numbers count."""
     counted = Counter([one.suffixes for one in groups])
     return [Group(f"{key}", *alike) for key, alike in enumerate(counted.items())]
+
+
+def _may_be_left_behind(suffixes: Sequence[str]) -> bool:
+    return all(suffix.startswith("_") for suffix in suffixes)
+
+
+def _is_left_behind(one: Group) -> bool:
+    """Whether it is `a/._dog.jpg` of macOS, of which webdataset makes a sample: no image at all."""
+    return one.key.endswith("/") and _may_be_left_behind(one.suffixes)
 
 
 def _put_together(groups: Sequence[Group]) -> Sequence[Group]:

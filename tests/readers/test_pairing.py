@@ -141,6 +141,16 @@ def test_a_caption_that_stands_apart_is_told_once() -> None:
     )
 
 
+def test_what_macos_left_behind_is_no_image_that_lacks_a_caption() -> None:
+    """Each of `a/._1.jpg` is a sample for webdataset: shard-foreign tells that, and only that."""
+    made = groups("a/1: jpg", "a/: _1.jpg", "a/1: txt", "a/2: jpg txt", "a/: _2.txt")
+
+    pairing = pair(made, TEXT, shard=True)
+
+    assert [(one.name, one.because) for one in pairing.unpaired] == [("a/1.jpg", "apart")]
+    assert (pairing.samples, pairing.images) == (5, 2)
+
+
 def test_a_caption_in_large_letters_is_not_read_from_a_folder() -> None:
     made = groups("a: jpg txt", "b: jpg TXT")
 
