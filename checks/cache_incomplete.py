@@ -150,15 +150,23 @@ def _of_missing(facts: CacheKeys) -> Finding:
         number, names = number - facts.respelled.samples, ""
     lack = "has" if number == 1 else "have"
     message = f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}"
-    if not facts.entries:
+    if not facts.entries and facts.others:
+        files = counted(facts.others, "cached file")
+        message = (
+            f"holds {files}, and none is named by {_rule(facts)}: "
+            f"{first_of(facts.other_names, facts.others, 2)}"
+        )
+    elif not facts.entries:
         message = f"is empty: {counted(number, 'sample')} {lack} no entry yet"
     return cache_incomplete.found(
         message,
-        severity=Severity.WARNING if facts.entries else Severity.NOTE,
+        severity=Severity.WARNING if facts.entries or facts.others else Severity.NOTE,
         at=Location(file=facts.file),
-        why="They are made when the job starts, while its GPUs wait; a job that only reads the "
-        "cache stops at the first of them.",
-        fix="Have the cache completed before the run, or leave these samples out.",
+        why="Missing entries are made when the job starts, while its GPUs wait; a job that only "
+        "reads the cache stops at the first of them.",
+        fix="Have the cache completed before the run, or leave these samples out."
+        if facts.entries or not facts.others
+        else "Correct key in preflight.toml, or have the cache made for this job.",
         evidence={"missing": number, "samples": facts.samples},
         about="missing",
     )

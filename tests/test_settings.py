@@ -91,6 +91,23 @@ def test_a_variable_that_is_not_valid_is_told(tmp_path: Path, variable: str, val
         make_job(folder=str(tmp_path), environ={f"PREFLIGHT_{variable}": value})
 
 
+def test_a_rule_for_keys_that_means_nothing_is_told(tmp_path: Path) -> None:
+    """With its line, and with the place where it goes wrong."""
+    file = tmp_path / "preflight.toml"
+    cache = (
+        '[[data]]\nname = "photos"\npath = "x"\n[[cache]]\npath = "c"\nof = ["photos"]\nkey = {}\n'
+    )
+
+    for good in ('"auto"', '"stem"', "'{md5(caption)}-flux.pt'", '"train:key"'):
+        file.write_text(cache.format(good))
+        assert make_job(folder=str(tmp_path), environ={}).cache[0].key is not None
+
+    file.write_text(cache.format('"md5(captoin)"'))
+    wrong = r"preflight\.toml:7: cache\.0\.key: 'md5\(captoin\)': at character 5 .* mean caption\?"
+    with pytest.raises(SettingsError, match=wrong):
+        make_job(folder=str(tmp_path), environ={})
+
+
 def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
     """Under the plug-in's name; any other is a mistake."""
     (tmp_path / "preflight.toml").write_text("[acme]\nlimit = 3\n")

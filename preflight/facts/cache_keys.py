@@ -65,6 +65,12 @@ class CacheKeys:
     """Samples that have none, since they have no caption."""
 
     entries: int = 0
+    """Cached files whose names are as the rule has them."""
+
+    others: int = 0
+    """Cached files of other names."""
+
+    other_names: tuple[str, ...] = ()
     matched: int = 0
     """Samples whose entry is there."""
 

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from preflight.links import leads_to_system
+from preflight.readers.key_firsts import First
 from preflight.readers.key_rules import KeyRule
 from preflight.targets import CannotLookError
 
@@ -56,6 +57,9 @@ class Entries:
         self.is_deep = False
         """Whether some lie in folders below."""
 
+        self.others = First()
+        """Cached files of other names than the rule has."""
+
         joined = bytearray()
         for below, entry in _files(path, tell):
             name = f"{below}/{entry.name}" if below else entry.name
@@ -71,12 +75,14 @@ class Entries:
         suffix = os.path.splitext(entry.name)[1]
         if suffix.lower() not in SUFFIXES and (self._rule is None or suffix != self._rule.suffix):
             return False
-        shape = self._rule.shape if self._rule is not None else None
-        if self._rule is None or shape is None:
+        if self._rule is None or self._rule.shape is None:
             return True
         shaped = name if self._rule.placed else entry.name
-        whole = shape.fullmatch(shaped if self._rule.suffix else os.path.splitext(shaped)[0])
-        return whole is not None
+        shaped = shaped if self._rule.suffix else os.path.splitext(shaped)[0]
+        if self._rule.shape.fullmatch(shaped) is None:
+            self.others.add(name)
+            return False
+        return True
 
     def __len__(self) -> int:
         """Count them."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from preflight.facts import CacheKeys
 from preflight.names import name_of
 from preflight.readers.cache_entries import SUFFIXES, Entries
-from preflight.readers.key_compared import NAMED, Compared, First, compare, shared_keys
+from preflight.readers.key_compared import Compared, compare, shared_keys
+from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_layouts import Finder, Way, best_way, ways_of
 from preflight.readers.key_respelled import respelled
 from preflight.readers.key_rules import (
@@ -140,6 +141,8 @@ class _Look:
             tried=tried,
             samples=self._total,
             entries=len(self._entries),
+            others=self._entries.others.count,
+            other_names=tuple(self._entries.others.names),
             unread=tuple(sorted(set(samples.unread))[:NAMED]),
         )
         return bare if found is None else self._filled(bare, found)

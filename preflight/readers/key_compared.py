@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from preflight.facts import SharedKey
 from preflight.readers.cache_entries import Entries, is_of_text
+from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_layouts import Finder, Way, captions_for
 from preflight.readers.key_sample import Sample
-
-NAMED = 20
-"""Names that are kept of each kind."""
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
 _SKEW = 2.0
@@ -25,22 +23,6 @@ mask without an entry, which needs none."""
 
 _ORPHAN, _LED, _STALE = range(3)
 """What became of an entry: it leads to no sample, to one, to one that is younger."""
-
-
-class First:
-    """The first few of many names, in their order."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.count = 0
-        self.names: list[str] = []
-
-    def add(self, name: str) -> None:
-        """Count one more."""
-        self.count += 1
-        if len(self.names) < NAMED or name < self.names[-1]:
-            insort(self.names, name)
-            del self.names[NAMED:]
 
 
 @dataclass(slots=True)
@@ -138,7 +120,7 @@ def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> l
     entries: dict[str, int] = {}
     for hashed, one in zip(found.keys, samples if again else (), strict=bool(again)):
         at = bisect_left(again, hashed)
-        if at == len(again) or again[at] != hashed:
+        if at == len(again) or again[at] != hashed or one.home.is_mask(one):
             continue
         ((key,),) = finder.keys(one, found.way, None)
         groups.setdefault(key, {})[one.home.identity(one)] = one.home.shown(one)

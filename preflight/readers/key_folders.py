@@ -12,7 +12,7 @@ from preflight.readers import key_captions
 from preflight.readers.contents import Contents, list_all
 from preflight.readers.key_captions import Captions, Table
 from preflight.readers.key_sample import Home, Sample, Tell, caption_suffixes
-from preflight.readers.side_files import mask_of
+from preflight.readers.side_files import is_spare_folder, mask_of
 from preflight.targets import KeyedData
 
 _TABLE = "metadata"
@@ -65,6 +65,7 @@ class FolderHome:
         self._contents = contents
         self._below = below
         self._tables = tables
+        self._is_spare = is_spare_folder(below)
         self._masked: set[str] | None = None
         listed = frozenset(one.lstrip(".").lower() for one in data.captions.images)
         kind = is_image if contents.images else is_video
@@ -124,7 +125,9 @@ class FolderHome:
         return os.path.realpath(os.path.join(self._contents.path, one.name))
 
     def is_mask(self, one: Sample) -> bool:
-        """Whether this is the mask, or another such picture, of an image beside it."""
+        """Whether this is a mask or the like, by its name or its folder's."""
+        if self._is_spare:
+            return True
         image = mask_of(one.stem)
         if image is None:
             return False

@@ -119,26 +119,31 @@ def captions_for(one: Sample, rule: KeyRule) -> Captions | None:
 
 
 def best_way(ways: Sequence[Way], samples: Iterable[Sample], total: int, finder: Finder) -> Way:
-    """Choose the way that leads most samples to an entry; the first, where none leads any."""
+    """Choose the way that leads to most entries; the first, where none leads to any."""
     if len(ways) == 1 or not len(finder.entries):
         return ways[0]
     step = max(1, total // _FEW)
-    hits = _count(ways, itertools.islice(samples, 0, None, step), finder)
+    hits = _reached(ways, itertools.islice(samples, 0, None, step), finder)
     if step > 1 and not any(hits.values()) and len(finder.entries) * _RARE < total:
-        hits = _count(ways, samples, finder)
+        hits = _reached(ways, samples, finder)
     surer = [way for way in ways if way.layout != "anywhere"]
-    best = max(surer, key=lambda way: hits[way])
-    widest = max(ways, key=lambda way: hits[way])
-    return widest if hits[best] * _LEAST < hits[widest] else best
+    best = max(surer, key=lambda way: len(hits[way]))
+    widest = max(ways, key=lambda way: len(hits[way]))
+    return widest if len(hits[best]) * _LEAST < len(hits[widest]) else best
 
 
-def _count(ways: Sequence[Way], samples: Iterable[Sample], finder: Finder) -> Mapping[Way, int]:
-    """Count by each way the samples that have an entry."""
-    hits = dict.fromkeys(ways, 0)
+def _reached(
+    ways: Sequence[Way], samples: Iterable[Sample], finder: Finder
+) -> Mapping[Way, set[int]]:
+    """Give by each way the entries that samples lead to.
+
+    Entries and not samples: two of one stem, each in its folder, lead to one that is not of both.
+    """
+    hits: dict[Way, set[int]] = {way: set() for way in ways}
     for one in samples:
         captions: Captions | None = None
         if any(way.rule.by_caption for way in ways):
             captions = one.home.captions(one)
         for way in ways:
-            hits[way] += bool(finder.find(one, way, captions if way.rule.by_caption else None))
+            hits[way].update(finder.find(one, way, captions if way.rule.by_caption else None))
     return hits

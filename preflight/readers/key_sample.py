@@ -57,7 +57,7 @@ class Home(Protocol):
         """Tell one from another: the same for one file, whatever data set has it."""
 
     def is_mask(self, one: Sample) -> bool:
-        """Whether this is the mask, or another such picture, of an image beside it."""
+        """Whether this is a mask or the like, which need not have an entry."""
 
 
 def caption_suffixes(rule: CaptionRule) -> tuple[str, ...]:

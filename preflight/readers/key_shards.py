@@ -140,7 +140,7 @@ class ShardHome:
         return os.path.realpath(self._path), one.relative
 
     def is_mask(self, _one: Sample) -> bool:
-        """Whether this is the mask of another image: nobody looks for it here."""
+        """Whether this is a mask: nobody looks for them in shards."""
         return False
 
 

@@ -183,6 +183,20 @@ def test_an_empty_cache_is_a_note() -> None:
     assert one.message == "is empty: 2,392 samples have no entry yet"
 
 
+def test_files_of_another_name_are_told() -> None:
+    """A cache that was made for another model is not empty."""
+    names = ("1-sdxl.pt", "2-sdxl.pt", "3-sdxl.pt")
+    bare = replace(WHOLE, rule="{stem}-flux.pt", entries=0, matched=0, missing=2_392)
+    (one,) = tell(replace(bare, others=3, other_names=names))
+
+    assert one.severity == Severity.WARNING
+    assert one.message == (
+        'holds 3 cached files, and none is named by key = "{stem}-flux.pt": '
+        "1-sdxl.pt, 2-sdxl.pt and 1 more"
+    )
+    assert "Correct key" in (one.fix or "")
+
+
 def test_a_few_entries_more_are_a_note_and_many_a_warning() -> None:
     """Validation prompts and the empty prompt have entries, and no sample."""
     few = replace(WHOLE, by_caption=True, entries=2_400, orphans=8, orphan_names=("e.pt",))

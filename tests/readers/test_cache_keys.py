@@ -233,6 +233,39 @@ def test_masks_need_no_entry(look: Look, tmp_path: Path) -> None:
     assert facts.samples == 2
 
 
+@pytest.mark.parametrize("place", ["masks", "reg", "a/conditioning"])
+def test_pictures_in_a_folder_for_something_else_share_no_key(
+    look: Look, tmp_path: Path, place: str
+) -> None:
+    """Nor do they need an entry."""
+    write(tmp_path / "photos", "dog.jpg", "cat.jpg", f"{place}/dog.png", f"{place}/bird.png")
+    write(tmp_path / "cache", "dog.pt", "cat.pt")
+
+    facts = look("stem")
+
+    assert (facts.shared, facts.missing, facts.orphans) == (0, 0, 0)
+
+
+def test_one_stem_in_a_folder_below_is_another_sample(look: Look, tmp_path: Path) -> None:
+    """It has no entry yet, which does not make that of the other one its own."""
+    write(tmp_path / "photos", "dog.jpg", "cat.jpg", "sub/dog.jpg")
+    write(tmp_path / "cache", "dog.pt", "cat.pt")
+
+    facts = look("stem")
+
+    assert (facts.shared, facts.missing_names) == (0, ("photos/sub/dog.jpg",))
+
+
+def test_cached_files_of_another_name_are_counted_apart(look: Look, tmp_path: Path) -> None:
+    """They belong to another model, or the rule is wrong."""
+    write(tmp_path / "photos", "dog.jpg")
+    write(tmp_path / "cache", "dog-sdxl.pt", "notes.txt")
+
+    facts = look("{stem}-flux.pt")
+
+    assert (facts.entries, facts.others, facts.other_names) == (0, 1, ("dog-sdxl.pt",))
+
+
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_samples_of_shards_have_their_keys_and_captions(
     look: Look, tmp_path: Path, *, packed: bool
