@@ -1,0 +1,48 @@
+"""cache-crash tells the moments at which several damaged files were last written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import preflight
+from preflight.finding import Finding, Severity
+
+
+def found(folder: Path, *ages: float) -> list[Finding]:
+    """Leave a cut file for each time, beside ten whole ones of one moment."""
+    (folder / "cache").mkdir()
+    for number in range(10 + len(ages)):
+        path = folder / "cache" / f"{number:02}.npz"
+        np.savez(path, x=np.zeros(4096, np.float32))
+        then = 1_700_000_000.0
+        if number >= 10:
+            os.truncate(path, 4096)
+            then += ages[number - 10]
+        os.utime(path, (then, then))
+    report = preflight.run(
+        "cache=cache", folder=str(folder), elsewhere=True, select=["cache-crash"]
+    )
+    assert [one.outcome for one in report.checks if one.id == "cache-crash"] != ["broken"]
+    return list(report.findings)
+
+
+@pytest.mark.parametrize("ages", [(), (0.0,), (0.0, 1.0), (0.0, 3_600.0, 7_200.0)])
+def test_single_damages_and_whole_files_of_one_moment_are_left_alone(
+    tmp_path: Path, ages: tuple[float, ...]
+) -> None:
+    assert found(tmp_path, *ages) == []
+
+
+def test_each_moment_is_told_once_with_its_time(tmp_path: Path) -> None:
+    first, second = found(tmp_path, 0.0, 2.0, 4.5, 5_000.0, 9_000.0, 9_001.0, 9_009.0, 9_018.0)
+
+    assert first.severity is Severity.NOTE
+    assert first.message == (
+        "3 of its 8 damaged files were last written within 4.5 s, from 2023-11-14 22:13:20 UTC "
+        "on: most likely left by one crash"
+    )
+    assert second.evidence == {"files": 4, "seconds": 18.0}
