@@ -36,8 +36,8 @@ def cache_crash(facts: CacheFolderFacts, _job: Job) -> Iterator[Finding]:
         begin = datetime.datetime.fromtimestamp(one.begin, tz=datetime.timezone.utc)
         yield cache_crash.found(
             f"{one.count:,} of its {facts.damaged:,} damaged files were last written within "
-            f"{one.end - one.begin:,.1f} s, from {begin:%Y-%m-%d %H:%M:%S} UTC on: most likely left "
-            "by one crash",
+            f"{one.end - one.begin:,.1f} s, from {begin:%Y-%m-%d %H:%M:%S} UTC on: most likely "
+            "left by one crash",
             at=Location(file=facts.file),
             why="What ended their writer has most likely one cause, which may come again.",
             fix="Look into the logs of that moment, and make the files again.",
