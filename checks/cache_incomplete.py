@@ -36,6 +36,8 @@ from preflight.names import counted, first_of, shown
 
 def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
     """Say so where nothing leads from samples to entries, or there are none."""
+    if facts.is_file:
+        return "it is one file, and no folder of entries"
     if not facts.samples and facts.uncaptioned:
         have = "sample has" if facts.uncaptioned == 1 else "samples have"
         return f"its keys are made of captions, and {facts.uncaptioned:,} {have} none"

@@ -43,6 +43,9 @@ class CacheKeys:
     entry: int | None = None
     """Its place among the caches of the settings, counted from 0."""
 
+    is_file: bool = False
+    """Whether it is one file, and no folder of entries."""
+
     of: tuple[str, ...] = ()
     """The data sets, as reports name them."""
 

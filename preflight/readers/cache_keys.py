@@ -51,6 +51,8 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
         OSError: the cache cannot be listed.
         CannotLookError: part of it cannot be listed, or captions that are needed are not known.
     """
+    if os.path.isfile(os.path.join(root, owed.path)):
+        return CacheKeys(file=name_of(owed.path, root), entry=owed.entry, is_file=True)
     rule = _rule_of(owed, root, key)
     if rule is not None and rule.by_caption and not _has_captions(owed):
         raise CannotLookError(

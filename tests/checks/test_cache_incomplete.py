@@ -68,6 +68,7 @@ def test_a_healthy_cache_is_left_alone(facts: CacheKeys) -> None:
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
+        (CacheKeys(file="cache/all.pt", is_file=True), "it is one file, and no folder of entries"),
         (replace(WHOLE, samples=0), "its data sets hold no sample"),
         (replace(WHOLE, samples=0, uncaptioned=1), "captions, and 1 sample has none"),
         (replace(WHOLE, rule=None, entries=0), "nothing is cached yet"),

@@ -315,6 +315,52 @@ def test_a_clock_may_be_two_seconds_off(look: Look, tmp_path: Path) -> None:
     assert look("md5(caption)").stale == 0
 
 
+def test_one_file_is_no_folder_of_entries(tmp_path: Path) -> None:
+    """Some trainers keep all latents of a data set in one."""
+    write(tmp_path / "photos", "dog.jpg")
+    write(tmp_path / "cache", "all.pt")
+    owed = CacheOf(path="cache/all.pt", of=(KeyedData(folder="photos"),), key="stem")
+
+    assert read_keys(owed, str(tmp_path), lambda _: None).is_file
+
+
+def test_names_that_are_no_text_lead_to_each_other(look: Look, tmp_path: Path) -> None:
+    """Bytes that are no UTF-8, and ends of lines."""
+    if sys.platform != "linux":
+        pytest.skip("such names are for Linux")
+    for folder, suffix in (("photos", b".jpg"), ("cache", b".pt")):
+        (tmp_path / folder).mkdir()
+        for stem in (b"caf\xe9", b"a\nb", "\u00fc".encode()):
+            with open(os.fsencode(tmp_path / folder) + b"/" + stem + suffix, "wb"):
+                pass
+
+    assert is_whole(look("stem"), 3)
+
+
+def test_what_is_no_file_is_neither_sample_nor_entry_nor_caption(
+    look: Look, tmp_path: Path
+) -> None:
+    """Opening a pipe would wait for ever."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no pipes with names")
+    write(tmp_path / "photos", "dog.jpg")
+    (tmp_path / "cache").mkdir()
+    for name in ("photos/dog.txt", "photos/cat.jpg", "cache/dog.pt"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "cache" / "bird.pt").symlink_to("/nowhere")
+
+    assert look("md5(caption)").uncaptioned == 1
+    assert (look("stem").samples, look("stem").entries) == (1, 0)
+
+
+def test_videos_are_samples_where_there_is_no_image(look: Look, tmp_path: Path) -> None:
+    """With frames and size behind their stems, as musubi has it."""
+    write(tmp_path / "photos", "v.mp4", "v.txt")
+    write(tmp_path / "cache", "v_00000-049_0512x0320_wan.safetensors", "v_wan_te.safetensors")
+
+    assert is_whole(look("stem"), 1)
+
+
 def test_nothing_is_wrong_with_nothing(look: Look, tmp_path: Path) -> None:
     """An empty cache, and an empty data set."""
     (tmp_path / "photos").mkdir()
