@@ -86,6 +86,12 @@ class _Running:
     """The version of an interpreter that is too old."""
 
     results: list[Result] = field(default_factory=list)
+    token: bytes = field(init=False)
+    """What each of its lines begins with."""
+
+    def __post_init__(self) -> None:
+        """Work out what is looked for in every line."""
+        self.token = f"{self.batch.question.token} ".encode()
 
     def hear_all(self, lines: bytes) -> None:
         """Take in one line or several."""
@@ -95,11 +101,10 @@ class _Running:
 
     def hear(self, line: bytes) -> None:
         """Take in one line."""
-        token, _, text = line.partition(b" ")
-        if token.decode("ascii", "replace") != self.batch.question.token:
+        if not line.startswith(self.token):
             return self._hear_stranger(line)
         try:
-            said = json.loads(text)
+            said = json.loads(line[len(self.token) :].decode())
         except (ValueError, RecursionError):  # cut by its writer's death
             return None
         self.started.heard = time.monotonic()

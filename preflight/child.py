@@ -18,7 +18,7 @@ from typing import Any
 
 from preflight import late_site, life_line
 from preflight.facts import Facts
-from preflight.plain import from_exact, from_plain, to_plain
+from preflight.plain import from_exact, from_plain, to_brief
 from preflight.targets import Built, CannotLookError, Host, MistypedError, Shard, Source
 
 # Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
@@ -103,7 +103,7 @@ def main() -> None:
         except MistypedError as error:
             tell(mistyped=index, error=str(error))
         else:
-            plain = [{"type": type(one).__name__, **to_plain(one)} for one in facts]
+            plain = [{"type": type(one).__name__, **to_brief(one)} for one in facts]
             tell(answer=index, facts=plain)
     if any(map(_runs_code, question["items"])):
         _let_tracker_clean()

@@ -45,6 +45,21 @@ def to_plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} is no plain value")
 
 
+def to_brief(value: object) -> dict[str, Any]:
+    """Turn a frozen value into plain ones, and leave out what is as it is by default."""
+    kind: Any = type(value)
+    return {
+        name: to_plain(own)
+        for name, default in _defaults_of(kind).items()
+        if (own := getattr(value, name)) != default
+    }
+
+
+@functools.cache
+def _defaults_of(kind: Any) -> Mapping[str, Any]:
+    return {one.name: one.default for one in dataclasses.fields(kind)}
+
+
 @functools.cache
 def _fields_of(kind: type) -> tuple[str, ...] | None:
     """Name the fields of a dataclass; None of any other type."""
