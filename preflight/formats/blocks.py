@@ -57,6 +57,13 @@ class LongRead(ABC):
     def pass_over(self, offset: int, size: int) -> None:
         """Read a stretch that must be there, so that a byte nobody can read is met."""
 
+    @abstractmethod
+    def next_data(self, offset: int) -> int | None:
+        """Say where bytes follow that are stored: up to there is a hole, which reads as zeros.
+
+        None where no more follow; the same place where it is no hole, or nobody can say.
+        """
+
 
 def checksum(read: Read, offset: int, size: int) -> int:
     """Work out the CRC-32 of a stretch that must be there.

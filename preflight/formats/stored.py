@@ -14,7 +14,7 @@ from preflight.formats.archive_directory import (
     read_archive,
     torch_finds,
 )
-from preflight.formats.blocks import BLOCK, Block, Read, blocks
+from preflight.formats.blocks import BLOCK, Block, LongRead, Read
 from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
@@ -243,10 +243,14 @@ def _strange(head: bytes, suffix: str) -> Flaw:
 def _look_at_zeros(read: Read, size: int, suffix: str) -> Held:
     """Count the zero bytes at the beginning, as a crash of the machine leaves them."""
     zeros = 0
-    for block in blocks(read, 0, size):
+    while zeros < size:
+        if isinstance(read, LongRead):
+            data = read.next_data(zeros)
+            zeros = size if data is None else min(data, size)
+        block = read(zeros, min(BLOCK, size - zeros))
         rest = bytes(block).lstrip(b"\0")
         zeros += len(block) - len(rest)
-        if rest:
+        if rest or not block:
             break
     if zeros == size:
         text = f"is {size:,} zero bytes: its content most likely never reached the disk"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from preflight.formats.blocks import BLOCK, Block, LongRead, shorter
 from preflight.formats.crc import Crc32, combined, crc32_for
+from preflight.readers.opened import holes
 
 WINDOW = 1 << 21
 """Bytes that are held at a time; smaller files are better held whole."""
@@ -67,6 +68,11 @@ class Large(LongRead):
     def pass_over(self, offset: int, size: int) -> None:
         """Read a stretch that must be there."""
         self._go_through(offset, size, None)
+
+    def next_data(self, offset: int) -> int | None:
+        """Ask the system for the end of a hole."""
+        find = holes(self._file)
+        return offset if find is None else find(offset)
 
     def _go_through(self, offset: int, size: int, crc32: Crc32 | None) -> int:
         """Read a stretch in shares, and put their checksums together."""
