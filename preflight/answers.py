@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,8 +18,14 @@ READABLE = "Give the user that runs the job the right to read it."
 
 def facts_of(plain: Mapping[str, Any]) -> Any:
     """Build the facts that a process gave as plain values."""
-    kind = getattr(facts, plain["type"])
-    return from_plain(kind, {key: value for key, value in plain.items() if key != "type"})
+    return from_plain(
+        _kind(plain["type"]), {key: value for key, value in plain.items() if key != "type"}
+    )
+
+
+@functools.cache
+def _kind(name: str) -> Any:
+    return getattr(facts, name)  # which may have to be imported
 
 
 def unparsable(target: Target, kinds: tuple[type, ...], found: Facts) -> list[Look]:

@@ -109,13 +109,13 @@ class _Running:
             return None
         self.started.heard = time.monotonic()
         match said:
+            case {"answer": int(index), "facts": list(facts)}:
+                self._finish(Answer(key=self.batch.keys[index], facts=tuple(facts)))
             case {"step": str(name)}:
                 self.step = name
             case {"took": str(name), "seconds": float(seconds)}:
                 self.step = None
                 self.results.append(Took(step=name, seconds=seconds))
-            case {"answer": int(index), "facts": list(facts)}:
-                self._finish(Answer(key=self.batch.keys[index], facts=tuple(facts)))
             case {"broken": int(index), "error": str(error)}:
                 key = self.batch.keys[index]
                 self._finish(Fault(key=key, error=error, fix=said.get("fix")))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import queue
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
+
+import psutil
+import pytest
 
 from preflight import asking
 from preflight.discover import plain_options
 from preflight.job import Job
-from preflight.processes import MOST_LINES, Lines, Question
+from preflight.processes import MOST_LINES, Lines, Question, Started
 
 
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
@@ -38,3 +44,67 @@ def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
     asking._hear([], lines)
 
     assert lines.get_nowait()[1] == b"%d" % MOST_LINES
+
+
+def cached(folder: Path, number: int) -> str:
+    """Write a small cached file."""
+    path = folder / f"{number:04}.npy"
+    path.write_bytes(
+        b"\x93NUMPY\x01\x00\x76\x00"
+        + b"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }".ljust(118)
+        + b"\0\0\0\0"
+    )
+    return str(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files with holes, and signals")
+def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: Path) -> None:
+    """However many it has just answered for; all others are looked at, each once."""
+    endless = tmp_path / "endless.pt"
+    with open(endless, "wb") as file:
+        file.truncate(1 << 42)
+    paths = [cached(tmp_path, number) for number in range(300)]
+    paths.insert(200, str(endless))
+    items = tuple({"type": "CacheFile", "path": path} for path in paths)
+    question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
+    batch = asking.Batch(question=question, keys=tuple(paths))
+
+    def kill() -> None:
+        (reader,) = (one for one in psutil.Process().children() if one.pid not in before)
+        while str(endless) not in {one.path for one in reader.open_files()}:
+            time.sleep(0.01)
+        reader.kill()
+
+    before = {one.pid for one in psutil.Process().children()}
+    killer = threading.Thread(target=kill)
+    told = list(asking.ask([batch], jobs=1, timeout=60, meanwhile=killer.start))
+    killer.join()
+
+    faults = [one for one in told if isinstance(one, asking.Fault)]
+    answers = [one for one in told if isinstance(one, asking.Answer)]
+    assert [one.key for one in faults] == [str(endless)]
+    assert "was killed by SIGKILL" in faults[0].error
+    assert [one.key for one in answers] == [path for path in paths if path != str(endless)]
+
+
+def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None:
+    """And the ones around it, in the pieces that a pipe makes of them."""
+    long = b"x" * 1_000_000
+    code = (
+        f"import os; [os.write(1, one + b'\\n') for one in (b'a', {len(long)} * b'x', b'', b'b')]"
+    )
+    popen = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    lines: Lines = queue.Queue()
+    started = Started(question=Question(items=(), options={}), popen=popen, lines=lines, mark="m")
+    started.reader.join(30)
+    started.kill()
+    said = b""
+    while not lines.empty():
+        speaker, several = lines.get_nowait()
+        assert speaker is started
+        assert several.endswith(b"\n")
+        said += several
+
+    assert said.split(b"\n") == [b"a", long, b"", b"b", b""]

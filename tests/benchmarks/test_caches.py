@@ -1,0 +1,222 @@
+"""A cache is verified in a fraction of the time that it takes to load it, and large files too."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from preflight.readers.cache import read_cache
+from tests.benchmarks.conftest import START, best_of
+from tests.benchmarks.test_memory import peak
+
+pytestmark = pytest.mark.benchmark
+
+# Files that are measured, enough for two processes to share them in both; and those that the goals
+# are of: the starts of programs are paid once.
+FEW = 1_200
+FILES = 3_200
+ASKED = 10_000
+
+Work = Callable[[], object]
+Command = Callable[..., Work]
+
+
+@pytest.fixture(scope="module")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of text embeddings of 67 to 254 kB, as a trainer caches them; and one of fewer."""
+    import torch
+
+    top = tmp_path_factory.mktemp("caches")
+    chance = random.Random(3)
+    noise = torch.randint(0, 256, (1 << 22,), dtype=torch.uint8)
+    then = time.time() - 3_600
+    for name in ("many", "few"):
+        (top / name).mkdir()
+    for index in range(FILES):
+        tokens = chance.randrange(520, 1980)
+        begin = 2 * chance.randrange((len(noise) - tokens * 128) // 2)
+        embeds = noise[begin : begin + tokens * 128].clone().view(torch.float16)
+        path = top / "many" / f"{index:06}.pt"
+        mask = torch.ones(77, dtype=torch.bool)
+        torch.save({"prompt_embeds": embeds.view(tokens, 64), "mask": mask}, path)
+        os.utime(path, (then, then))
+        if index < FEW:
+            os.link(path, top / "few" / path.name)
+    return top
+
+
+_LOAD = """
+import os, sys, torch
+torch.set_num_threads(1)
+for name in os.listdir(sys.argv[1]):
+    torch.load(os.path.join(sys.argv[1], name), weights_only=True)
+"""
+_TEST = """
+import os, sys, zipfile
+for name in os.listdir(sys.argv[1]):
+    with zipfile.ZipFile(os.path.join(sys.argv[1], name)) as archive:
+        assert archive.testzip() is None
+"""
+
+
+def scaled(few: float, many: float) -> float:
+    """Give the seconds for as many files as the goals are of."""
+    return few + (many - few) * (ASKED - FEW) / (FILES - FEW)
+
+
+def run(command: Command, folder: Path, name: str, *words: str) -> Work:
+    """Give what runs preflight over a cache."""
+    return command("-c", START, "run", name, "--elsewhere", "-q", *words, folder=folder)
+
+
+def tell(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with capsys.disabled():
+        sys.stdout.write(f"\n  {text}\n")
+
+
+def test_a_cache_against_loading_it_and_against_testzip(
+    command: Command, caches: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whole command against whole process; the goals are 7 times torch.load, 2.5 times testzip."""
+    works = [
+        run(command, caches, "few", "--no-ledger"),
+        run(command, caches, "many", "--no-ledger"),
+        *(command("-c", _LOAD, name, folder=caches) for name in ("few", "many")),
+        *(command("-c", _TEST, name, folder=caches) for name in ("few", "many")),
+    ]
+    least = best_of(works, rounds=3)
+    ours, load, test = (scaled(*least[at : at + 2]) for at in (0, 2, 4))
+    tell(
+        capsys,
+        f"preflight run over 10,000 files of 160 kB: {ours * 1e3:.0f} ms; "
+        f"over {FEW:,}: {least[0] * 1e3:.0f} ms\n"
+        f"    torch.load(weights_only=True) / preflight: {load / ours:.1f} (goal at least 7); "
+        f"{load * 1e3:.0f} ms\n"
+        f"    zipfile.testzip / preflight: {test / ours:.1f} (goal at least 2.5); "
+        f"{test * 1e3:.0f} ms",
+    )
+
+    assert load / ours >= 2.5
+    assert test / ours >= 0.9
+
+
+def test_a_second_run_is_much_faster_than_the_first(
+    command: Command, caches: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The goal is a quarter of the time."""
+    run(command, caches, "few")()
+    run(command, caches, "many")()
+    works = [
+        *(run(command, caches, name, "--no-ledger") for name in ("few", "many")),
+        *(run(command, caches, name) for name in ("few", "many")),
+    ]
+    least = best_of(works, rounds=3)
+    first, again = scaled(*least[:2]), scaled(*least[2:])
+    tell(
+        capsys,
+        f"preflight run over 10,000 files / again: {first / again:.1f} (goal at least 4); "
+        f"{first * 1e3:.0f} ms against {again * 1e3:.0f} ms, "
+        f"{least[2] * 1e3:.0f} ms over {FEW:,}",
+    )
+
+    assert first / again >= 1.2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
+def test_memory_stays_small(caches: Path, large: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the sizes of the files, and whatever their number; the goal is 150 MB."""
+    took = peak(caches, "many"), peak(large.parent, large.name)
+    tell(
+        capsys,
+        f"peak over {FILES:,} files {took[0] / 1e6:.1f} MB, over one of "
+        f"{large.stat().st_size / 1e9:.1f} GB {took[1] / 1e6:.1f} MB (goal: below 150 MB)",
+    )
+
+    assert max(took) < 150e6
+
+
+# --- large files ----------------------------------------------------------------------------------
+
+PIECE = 1 << 26
+PIECES = 24
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One archive of 1.6 GB, as a checkpoint is; taken away again at once."""
+    folder = tmp_path_factory.mktemp("large")
+    if shutil.disk_usage(folder).free < 8 * PIECE * PIECES:
+        pytest.skip("there is too little room for a file of 1.6 GB")
+    path = folder / "checkpoint.pt"
+    noise = os.urandom(PIECE)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x/data.pkl", b"\x80\x02}q\x00.")
+        for number in range(PIECES):
+            archive.writestr(f"x/data/{number}", noise)
+    yield path
+    path.unlink()
+
+
+def verify(path: Path, *, verified: bool = True) -> None:
+    facts = read_cache(str(path), str(path.parent), lambda _: None)
+    assert facts.damage is None
+    assert facts.verified == verified
+
+
+def test_a_large_archive_against_testzip(large: Path, ratio: Callable[..., float]) -> None:
+    """The goal is a quarter of its time on two idle cores; testzip uses one."""
+
+    def test() -> None:
+        with zipfile.ZipFile(large) as archive:
+            assert archive.testzip() is None
+
+    name = "an archive of 1.6 GB / zipfile.testzip"
+
+    assert ratio(name, lambda: verify(large), test, goal="at most 0.25", rounds=6) <= 0.6
+
+
+@pytest.mark.skipif(shutil.which("cat") is None, reason="there is no cat")
+def test_a_large_archive_against_cat(large: Path, ratio: Callable[..., float]) -> None:
+    """The goal is no longer than `cat` takes, on two idle cores; cat uses one."""
+
+    def cat() -> object:
+        return subprocess.run(["cat", large], stdout=subprocess.DEVNULL, check=True)
+
+    name = "an archive of 1.6 GB / cat"
+
+    assert ratio(name, lambda: verify(large), cat, goal="at most 1", rounds=6) <= 2.5
+
+
+def test_safetensors_against_loading_them(tmp_path: Path, ratio: Callable[..., float]) -> None:
+    """The goal is a quarter of the time of load_file, for the geometry; all bytes are read too.
+
+    Large files are no match: load_file maps them, and reads nothing of them.
+    """
+    safetensors = pytest.importorskip("safetensors.torch")
+    import torch
+
+    paths = [tmp_path / f"{number}.safetensors" for number in range(400)]
+    for path in paths:
+        tensors = {f"w{part}": torch.randn(10_000) for part in range(4)}
+        safetensors.save_file(tensors, path)
+
+    def look() -> None:
+        for path in paths:
+            verify(path, verified=False)
+
+    def load() -> None:
+        for path in paths:
+            safetensors.load_file(path)
+
+    name = "400 safetensors of 160 kB / load_file"
+
+    assert ratio(name, look, load, goal="at most 0.25", rounds=5) <= 0.8
