@@ -156,11 +156,12 @@ def test_a_path_that_is_opened_is_the_same_however_it_is_spelled(
     "read",
     [
         lambda text: [text],
+        lambda text: [text.replace("\r\n", "\n")],
         lambda text: [text.strip()],
         lambda text: [line for line in text.split("\n") if line],
         lambda text: [text.replace("\r\n", "\n").split("\n")[0].strip()],
     ],
-    ids=["as it is", "stripped", "each line", "the first line"],
+    ids=["as it is", "as Python reads lines", "stripped", "each line", "the first line"],
 )
 def test_captions_are_read_as_trainers_read_them(
     look: Look, tmp_path: Path, content: str, read: Callable[[str], list[str]]
@@ -244,6 +245,27 @@ def test_pictures_in_a_folder_for_something_else_share_no_key(
     facts = look("stem")
 
     assert (facts.shared, facts.missing, facts.orphans) == (0, 0, 0)
+
+
+def test_masks_share_no_key_in_a_flat_cache(look: Look, tmp_path: Path) -> None:
+    """In whatever folders the images lie."""
+    write(tmp_path / "photos", "a/dog.jpg", "b/cat.jpg", "masks/dog.png")
+    write(tmp_path / "cache", "dog.pt", "cat.pt")
+
+    facts = look("stem")
+
+    assert (facts.shared, facts.missing, facts.orphans) == (0, 0, 0)
+
+
+def test_a_folder_of_old_entries_does_not_make_others_whole(look: Look, tmp_path: Path) -> None:
+    """Where the rest of the cache is laid out otherwise."""
+    write(tmp_path / "photos", "dog.jpg", "cat.jpg")
+    write(tmp_path / "cache", "dog.pt", "old/cat.pt", "old/dog.pt")
+
+    facts = look("stem")
+
+    assert facts.missing_names == ("photos/cat.jpg",)
+    assert facts.orphan_names == ("old/cat.pt", "old/dog.pt")
 
 
 def test_one_stem_in_a_folder_below_is_another_sample(look: Look, tmp_path: Path) -> None:
@@ -463,6 +485,19 @@ def test_the_spelling_that_leads_back_is_told(
     )
 
 
+def test_all_that_another_spelling_leads_back_are_counted(look: Look, tmp_path: Path) -> None:
+    """Of those that have no entry under that of the job."""
+    write(tmp_path / "photos", "a.jpg", "b.jpg", "c.jpg", "d.jpg")
+    write(tmp_path / "cache", *(f"{md5(f'./photos/{one}.jpg')}.pt" for one in "abc"))
+    write(tmp_path / "cache", f"{md5('photos/a.jpg')}.pt")
+
+    facts = look("md5(path)")
+
+    assert (facts.matched, facts.missing) == (1, 3)
+    assert facts.respelled is not None
+    assert (facts.respelled.samples, facts.respelled.other_folder) == (2, "./photos")
+
+
 def test_an_extension_in_capitals_is_another_key(look: Look, tmp_path: Path) -> None:
     """Where the key is made of the name."""
     write(tmp_path / "photos", "dog.JPG")
@@ -501,10 +536,10 @@ def test_a_cache_of_something_else_fits_no_rule(look: Look, tmp_path: Path) -> N
 
 def test_few_entries_of_many_samples_are_found(look: Look, tmp_path: Path) -> None:
     """Also those that a look at a few samples would have passed over."""
-    write(tmp_path / "photos", *(f"{number:05}.jpg" for number in range(4_100)))
+    shard(tmp_path / "s.tar", {f"{number:05}.jpg": "" for number in range(4_100)})
     write(tmp_path / "cache", f"{md5('00003.jpg')}.pt")
 
-    assert look(None).rule == "md5(name)"
+    assert look(None, KeyedData(shards=("s.tar",))).rule == "md5(name)"
 
 
 # --- what changes, and what cannot be looked at ---------------------------------------------------
@@ -542,6 +577,21 @@ def test_files_that_come_and_go_meanwhile_break_nothing(tmp_path: Path) -> None:
 
         assert facts.samples + facts.uncaptioned <= 1_200 + calls
     assert calls > 4
+
+
+def test_a_folder_that_is_taken_away_meanwhile_is_passed_over(tmp_path: Path) -> None:
+    """What is left is compared."""
+    write(tmp_path / "photos", "dog.jpg")
+    write(tmp_path / "cache", "dog.pt")
+    (tmp_path / "cache" / "old").mkdir()
+
+    def change(name: str) -> None:
+        if name == "cache" and (tmp_path / "cache" / "old").exists():
+            (tmp_path / "cache" / "old").rmdir()
+
+    owed = CacheOf(path="cache", of=(KeyedData(folder="photos"),), key="stem")
+
+    assert is_whole(read_keys(owed, str(tmp_path), change), 1)
 
 
 def test_a_cache_that_is_gone_is_an_error(look: Look, tmp_path: Path) -> None:
@@ -635,7 +685,7 @@ def facts_of(answer: asking.Answer | asking.Fault) -> CacheKeys:
     "source",
     [
         HASHED,
-        HASHED.replace("key(path)", "key(path, size=512)"),
+        HASHED.replace("key(path):", "key(path, size=512):\n    assert size == 512"),
         HASHED.replace("key(path)", "key(path, caption)"),
         f"import sys\nprint('hello'); sys.stdout.flush()\n{HASHED}",
         f"{HASHED}\nimport pathlib\nold = key\ndef key(path):\n    return pathlib.Path(old(path))",
