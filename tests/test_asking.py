@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import subprocess
 import sys
@@ -46,32 +47,27 @@ def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
     assert lines.get_nowait()[1] == b"%d" % MOST_LINES
 
 
-def cached(folder: Path, number: int) -> str:
-    """Write a small cached file."""
-    path = folder / f"{number:04}.npy"
-    path.write_bytes(
-        b"\x93NUMPY\x01\x00\x76\x00"
-        + b"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }".ljust(118)
-        + b"\0\0\0\0"
-    )
+def cached(path: Path, elements: int) -> str:
+    """Write an array of zeros, which take no room."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({elements},), }}"
+    path.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(118).encode())
+    os.truncate(path, 128 + 4 * elements)
     return str(path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="files with holes, and signals")
 def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: Path) -> None:
     """However many it has just answered for; all others are looked at, each once."""
-    endless = tmp_path / "endless.pt"
-    with open(endless, "wb") as file:
-        file.truncate(1 << 42)
-    paths = [cached(tmp_path, number) for number in range(300)]
-    paths.insert(200, str(endless))
+    paths = [cached(tmp_path / f"{number:03}.npy", 1) for number in range(300)]
+    endless = cached(tmp_path / "endless.npy", 1 << 40)
+    paths.insert(200, endless)
     items = tuple({"type": "CacheFile", "path": path} for path in paths)
     question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
     batch = asking.Batch(question=question, keys=tuple(paths))
 
     def kill() -> None:
         (reader,) = (one for one in psutil.Process().children() if one.pid not in before)
-        while str(endless) not in {one.path for one in reader.open_files()}:
+        while endless not in {one.path for one in reader.open_files()}:
             time.sleep(0.01)
         reader.kill()
 
@@ -82,9 +78,9 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
 
     faults = [one for one in told if isinstance(one, asking.Fault)]
     answers = [one for one in told if isinstance(one, asking.Answer)]
-    assert [one.key for one in faults] == [str(endless)]
+    assert [one.key for one in faults] == [endless]
     assert "was killed by SIGKILL" in faults[0].error
-    assert [one.key for one in answers] == [path for path in paths if path != str(endless)]
+    assert [one.key for one in answers] == [path for path in paths if path != endless]
 
 
 def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None:
