@@ -35,7 +35,8 @@ def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:
         return f"shards are drawn with replacement ({facts.resampled})"
     if not facts.unread or _lacks_shards(facts, job) or _passes(facts, job) >= _step(facts, job):
         return None
-    what = counted(facts.unread, "shard was", "shards were") if facts.shards else "the folder was"
+    shards = counted(facts.unread, "shard was", "shards were")
+    what = "the folder was" if facts.is_folder else shards
     return f"{what} not read, so that there may be more samples"
 
 
@@ -131,7 +132,7 @@ def _takers(job: Job) -> int:
 
 
 def _lacks_shards(facts: DatasetFacts, job: Job) -> bool:
-    return bool(facts.shards) and _all(facts) < _takers(job)
+    return not facts.is_folder and _all(facts) < _takers(job)
 
 
 def _too_few_shards(facts: DatasetFacts, job: Job) -> str:

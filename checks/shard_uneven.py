@@ -32,7 +32,7 @@ _PART = 0.1
 
 def _is_not_divided(facts: DatasetFacts, job: Job) -> str | None:
     """Say why no rank can run out before another, or why that cannot be known."""
-    if not facts.shards:
+    if facts.is_folder:
         return "a folder is divided by its samples"
     if facts.resampled is not None:
         return f"shards are drawn with replacement ({facts.resampled})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +38,9 @@ _HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
 _FEWEST_OF_BURST = 3
 _BURST = 10.0
 
+# Seconds by which a whole file may be older or younger than a burst and still be of its moment.
+_NEAR = 2.0
+
 
 @dataclass(slots=True)
 class CacheGathering:
@@ -60,20 +64,34 @@ class CacheGathering:
     _formats: Counter[str] = field(default_factory=Counter)
     _unverified: Counter[str] = field(default_factory=Counter)
     _bare: dict[str, list[str]] = field(default_factory=dict)
+    _times: array[int] = field(default_factory=lambda: array("Q"))
+    """When whole files were last written, in seconds since the epoch."""
+
     _damaged: dict[str, tuple[str, float]] = field(default_factory=dict)
     """By the path of a damaged file: what is wrong with it, and when it was last written."""
 
-    def take(self, path: str, found: CacheFacts) -> None:
-        """Take in what was seen of a file."""
+    def take(self, path: str, found: CacheFacts, changed: int) -> None:
+        """Take in what was seen of a file, and when it was last written, in ns."""
         self.entries += 1
         if found.damage is not None:
-            self._damaged[path] = found.damage.text, _written(path)
+            self._damaged[path] = found.damage.text, changed / 1e9
             return
+        self._times.append(max(0, changed) // 10**9)
         self._formats[found.format] += 1
         _note(self._whole, found.format, self._below(path))
         if not found.verified:
             self._unverified[found.format] += 1
             _note(self._bare, found.format, self._below(path))
+
+    def _bursts(self) -> Iterator[Burst]:
+        """Find the moments of which mostly damaged files are left.
+
+        Where as many whole ones are of the same moment, all of them were copied or unpacked then.
+        """
+        for one in _bursts(written for _, written in self._damaged.values()):
+            whole = sum(one.begin - _NEAR <= time <= one.end + _NEAR for time in self._times)
+            if whole < one.count:
+                yield one
 
     def _below(self, path: str) -> str:
         return name_of(path, self.target.path)
@@ -106,7 +124,7 @@ class CacheGathering:
             left_over=tuple(left_over[:_MOST_LEFT_OVER]),
             left_over_count=len(left_over),
             same_as=self.same_as,
-            bursts=tuple(_bursts(written for _, written in self._damaged.values())),
+            bursts=tuple(self._bursts()),
             checkpoints=len(self._checkpoints()),
         )
 
@@ -167,13 +185,6 @@ def _bursts(times: Iterable[float]) -> Iterator[Burst]:
                 yield Burst(count=len(burst), begin=burst[0], end=burst[-1])
             burst = []
         burst.append(time)
-
-
-def _written(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _changed(path: str) -> int:

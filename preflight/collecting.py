@@ -73,6 +73,7 @@ class Collected:
                 name=dataset.name,
                 file=name_of(dataset.folder, root),
                 entry=dataset.entry,
+                is_folder=True,
                 samples=found.pairing.images if found is not None else 0,
                 unread=int(found is None),
             )

@@ -10,6 +10,7 @@ from typing import Any
 
 from preflight.ages import parse_age
 from preflight.job import Job
+from preflight.mistaken_values import mistaken
 from preflight.names import name_of
 from preflight.sampling import parse_sample
 from preflight.settings_file import SettingsError, find_file, read_file, unknown_key
@@ -174,49 +175,6 @@ def _build(tree: Mapping[str, Any], root: str, origins: Mapping[str, str]) -> Jo
     return job
 
 
-def _mistaken_values(job: Job, origins: Mapping[str, str], shown: str) -> Iterable[str]:
-    """Say what is of the right type and means nothing."""
-    import datetime
-
-    samples = {"look.sample": job.look.sample}
-    samples |= {f"data.{index}.sample": one.sample for index, one in enumerate(job.data)}
-    for key, text in samples.items():
-        if text is not None:
-            try:
-                parse_sample(text)
-            except ValueError as error:
-                yield f"{origins.get(key, shown)}: {key}: {error}"
-    named = {text for one in job.data for text in (one.name, one.path, one.shards)}
-    for index, cache in enumerate(job.cache):
-        for name in cache.of:
-            if name not in named:
-                key = f"cache.{index}.of"
-                known = ", ".join(sorted(text for text in named if text is not None)) or "none"
-                place = origins.get(key, shown)
-                yield f"{place}: {key}: no [[data]] is called {_short(name)}; known are {known}"
-        yield from _mistaken_key(cache.key, f"cache.{index}.key", origins, shown)
-    for index, ignore in enumerate(job.ignore):
-        if ignore.until is not None:
-            try:
-                datetime.date.fromisoformat(ignore.until)
-            except ValueError:
-                key = f"ignore.{index}.until"
-                yield f"{origins.get(key, shown)}: {key}: {_short(ignore.until)} is no day"
-
-
-def _mistaken_key(
-    rule: str | None, key: str, origins: Mapping[str, str], shown: str
-) -> Iterable[str]:
-    """Say what is wrong with the rule for the keys of a cache."""
-    if rule is None or rule == "auto":
-        return
-    from preflight.readers.key_rules import mistake_in
-
-    mistake = mistake_in(rule)
-    if mistake is not None:
-        yield f"{origins.get(key, shown)}: {key}: {_short(rule)}: {mistake}"
-
-
 def _validate(
     tree: dict[str, Any], root: str, origins: dict[str, str], shown: str, mistakes: list[str]
 ) -> Job | None:
@@ -229,7 +187,7 @@ def _validate(
     except ValidationError as error:
         mistakes += [_mistake(one, origins, shown) for one in error.errors(include_url=False)]
         return None
-    mistakes += _mistaken_values(job, origins, shown)
+    mistakes += (f"{origins.get(key, shown)}: {key}: {text}" for key, text in mistaken(job))
     return job
 
 

@@ -297,7 +297,7 @@ class Survey:
             yield Left(reason="written while it was looked at", kinds=item.kinds)
             return True
         if isinstance(item.target, CacheFolder):
-            self._preparing.prepared.caches[item.target.path].take(path, found)
+            self._preparing.prepared.caches[item.target.path].take(path, found, item.changed)
         return False
 
     def _failed(self, item: Item, fault: asking.Fault) -> Iterator[Look]:

@@ -49,6 +49,7 @@ FLOORS: dict[str, float] = {
     "importing": 3,
     "build": 4,
     "key_function": 4,
+    "mistaken_values": 4,
     "settings": 5,
     "settings_file": 4,
     "around": 4,

@@ -179,3 +179,22 @@ def test_what_is_said_to_be_read_is_read(table: str) -> None:
     for field in dataclasses.fields(kinds[table]):
         used = re.search(rf"\b{word}\.{field.name}\b|self\.{field.name}\b", text) is not None
         assert used or f"{table}.{field.name}" in jobs.UNREAD, field.name
+
+
+def test_a_batch_of_no_sample_is_a_mistake(tmp_path: Path) -> None:
+    """As it is on the command line."""
+    path = tmp_path / "preflight.toml"
+    path.write_text('[[data]]\npath = "photos"\nbatch_size = 0\n')
+
+    with pytest.raises(SettingsError, match=r"preflight\.toml:3: data\.0\.batch_size: 0 is less"):
+        make_job(folder=str(tmp_path), environ={})
+
+
+def test_a_cache_of_a_data_set_that_is_not_named_is_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "preflight.toml"
+    path.write_text(
+        '[[data]]\nname = "photos"\npath = "p"\n\n[[cache]]\npath = "c"\nof = ["fotos"]\n'
+    )
+
+    with pytest.raises(SettingsError, match=r"no \[\[data\]\] is called 'fotos'; known are p, "):
+        make_job(folder=str(tmp_path), environ={})

@@ -39,8 +39,11 @@ class DatasetFacts:
     entry: int | None = None
     """Its place among the data sets of the settings, counted from 0."""
 
+    is_folder: bool = False
+    """Whether it is a folder of images."""
+
     shards: tuple[str, ...] = ()
-    """The shards that were read, in the order in which the job would take them; empty: a folder."""
+    """The shards that were read, in the order in which the job would take them."""
 
     sizes: tuple[int, ...] = ()
     """How many samples each of them has."""

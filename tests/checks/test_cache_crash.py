@@ -13,15 +13,15 @@ from preflight.finding import Finding, Severity
 
 
 def found(folder: Path, *ages: float) -> list[Finding]:
-    """Leave a cut file for each time, beside ten whole ones of one moment."""
+    """Leave a cut file for each time, beside ten whole ones of the day before."""
     (folder / "cache").mkdir()
     for number in range(10 + len(ages)):
         path = folder / "cache" / f"{number:02}.npz"
         np.savez(path, x=np.zeros(4096, np.float32))
-        then = 1_700_000_000.0
+        then = 1_700_000_000.0 - 86_400
         if number >= 10:
             os.truncate(path, 4096)
-            then += ages[number - 10]
+            then = 1_700_000_000.0 + ages[number - 10]
         os.utime(path, (then, then))
     report = preflight.run(
         "cache=cache", folder=str(folder), elsewhere=True, select=["cache-crash"]
@@ -30,8 +30,12 @@ def found(folder: Path, *ages: float) -> list[Finding]:
     return list(report.findings)
 
 
-@pytest.mark.parametrize("ages", [(), (0.0,), (0.0, 1.0), (0.0, 3_600.0, 7_200.0)])
-def test_single_damages_and_whole_files_of_one_moment_are_left_alone(
+@pytest.mark.parametrize(
+    "ages",
+    [(), (0.0,), (0.0, 1.0), (0.0, 3_600.0, 7_200.0), (-86_400.0, -86_399.0, -86_398.0)],
+    ids=["none", "one", "two", "hours apart", "all copied at once"],
+)
+def test_damages_that_no_moment_explains_are_left_alone(
     tmp_path: Path, ages: tuple[float, ...]
 ) -> None:
     assert found(tmp_path, *ages) == []

@@ -33,7 +33,7 @@ def shards(*sizes: int, unread: int = 0) -> DatasetFacts:
 
 
 def folder(images: int) -> DatasetFacts:
-    return DatasetFacts(name="photos", file="photos", samples=images)
+    return DatasetFacts(name="photos", file="photos", is_folder=True, samples=images)
 
 
 def found(facts: DatasetFacts, data: DataSettings | None = None, **launch: Any) -> list[Finding]:
