@@ -28,6 +28,7 @@ import torch
 
 from preflight.facts import CacheFacts
 from preflight.formats.crc import combined
+from preflight.formats.stored import look
 from preflight.readers.cache import read_cache
 from preflight.testing import ask
 
@@ -35,11 +36,21 @@ SEEDS = range(500)
 
 
 def facts_of(content: bytes, folder: Path, name: str = "file.pt") -> CacheFacts:
-    """Read a file of such bytes; if anything is wrong with it, that is one finding."""
+    """Read a file of such bytes; if anything is wrong with it, that is one finding.
+
+    Whichever way it is read, the same is seen.
+    """
     path = folder / name
     path.write_bytes(content)
     facts = read_cache(str(path), str(folder), lambda _: None)
     assert len(ask("cache-damaged", facts)) == (facts.damage is not None)
+    exact = look(lambda at, size: content[at : at + size], len(content), path.suffix)
+    assert (exact.format, exact.verified, exact.globals) == (
+        facts.format,
+        facts.verified,
+        facts.globals,
+    )
+    assert (exact.flaw and exact.flaw.text) == (facts.damage and facts.damage.text)
     return facts
 
 
