@@ -139,11 +139,13 @@ class Ledger:
 
     def expect(self, how: str, path: str) -> None:
         """Note what a file looks like before it is read; it may then be handed to `remember`."""
+        if not self.usable:
+            return
         try:
             status = os.stat(path)
         except OSError:
             return
-        if self.usable and status.st_mtime_ns <= time.time_ns() - _YOUNG:
+        if status.st_mtime_ns <= time.time_ns() - _YOUNG:
             self._marks[how, path] = _mark(status)
 
     def recall_folders(

@@ -124,6 +124,8 @@ class Memory:
 
         Whether a pointer was not fetched is said by other files, which may change alone.
         """
+        if not self.ledger.usable:
+            return False
         plains = tuple(plains)
         if any(_depends_on_others(plain) for plain in plains):
             return False

@@ -231,6 +231,7 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
     machine: HostFacts | None = None
     looked: set[type] = set()
     left: Counter[tuple[str, str]] = Counter()
+    concerned: dict[type, list[_Tally]] = {}
     complete = True
     try:
         for look in looks:
@@ -238,7 +239,7 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
                 machine = look.facts
             if isinstance(look, Left) and look.noun is not None:
                 left[look.noun, look.reason] += look.count
-            if _pass_on(look, tallies, job, tell):
+            if _pass_on(look, tallies, concerned, job, tell):
                 looked.add(type(look.facts))  # type: ignore[union-attr]
     except KeyboardInterrupt:
         complete = False
@@ -254,10 +255,27 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
     )
 
 
-def _pass_on(look: Look, tallies: list[_Tally], job: Job, tell: Tell) -> bool:
-    """Hand a look to the checks it concerns, and say whether one has judged it."""
+def _pass_on(
+    look: Look,
+    tallies: list[_Tally],
+    concerned: dict[type, list[_Tally]],
+    job: Job,
+    tell: Tell,
+) -> bool:
+    """Hand a look to the checks it concerns, and say whether one has judged it.
+
+    Args:
+        look: what was seen.
+        tallies: of all checks.
+        concerned: those of them that are over facts of a type, as far as that was worked out.
+        job: handed to each check.
+        tell: called with each finding.
+    """
     if isinstance(look, Looked):
-        mine = [one for one in tallies if isinstance(look.facts, one.check.over)]
+        mine = concerned.get(type(look.facts))
+        if mine is None:
+            mine = [one for one in tallies if isinstance(look.facts, one.check.over)]
+            concerned[type(look.facts)] = mine
         judged = [one.ask(look, job, tell) for one in mine]
         return any(judged)
     for tally in tallies:
