@@ -42,7 +42,7 @@ from preflight.preparing import (
 from preflight.progress import Account, Watch
 from preflight.runner import Cleared, Failed, Left, Look, Looked
 from preflight.seen import Seen
-from preflight.shares import workers_for
+from preflight.shares import seconds_for, workers_for
 from preflight.targets import (
     Built,
     CacheFolder,
@@ -162,6 +162,12 @@ class Survey:
 
     def _recall(self, singles: list[Single]) -> Generator[Look, None, list[Single]]:
         """Give what is remembered of single files, and return those that have to be read."""
+        look = self.job.look
+        if not self.memory.ledger.holds_something:
+            self._account.expected += sum(
+                seconds_for(one.plain, self.job.root, look.depth) for one in singles
+            )
+            return singles
         left: list[Single] = []
         for begin in range(0, len(singles), _AT_ONCE):
             items: dict[str, dict[str, tuple[Item, Single]]] = {}
