@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from preflight import discover
 from preflight.answers import READABLE, mend, reason_of
-from preflight.caches import CacheGathering
 from preflight.facts import (
     Absent,
     CacheContents,
@@ -52,6 +51,9 @@ from preflight.targets import (
     Unread,
 )
 from preflight.words import near_path
+
+if TYPE_CHECKING:
+    from preflight.caches import CacheGathering
 
 KINDS: Mapping[type, tuple[type, ...]] = {
     Host: (HostFacts,),
@@ -161,6 +163,7 @@ class Preparing:
         self.prepared.items.append(item)
 
     def _add_cache(self, target: CacheFolder) -> Iterator[Look]:
+        from preflight.caches import CacheGathering
         from preflight.readers.cache_listing import list_cache
 
         listing = list_cache(target.path)
