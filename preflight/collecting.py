@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from preflight.asking import Batch
 from preflight.facts import (
@@ -20,8 +20,10 @@ from preflight.facts import (
 )
 from preflight.names import name_of
 from preflight.processes import Question
-from preflight.readers import keys
 from preflight.targets import Dataset
+
+if TYPE_CHECKING:
+    from preflight.readers import keys
 
 # Pairs of shards whose common keys are named; there may be as many as shards.
 _NAMED = 200
@@ -32,7 +34,9 @@ class Collected:
     """One data set, as far as its parts have been looked at."""
 
     dataset: Dataset
-    index: keys.Index = field(default_factory=keys.Index)
+    index: keys.Index | None = None
+    """The keys of the samples of shards; None: none was read."""
+
     read: dict[str, tuple[str, int]] = field(default_factory=dict)
     """By the path of a shard, in the order in which they were read: its name and its samples."""
 
@@ -46,13 +50,21 @@ class Collected:
         """Take in what was seen of a shard."""
         if path not in self.read:
             self.read[path] = found.file, found.samples
+            if self.index is None:
+                from preflight.readers import keys
+
+                self.index = keys.Index()
             self.index.add(found.keys)
 
     def find(self) -> None:
         """Look for keys that stand in two shards, and let go of all others."""
+        if self.index is None:
+            return
+        from preflight.readers import keys
+
         places = {path: place for place, path in enumerate(self._in_order())}
         self.pairs = keys.pairs(self.index, [places[path] for path in self.read])
-        self.index = keys.Index()
+        self.index = None
 
     def _in_order(self) -> list[str]:
         return [path for path in dict.fromkeys(self.dataset.shards) if path in self.read]
@@ -93,11 +105,13 @@ class Collected:
         )
 
     def _shared(self, files: list[str], sizes: list[int]) -> Iterator[Shared]:
+        from preflight.readers.keys import shared
+
         for place, pair in enumerate(self.pairs):
             names = self.names.get(place, ())
             if place in self.names and not any(names):
                 continue  # the bytes were alike, and the keys are not
-            yield keys.shared(pair, files, sizes, [one for one in names if one])
+            yield shared(pair, files, sizes, [one for one in names if one])
 
 
 def _common(paths: Iterable[str]) -> str:

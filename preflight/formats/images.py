@@ -9,17 +9,6 @@ from preflight.formats.seen import Seen
 from preflight.formats.webp import walk_webp
 from preflight.formats.window import Window
 
-EXTENSIONS = frozenset(
-    (
-        *("jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "tif", "tiff"),
-        *("avif", "heic", "heif", "jxl", "jp2", "ppm", "pgm", "pbm", "pnm"),
-    )
-)
-"""Of files that are images, without dots, in small letters."""
-
-SAME_FORMAT = (frozenset({"jpg", "jpeg", "jpe", "jfif"}), frozenset({"tif", "tiff"}))
-"""Extensions of one format: an image may be renamed from one of them to another."""
-
 MOST_PIXELS = 178_956_970
 """Pillow opens no image with more of them (twice `Image.MAX_IMAGE_PIXELS`)."""
 
@@ -37,15 +26,6 @@ JPEG_END = b"\xff\xd9"
 
 _WALKS = {"JPEG image": walk_jpeg, "PNG image": walk_png, "WebP image": walk_webp}
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
-
-
-def is_image(name: str) -> bool:
-    """Whether a file's name says that it is an image; `._dog.jpg` is what macOS left beside one."""
-    dot = name.rfind(".")
-    if name[dot + 1 :].lower() not in EXTENSIONS:  # most files of an archive are none
-        return False
-    base = name.rfind("/") + 1
-    return dot > base and not name.startswith("._", base)
 
 
 def walk_image(window: Window, what: str | None) -> Seen | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from preflight.formats.images import EXTENSIONS
+from preflight.formats.image_names import EXTENSIONS
 from preflight.targets import CaptionRule
 
 TABLE = "jsonl/"

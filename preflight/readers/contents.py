@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from preflight.facts import Pairing
-from preflight.formats.images import EXTENSIONS, is_image
+from preflight.formats.image_names import EXTENSIONS, is_image
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.names import name_of

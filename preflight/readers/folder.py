@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from preflight.facts import Captioned, FolderFacts, ImageDamage, Pairing
-from preflight.formats.blocks import reading
-from preflight.formats.window import Window
 from preflight.names import name_of
 from preflight.readers.contents import Contents, list_all, split
 from preflight.readers.damages import Damages
 from preflight.readers.folder_pairing import pair_contents
-from preflight.readers.images import look_into_image
 from preflight.targets import CaptionRule, Folder
 
 _TABLED = frozenset({"auto", "json", "table"})
@@ -136,6 +133,10 @@ def read_image_file(
     Raises:
         OSError: it cannot be opened or read.
     """
+    from preflight.formats.blocks import reading
+    from preflight.formats.window import Window
+    from preflight.readers.images import look_into_image
+
     with open(path, "rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size
         window = Window(reading(stream), size)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from preflight.formats.images import is_image
+from preflight.formats.image_names import is_image
 from preflight.formats.videos import is_video
 from preflight.readers import key_captions
 from preflight.readers.contents import Contents, list_all

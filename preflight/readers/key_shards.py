@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preflight.formats.flaw import Flaw
-from preflight.formats.images import is_image
+from preflight.formats.image_names import is_image
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packed import Packed, can_unpack
 from preflight.formats.tar import Member, walk

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from preflight.facts import Pairing, Unpaired
-from preflight.formats.images import SAME_FORMAT
+from preflight.formats.image_names import SAME_FORMAT
 from preflight.readers.caption_rules import (
     MEANT,
     TABLE,

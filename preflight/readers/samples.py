@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.facts import Pairing, Unpaired
-from preflight.formats.images import is_image
+from preflight.formats.image_names import is_image
 from preflight.formats.tar import Found, Member
 from preflight.readers.pairing import Group
 from preflight.readers.strange import Strange, is_plain

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from preflight.facts import Oddity
-from preflight.formats.images import EXTENSIONS
+from preflight.formats.image_names import EXTENSIONS
 from preflight.formats.tar import Member
 from preflight.formats.tar_header import is_shortened
 from preflight.readers.pairing import Group

@@ -16,7 +16,8 @@ import pytest
 from PIL import Image, ImageFile, features
 
 from preflight.facts import ImageDamage
-from preflight.formats.images import is_image, walk_image
+from preflight.formats.image_names import is_image
+from preflight.formats.images import walk_image
 from preflight.formats.window import Window
 from preflight.readers.images import look_at_image, look_into_image
 from preflight.targets import CannotLookError
