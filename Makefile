@@ -12,7 +12,7 @@ demo: .venv/installed
 
 ## Run all tests: first those that can share the machine, then the benchmarks, alone.
 test: .venv/installed-test
-	$(BIN)/python -m pytest -n auto -m "not benchmark"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not benchmark"
 	$(BIN)/python -m pytest -m benchmark -p no:randomly
 
 ## Show the measured ratios.

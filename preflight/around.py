@@ -41,7 +41,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         # A folder may hold a hundred thousand files, and has few suffixes.
         suffixes = {name[name.rfind(".") :].lower() for name in names}
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
-            found = [name for name in names if name.lower().endswith(SHARD_SUFFIXES)]
+            found = sorted(name for name in names if name.lower().endswith(SHARD_SUFFIXES))
             shards += (Shard(path=os.path.join(place, name)) for name in found)
         if not suffixes.isdisjoint(IMAGE_SUFFIXES):
             kinds["image"][top] = None
@@ -106,7 +106,7 @@ def _first_below(folder: str, place: str) -> str:
 
 
 def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Walk a tree in the order of its names; links are followed, each folder once.
+    """Walk a tree, its folders in the order of their names; links are followed, each folder once.
 
     Args:
         folder: where to begin.
@@ -127,7 +127,6 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, l
         seen.add((status.st_dev, status.st_ino))
         inner = sorted(entry.path for entry in below if _may_hold_a_job(entry))
         todo += reversed(inner)
-        names.sort()
         yield place, names
 
 
@@ -168,7 +167,8 @@ def holds_videos(folder: str) -> bool:
 def look_for_sources(folder: str) -> Iterator[str]:
     """Give all Python files below a folder that may be the job's own."""
     for place, names in _walk(folder):
-        yield from (os.path.join(place, name) for name in names if name.endswith(".py"))
+        found = sorted(name for name in names if name.endswith(".py"))
+        yield from (os.path.join(place, name) for name in found)
 
 
 def holds_no_cache(path: str) -> str | None:

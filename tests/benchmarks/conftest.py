@@ -21,7 +21,7 @@ START = (
 Work = Callable[[], object]
 
 
-def best_of(works: Sequence[Work], *, rounds: int = 9) -> list[float]:
+def best_of(works: Sequence[Work], *, rounds: int = 7) -> list[float]:
     """Give the least seconds of each, in turns, so that noise meets all of them alike."""
     least = [float("inf")] * len(works)
     for _ in range(rounds):
@@ -36,7 +36,7 @@ def best_of(works: Sequence[Work], *, rounds: int = 9) -> list[float]:
 def ratio(capsys: pytest.CaptureFixture[str]) -> Callable[..., float]:
     """Measure how many times as long one thing takes as another, and show it beside its goal."""
 
-    def measure(name: str, ours: Work, theirs: Work, *, goal: str, rounds: int = 9) -> float:
+    def measure(name: str, ours: Work, theirs: Work, *, goal: str, rounds: int = 7) -> float:
         mine, other = best_of([ours, theirs], rounds=rounds)
         with capsys.disabled():
             sys.stdout.write(
