@@ -20,6 +20,9 @@ MARK = "ORACLE "
 # What torch says of a worker that ended, by its exit status or by a signal.
 _ENDED = ("exited unexpectedly", "is killed by signal")
 
+# Python's own words where shared memory is closed before the worker is started, and not after it.
+_GONE = "fds_to_keep"
+
 
 def start(word: str) -> tuple[str, str]:
     """Start one loader's workers, and give what became of them, and the error."""
@@ -28,7 +31,7 @@ def start(word: str) -> tuple[str, str]:
     try:
         next(iter(loader))
     except BaseException as error:  # also SystemExit, which pickle lets through
-        if any(words in str(error) for words in _ENDED):
+        if any(words in str(error) for words in (*_ENDED, _GONE)):
             return DIED, str(error)
         if not _while_starting(error):
             raise
