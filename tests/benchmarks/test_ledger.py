@@ -48,7 +48,7 @@ def test_a_second_run_is_not_far_from_find(
     images: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The goal is three times `find -printf %s` over 100,000 files, and is just reached.
+    """The goal is three times `find -printf %s` over 100,000 files; 2.96 to 3.2 were measured.
 
     Measured over 20,000, and scaled: the start is paid once. Of the time for a file, a third is
     Python's own `os.stat`, a third the listing and the pairing of names, a third the ledger.
