@@ -130,7 +130,7 @@ def test_a_hundred_shards_take_little_longer_than_tar(
 
     name = "100 shards at --depth index / tar -tf"
 
-    assert ratio(name, ours, theirs, goal="at most 1.5", rounds=5) <= 3
+    assert ratio(name, ours, theirs, goal="at most 1.5", rounds=5) <= 1.5
 
 
 @pytest.mark.parametrize("folders", [1, 100])

@@ -48,7 +48,7 @@ def test_a_second_run_is_not_far_from_find(
     images: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The goal is three times `find -printf %s` over 100,000 files; 2.96 to 3.2 were measured.
+    """The goal is three times `find -printf %s` over 100,000 files; 2.88 to 3.2 were measured.
 
     Measured over 20,000, and scaled: the start is paid once. Of the time for a file, a third is
     Python's own `os.stat`, a third the listing and the pairing of names, a third the ledger.
@@ -79,13 +79,13 @@ def test_a_second_run_is_not_far_from_find(
 def test_a_second_run_is_much_faster_than_the_first(
     command: Callable[..., Callable[[], object]], images: Path, ratio: Callable[..., float]
 ) -> None:
-    """The goal is half as long (held to 0.8), on the smallest images there are."""
+    """At most half as long, on the smallest images there are."""
     again = command("-c", START, "run", "many", "--elsewhere", "-q", folder=images)
     anew = command("-c", START, "run", "many", "--elsewhere", "-q", "--no-ledger", folder=images)
 
     name = "preflight run, again / preflight run --no-ledger, over 20,000 images"
 
-    assert ratio(name, again, anew, goal="at most 0.5", rounds=3) <= 0.8
+    assert ratio(name, again, anew, goal="at most 0.5", rounds=3) <= 0.5
 
 
 def test_noting_what_was_seen_costs_little(
