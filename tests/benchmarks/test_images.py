@@ -117,8 +117,7 @@ def test_a_hundred_shards_take_little_longer_than_tar(
 ) -> None:
     """One shard of 1,000 samples by a hundred names.
 
-    The goal is met where both cores are nearly free (1.2), missed where others work (1.7): held to
-    3.
+    Seen: 1.2 to 1.3 where both cores are nearly free, 1.7 where others work beside it.
     """
     pack(tmp_path / "000.tar", pictures(96), 1000)
     for number in range(1, 100):
