@@ -26,12 +26,18 @@ What to do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unicodedata import is_normalized, normalize
 
 from preflight.check import check
-from preflight.facts import CacheKeys
+from preflight.facts import CacheKeys, Respelled
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.names import counted, first_of, shown
+
+# Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
+# one of how many entries they may be where these are more.
+_PROMPTS = 200
+_SHARE = 10
 
 
 def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
@@ -43,10 +49,8 @@ def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
         return f"its keys are made of captions, and {facts.uncaptioned:,} {have} none"
     if not facts.samples:
         return "its data sets hold no sample"
-    if facts.rule is not None:
+    if facts.rule is not None or not facts.entries:
         return None
-    if not facts.entries:
-        return "nothing is cached yet"
     return (
         f"no rule leads from most samples to an entry; tried {', '.join(facts.tried)}. Say which "
         'in preflight.toml, such as  key = "{md5(caption)}-flux.pt"'
@@ -64,6 +68,10 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
     """Tell each kind of fault once, with its numbers and the first names."""
     if facts.shared:
         yield _of_shared(facts, job)
+    if not facts.entries and not facts.others:
+        if facts.samples:
+            yield _of_emptiness(facts)
+        return
     if facts.respelled is not None:
         yield _of_spelling(facts, job)
     elif facts.entries and not facts.matched:
@@ -71,10 +79,22 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
         return
     if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):
         yield _of_missing(facts)
-    if facts.orphans and facts.respelled is None and not facts.unread:
+    if facts.orphans and facts.respelled is None and not facts.unread and not _of_prompts(facts):
         yield _of_orphans(facts)
     if facts.stale:
         yield _of_stale(facts)
+
+
+def _of_emptiness(facts: CacheKeys) -> Finding:
+    return cache_incomplete.found(
+        f"is empty: the entries of {counted(facts.samples, 'sample')} are still to be made",
+        severity=Severity.NOTE,
+        at=Location(file=facts.file),
+        why="A job that fills its cache does so before it trains, while its GPUs wait; a job that "
+        "only reads it stops at the first sample.",
+        evidence={"missing": facts.samples, "samples": facts.samples},
+        about="missing",
+    )
 
 
 def _of_shared(facts: CacheKeys, job: Job) -> Finding:
@@ -101,25 +121,36 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
 def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     other = facts.respelled
     assert other is not None  # noqa: S101  for the type checker
-    lost = _of_all(other.samples, facts.samples)
-    if other.folder is not None and other.other_folder is not None:
-        said, made = shown(other.folder), shown(other.other_folder) or "paths without a folder"
-        message = f"was made for {made}; the job says {said}"
-        fix = f"Let the job, and preflight.toml, say {made} again; or have the cache made again."
-    else:
-        said, made = shown(other.said), shown(other.made)
-        message = f"was made for {made}; the file is called {said}"
-        fix = "Call the files as they were called when it was made; or have the cache made again."
+    said, made, fix = _spelled(other)
     return cache_incomplete.found(
-        f"{message}: by {_rule(facts)}, the entries of {lost} are not found, and all are there",
+        f"was made for {made}; {said}: by {_rule(facts)}, the entries of "
+        f"{_of_all(other.samples, facts.samples)} are not found, and all are there",
+        severity=Severity.ERROR if facts.was_said else Severity.WARNING,
         at=Location(file=facts.file),
         also=_settings(facts, job),
         why="The job finds none of these entries although they are there: it makes them again, or "
-        "takes no sample for its own and caches nothing.",
+        "takes no sample for its own and caches nothing."
+        if facts.was_said
+        else "A job that spells the folder as preflight.toml does finds none of these entries, and "
+        "makes them again.",
         fix=fix,
         evidence={"samples": other.samples, "said": other.said, "made": other.made},
         about="spelling",
     )
+
+
+def _spelled(other: Respelled) -> tuple[str, str, str]:
+    """Say how paths are spelled now, how they were, and what to do."""
+    if other.folder is not None and other.other_folder is not None:
+        said, made = shown(other.folder), shown(other.other_folder) or "paths without a folder"
+        fix = f"Let the job, and preflight.toml, say {made} again; or have the cache made again."
+        return f"the job says {said}", made, fix
+    fix = "Call the files as they were called when it was made; or have the cache made again."
+    if normalize("NFC", other.said) == normalize("NFC", other.made):
+        ways = ["accents as one character (NFC)", "accents as two characters (NFD)"]
+        made, said = ways if is_normalized("NFC", other.made) else reversed(ways)
+        return f"the files have {said}, such as {shown(other.said)}", f"names with {made}", fix
+    return f"the file is called {shown(other.said)}", shown(other.made), fix
 
 
 def _of_nothing(facts: CacheKeys, job: Job) -> Finding:
@@ -150,32 +181,39 @@ def _of_missing(facts: CacheKeys) -> Finding:
     number, names = facts.missing, f": {first_of(facts.missing_names, facts.missing)}"
     if facts.respelled is not None:  # those are among the names
         number, names = number - facts.respelled.samples, ""
-    lack = "has" if number == 1 else "have"
     message = f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}"
-    if not facts.entries and facts.others:
+    if not facts.entries:
         files = counted(facts.others, "cached file")
         message = (
             f"holds {files}, and none is named by {_rule(facts)}: "
             f"{first_of(facts.other_names, facts.others, 2)}"
         )
-    elif not facts.entries:
-        message = f"is empty: {counted(number, 'sample')} {lack} no entry yet"
     return cache_incomplete.found(
         message,
-        severity=Severity.WARNING if facts.entries or facts.others else Severity.NOTE,
+        severity=Severity.WARNING,
         at=Location(file=facts.file),
         why="Missing entries are made when the job starts, while its GPUs wait; a job that only "
         "reads the cache stops at the first of them.",
         fix="Have the cache completed before the run, or leave these samples out."
-        if facts.entries or not facts.others
+        if facts.entries
         else "Correct key in preflight.toml, or have the cache made for this job.",
         evidence={"missing": number, "samples": facts.samples},
         about="missing",
     )
 
 
+def _of_prompts(facts: CacheKeys) -> bool:
+    """Whether those without a sample are as many as prompts that a job has of its own.
+
+    Those of its validation, the empty and the negative one; where captions had been changed,
+    samples would lack their entries.
+    """
+    few = facts.orphans <= max(_PROMPTS, facts.entries // _SHARE)
+    return facts.by_caption and few and not facts.missing
+
+
 def _of_orphans(facts: CacheKeys) -> Finding:
-    most = 2 * facts.orphans > facts.entries
+    most = facts.missing > 0 and 2 * facts.orphans > facts.entries
     prompts = ", as those of validation prompts and of the empty prompt do" * facts.by_caption
     lead = "leads" if facts.orphans == 1 else "lead"
     return cache_incomplete.found(

@@ -27,12 +27,21 @@ _BEHIND = tuple(
     )
     for stem in (".+?", ".+")
 )
+_NUMBER = re.compile(r"[-_.][0-9]{1,4}$")
 _NAMES = re.compile(rb"[^\0]+")
 
 # Files after which it is said again that work goes on.
 _OFTEN = 512
 
 _OF_TEXT = re.compile(r"_(?:te|te_outputs|embeds?|emb)$")
+
+# What jobs cache of no sample: the empty and the negative prompt, and the mean of all latents.
+_OF_NOBODY = re.compile(
+    r"(?:null|empty|blank|dropout|uncond(?:itional)?|neg(?:ative)?)(?:[-_. ]?"
+    r"(?:prompts?|captions?|texts?|strings?|cond|emb|embeds?|embeddings?|latents?))*"
+    r"|(?:latents?[-_.])?(?:stats?|mean|std|mean[-_.]std)",
+    re.IGNORECASE,
+)
 
 
 class Entries:
@@ -93,17 +102,20 @@ class Entries:
         for found in _NAMES.finditer(self._joined):
             yield found[0].decode("utf-8", "surrogatepass")
 
-    def index(self, *, by_stem: bool, anywhere: bool) -> Index:
+    def index(self, *, by_stem: bool, anywhere: bool, numbered: bool) -> Index:
         """Make what finds them by their keys.
 
         Args:
             by_stem: whether a key stands for an entry's name without its suffix.
             anywhere: whether it does, whatever folder the entry lies in.
+            numbered: whether it does, whatever number is put behind it.
         """
         return Index(
             (number, form)
             for number, name in enumerate(self.names())
-            for form in _forms(name.rpartition("/")[2] if anywhere else name, by_stem=by_stem)
+            for form in _forms(
+                name.rpartition("/")[2] if anywhere else name, by_stem=by_stem, numbered=numbered
+            )
         )
 
 
@@ -112,11 +124,19 @@ def is_of_text(name: str) -> bool:
     return _OF_TEXT.search(os.path.splitext(name)[0]) is not None
 
 
-def _forms(name: str, *, by_stem: bool) -> Sequence[str]:
+def is_of_nobody(name: str) -> bool:
+    """Whether an entry is of the empty prompt or the like, by its name, and of no sample."""
+    stem = os.path.splitext(name.rpartition("/")[2])[0]
+    return _OF_NOBODY.fullmatch(stem) is not None
+
+
+def _forms(name: str, *, by_stem: bool, numbered: bool) -> Sequence[str]:
     """Give the keys for which an entry may stand: its whole name, and what others add to."""
     if not by_stem:
         return (name,)
     name = os.path.splitext(name)[0]
+    if numbered:
+        return (name, _NUMBER.sub("", name))
     folder, slash, stem = name.rpartition("/")
     found = _HASH.match(stem)
     if found is not None:

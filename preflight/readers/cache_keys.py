@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from preflight.facts import CacheKeys
 from preflight.names import name_of
 from preflight.readers.cache_entries import SUFFIXES, Entries
 from preflight.readers.key_compared import Compared, compare, shared_keys
+from preflight.readers.key_expressions import Values
 from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_layouts import Finder, Way, best_way, ways_of
 from preflight.readers.key_respelled import respelled
 from preflight.readers.key_rules import (
     AUTO,
     AUTO_CAPTIONS,
+    AUTO_PATHS,
     KeyRule,
-    Values,
     is_function,
     parse_rule,
 )
@@ -63,7 +65,8 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
     look = _Look(owed, root, samples, Entries(os.path.join(root, owed.path), rule, tell))
     if rule is not None:
         return look.facts(look.by((rule,)), ())
-    return look.facts(*look.by_any())
+    found, tried = look.by_any()
+    return look.facts(found or look.by_another_spelling(), tried)
 
 
 def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:
@@ -84,11 +87,17 @@ def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:
 
 def _below(given: str, cache: str, root: str) -> str:
     """Take what a user's function gave for the path of an entry below the cache, or its stem."""
-    inside = os.path.relpath(os.path.join(root, given), cache)
-    if not inside.startswith(os.pardir):
-        given = inside
+    with contextlib.suppress(ValueError):  # on another drive of Windows
+        inside = os.path.relpath(os.path.join(root, given), cache)
+        if not inside.startswith(os.pardir):
+            given = inside
     stem, suffix = os.path.splitext(os.path.normpath(given).replace(os.sep, "/"))
     return stem if suffix.lower() in SUFFIXES else stem + suffix
+
+
+def _may_be_numbered(rule: KeyRule) -> bool:
+    """Whether several entries of one sample may be told from each other by a number alone."""
+    return rule.shape is None and not rule.placed and not rule.is_shared
 
 
 def _has_captions(owed: CacheOf) -> bool:
@@ -113,7 +122,20 @@ class _Look:
 
     def by(self, rules: Iterable[KeyRule]) -> Compared:
         """Compare by the rule and the layout that lead most samples to an entry."""
-        ways = [way for rule in rules for way in self._ways(rule)]
+        rules = tuple(rules)
+        found = self._by([way for rule in rules for way in self._ways(rule)])
+        if found.fits or not len(self._entries):
+            return found
+        ways = [
+            way
+            for rule in rules
+            if _may_be_numbered(rule)
+            for way in self._ways(rule, numbered=True)
+        ]
+        another = self._by(ways) if ways else found
+        return another if another.fits else found
+
+    def _by(self, ways: Sequence[Way]) -> Compared:
         way = best_way(ways, self._samples, self._total, self._finder)
         return compare(way, self._samples, self._finder)
 
@@ -130,8 +152,20 @@ class _Look:
                 return found, tried
         return None, tried
 
-    def _ways(self, rule: KeyRule) -> tuple[Way, ...]:
-        return ways_of(rule, self._entries, nested=self._nested)
+    def by_another_spelling(self) -> Compared | None:
+        """Compare by a rule that fits once paths are spelled otherwise, where there is one."""
+        if not len(self._entries) or all(one.folder is None for one in self._owed.of):
+            return None
+        for text in AUTO_PATHS:
+            rule = parse_rule(text)
+            found = self._by(self._ways(rule))
+            other = respelled(found, self._ways(rule), self._samples, self._finder)
+            if other is not None and min(found.samples, len(self._entries)) < 2 * other.samples:
+                return found
+        return None
+
+    def _ways(self, rule: KeyRule, *, numbered: bool = False) -> tuple[Way, ...]:
+        return ways_of(rule, self._entries, nested=self._nested, numbered=numbered)
 
     def facts(self, found: Compared | None, tried: tuple[str, ...]) -> CacheKeys:
         """Put together what is told of the cache."""
@@ -164,7 +198,7 @@ class _Look:
             bare,
             rule=rule.text,
             was_said=self._owed.key not in _NOT_SAID,
-            by_caption=rule.by_caption,
+            by_caption=rule.is_shared,
             samples=found.samples,
             uncaptioned=found.bare,
             matched=found.matched,

@@ -18,6 +18,8 @@ LISTED = ("text", "caption", "captions", "prompt", "prompts", "description", "se
 Captions: TypeAlias = tuple[tuple[str, ...], ...]
 """Ways to read the captions of one sample. In each, an entry is made of every one of them."""
 
+_MARK = "\ufeff"
+
 # Lines of a table that are read, and bytes of each: as of any table of captions.
 _MOST, _LONGEST_LINE = 5_000_000, 1 << 22
 
@@ -26,8 +28,12 @@ def ways_to_read(text: str) -> Captions:
     """Read a file of captions in the ways in which trainers do.
 
     As it is; with its ends of lines as Python reads them; stripped; each line for itself, as
-    SimpleTuner does; the first line alone, as kohya's scripts do.
+    SimpleTuner does; the first line alone, as kohya's scripts do. The mark that Notepad puts at the
+    beginning is part of a caption to some, and to others not.
     """
+    if text.startswith(_MARK):
+        without = ways_to_read(text.removeprefix(_MARK))
+        return tuple(dict.fromkeys([(text,), (text.strip(),), *without]))
     if text == text.strip() and "\n" not in text and "\r" not in text:
         return ((text,),)
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -36,6 +42,11 @@ def ways_to_read(text: str) -> Captions:
     stripped = tuple(line for line in map(str.strip, plain.split("\n")) if line)
     ways += [stripped, stripped[:1]]
     return tuple(dict.fromkeys(way for way in ways if way))
+
+
+def is_blank(captions: Captions) -> bool:
+    """Whether nothing is said in them, as where a caption was left empty on purpose."""
+    return not any(text.strip().strip(_MARK) for texts in captions for text in texts)
 
 
 def of_name(stem: str) -> Captions:

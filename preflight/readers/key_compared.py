@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from preflight.facts import SharedKey
-from preflight.readers.cache_entries import Entries, is_of_text
+from preflight.readers.cache_entries import Entries, is_of_nobody, is_of_text
+from preflight.readers.key_captions import is_blank
 from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_layouts import Finder, Way, captions_for
 from preflight.readers.key_sample import Sample
@@ -18,8 +19,8 @@ from preflight.readers.key_sample import Sample
 _SKEW = 2.0
 
 _LOST, _FOUND, _BARE, _MASK = range(4)
-"""What became of a sample: without an entry, with one, without a caption to make a key of, and a
-mask without an entry, which needs none."""
+"""What became of a sample: without an entry, with one, without a caption to make a key of (or with
+an empty one, which trainers leave out), and a mask without an entry, which needs none."""
 
 _ORPHAN, _LED, _STALE = range(3)
 """What became of an entry: it leads to no sample, to one, to one that is younger."""
@@ -65,6 +66,13 @@ class Compared:
         """Whether most of what could lead to each other does."""
         return 0 < min(self.samples, len(self.used)) < 2 * self.matched
 
+    def date(self, number: int, age: float) -> None:
+        """Note by how many seconds an entry is older than its sample."""
+        self.dated += 1
+        if age > _SKEW:
+            self.used[number] = _STALE
+            self.oldest = max(self.oldest, age)
+
     def without_entry(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Give the samples that should have an entry and have none."""
         return (one for fate, one in zip(self.fate, samples, strict=True) if fate == _LOST)
@@ -74,7 +82,7 @@ class Compared:
         orphans, stale = First(), First()
         if self.used.count(_LED) < len(self.used):
             for fate, name in zip(self.used, entries.names(), strict=True):
-                if fate == _ORPHAN:
+                if fate == _ORPHAN and not is_of_nobody(name):
                     orphans.add(name)
                 elif fate == _STALE:
                     stale.add(name)
@@ -83,37 +91,33 @@ class Compared:
 
 def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
     """Look for the entry of every sample, and compare their ages."""
-    entries = finder.entries
-    found = Compared(way, used=bytearray(len(entries)))
-    of_text = bytearray(is_of_text(name) for name in entries.names())
+    found = Compared(way, used=bytearray(len(finder.entries)))
+    of_text = bytearray(is_of_text(name) for name in finder.entries.names())
     for one in samples:
         captions = captions_for(one, way.rule)
-        if captions == ():
-            found.fate.append(_BARE)
-            continue
         if captions is not None:
-            numbers, written = finder.find(one, way, captions), None
+            numbers = finder.find(one, way, captions)
         else:
             (keys,) = finder.keys(one, way, None)
             found.keys.append(hash(keys[0]))
             numbers = finder.led(keys, way)
-            written = one.home.modified(one) if numbers else None
-        lost = _MASK if not numbers and one.home.is_mask(one) else _LOST
-        found.fate.append(_FOUND if numbers else lost)
+        if numbers:
+            found.fate.append(_FOUND)
+        elif captions is not None and is_blank(captions):
+            found.fate.append(_BARE)
+        else:
+            found.fate.append(_MASK if one.home.is_mask(one) else _LOST)
+        written = one.home.modified(one) if numbers and not way.rule.is_shared else None
         for number in numbers:
             found.used[number] = found.used[number] or _LED
             if written is not None and not of_text[number]:
-                found.dated += 1
-                age = written - entries.modified[number]
-                if age > _SKEW:
-                    found.used[number] = _STALE
-                    found.oldest = max(found.oldest, age)
+                found.date(number, written - finder.entries.modified[number])
     return found
 
 
 def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> list[SharedKey]:
     """Find the keys that several samples share, where each would need an entry of its own."""
-    if found.way.rule.by_caption or found.way.layout == "anywhere":
+    if found.way.rule.is_shared or found.way.layout == "anywhere":
         return []
     again = _again(found.keys)
     groups: dict[str, dict[object, str]] = {}

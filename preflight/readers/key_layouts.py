@@ -11,7 +11,7 @@ from preflight.readers.cache_entries import Entries, Index
 from preflight.readers.key_captions import Captions
 from preflight.readers.key_rules import KeyRule
 from preflight.readers.key_sample import Sample
-from preflight.readers.key_samples import SAID, Spelling, folder_as, values_of
+from preflight.readers.key_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.targets import KeyedData
 
 # Samples that are looked at first, where one of several rules is to be chosen.
@@ -34,6 +34,8 @@ class Way:
     `flat`: in the cache itself; `anywhere`: in whatever folder."""
 
     spelling: Spelling = SAID
+    numbered: bool = False
+    """Whether a sample has several entries, each with its number: `dog_0.pt`, `dog_1.pt`."""
 
 
 class Finder:
@@ -43,13 +45,12 @@ class Finder:
         """Take the entries; indexes are made when they are needed."""
         self.entries = entries
         self.root = root
-        self._indexes: dict[tuple[bool, bool], Index] = {}
-        self._folders: dict[tuple[int, str], str] = {}
+        self._indexes: dict[tuple[bool, bool, bool], Index] = {}
+        self._folders: dict[tuple[int, str], tuple[str, str]] = {}
 
     def keys(self, one: Sample, way: Way, captions: Captions | None) -> Iterator[tuple[str, ...]]:
         """Give the keys of a sample, for each way to read its captions; all of them are needed."""
-        folder = self._folder(one.home.data, way.spelling.folder)
-        values = values_of(one, folder, way.spelling.extension)
+        values = values_of(one, *self.folders(one.home.data, way.spelling), way.spelling)
         make = way.rule.make
         if captions is None:
             yield (self._placed(one, make(values), way),)
@@ -74,16 +75,25 @@ class Finder:
             return ()
         return found[0] if len(found) == 1 else [number for some in found for number in some]
 
-    def _folder(self, data: KeyedData, how: str) -> str:
-        known = self._folders.get((id(data), how))
+    def folders(self, data: KeyedData, spelling: Spelling) -> tuple[str, str]:
+        """Spell the folder of a data set, as the job may and from the root on."""
+        known = self._folders.get((id(data), spelling.folder))
         if known is None:
-            known = self._folders[id(data), how] = folder_as(data, how, self.root)
+            whole = "real" if spelling.folder == "real" else "absolute"
+            known = (
+                folder_as(data, spelling.folder, self.root),
+                folder_as(data, whole, self.root),
+            )
+            self._folders[id(data), spelling.folder] = known
         return known
 
     def _index(self, way: Way) -> Index:
-        which = way.rule.suffix is None, way.layout == "anywhere"
+        which = way.rule.suffix is None, way.layout == "anywhere", way.numbered
         if which not in self._indexes:
-            self._indexes[which] = self.entries.index(by_stem=which[0], anywhere=which[1])
+            by_stem, anywhere, numbered = which
+            self._indexes[which] = self.entries.index(
+                by_stem=by_stem, anywhere=anywhere, numbered=numbered
+            )
         return self._indexes[which]
 
     def _placed(self, one: Sample, key: str, way: Way) -> str:
@@ -95,13 +105,22 @@ class Finder:
         return f"{one.folder}/{key}" if way.layout == "mirrored" and one.folder else key
 
 
-def ways_of(rule: KeyRule, entries: Entries, *, nested: bool) -> tuple[Way, ...]:
+def ways_of(
+    rule: KeyRule,
+    entries: Entries,
+    *,
+    nested: bool,
+    numbered: bool = False,
+    separator: str = os.sep,
+) -> tuple[Way, ...]:
     """Give the ways that a rule leaves open, the likeliest first.
 
     Args:
         rule: that of the keys.
         entries: of the cache.
         nested: whether samples lie in folders below that of their data set.
+        numbered: whether a sample may have several entries, each with its number.
+        separator: what the system puts between the parts of a path; jobs may put `/` there, too.
     """
     if rule.placed:
         return (Way(rule=rule),)
@@ -110,7 +129,14 @@ def ways_of(rule: KeyRule, entries: Entries, *, nested: bool) -> tuple[Way, ...]
         layouts = ["flat"]
     if entries.is_deep:
         layouts.append("anywhere")
-    return tuple(Way(rule=rule, layout=layout) for layout in layouts)
+    spellings = [SAID, Spelling(slash=separator)][
+        : 1 + differs(Spelling(slash=separator), rule.needs)
+    ]
+    return tuple(
+        Way(rule=rule, layout=layout, spelling=spelling, numbered=numbered)
+        for layout in layouts
+        for spelling in spellings
+    )
 
 
 def captions_for(one: Sample, rule: KeyRule) -> Captions | None:

@@ -9,7 +9,7 @@ from preflight.facts import Respelled
 from preflight.readers.key_compared import Compared
 from preflight.readers.key_layouts import Finder, Way, captions_for
 from preflight.readers.key_sample import Sample
-from preflight.readers.key_samples import SPELLINGS, folder_as, values_of
+from preflight.readers.key_samples import SAID, SPELLINGS, differs, values_of
 
 # Samples without an entry by which other spellings are tried.
 _FEW = 500
@@ -28,12 +28,12 @@ def respelled(
     """
     rule = found.way.rule
     lost = found.samples - found.matched
-    if not lost or not len(finder.entries) or not rule.needs & {"path", "relative", "name"}:
+    spellings = [one for one in SPELLINGS if differs(one, rule.needs)]
+    if not lost or not len(finder.entries) or not spellings:
         return None
     hits = {
         Way(rule=rule, layout=layout, spelling=spelling): 0
-        for spelling in SPELLINGS
-        if "path" in rule.needs or spelling.folder == "said"
+        for spelling in spellings
         for layout in dict.fromkeys((found.way.layout, *(way.layout for way in ways)))
     }
     step = max(1, lost // _FEW)
@@ -55,13 +55,14 @@ def _told(found: Compared, way: Way, samples: Iterable[Sample], finder: Finder) 
                 first = one
     assert first is not None  # noqa: S101  one of a few has led to it
     data, spelling = first.home.data, way.spelling
-    said = folder_as(data, "said", finder.root)
-    other = folder_as(data, spelling.folder, finder.root)
-    of_folder = data.folder is not None and spelling.folder != "said"
+    said, other = finder.folders(data, SAID), finder.folders(data, spelling)
+    kind = "path" if "path" in way.rule.needs or "absolute" not in way.rule.needs else "absolute"
+    folder, other_folder = said[kind == "absolute"], other[kind == "absolute"]
+    of_folder = data.folder is not None and folder != other_folder
     return Respelled(
         samples=number,
-        said=values_of(first, said)["path"],
-        made=values_of(first, other, spelling.extension)["path"],
-        folder=said if of_folder else None,
-        other_folder=other if of_folder else None,
+        said=values_of(first, *said)[kind],
+        made=values_of(first, *other, spelling)[kind],
+        folder=folder if of_folder else None,
+        other_folder=other_folder.replace("/", spelling.slash) if of_folder else None,
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Literal
+from unicodedata import normalize
 
+from preflight.readers.key_expressions import Values
 from preflight.readers.key_folders import folders_of
-from preflight.readers.key_rules import Values
 from preflight.readers.key_sample import OFTEN, Home, Sample, Tell
 from preflight.readers.key_shards import ShardHome
 from preflight.targets import KeyedData
@@ -51,20 +54,47 @@ class Spelling:
     extension: str = "said"
     """`said`, `lower` or `upper`."""
 
+    slash: str = "/"
+    """Between its parts."""
 
-FOLDERS = ("said", "bare", "dotted", "doubled", "absolute", "real", "below", "none")
-"""`photos`, `./photos`, `photos//`, `/data/photos`, the same without links; `photos` of what was
-said as `/data/photos`; no folder at all."""
+    accents: Literal["said", "NFC", "NFD"] = "said"
+    """`said`, `NFC` (é is one character) or `NFD` (two, as macOS once kept names)."""
 
-SPELLINGS = tuple(
-    Spelling(folder=folder, extension=extension)
-    for extension in ("said", "lower", "upper")
-    for folder in FOLDERS
+
+FOLDERS = (
+    *("said", "bare", "dotted", "doubled", "absolute", "real"),
+    *("below", "below dotted", "below doubled", "none"),
+)
+"""`photos`, `./photos`, `photos//`, `/data/photos`, the same without links; `photos`, `./photos`
+and `photos//` of what was said as `/data/photos`; no folder at all."""
+
+SPELLINGS = (
+    *(
+        Spelling(folder=folder, extension=extension)
+        for extension in ("said", "lower", "upper")
+        for folder in FOLDERS
+    ),
+    *(Spelling(folder=folder, slash="\\") for folder in FOLDERS),
+    Spelling(accents="NFC"),
+    Spelling(accents="NFD"),
 )[1:]
 """All but the job's own."""
 
 SAID = Spelling()
 """The job's own."""
+
+
+def differs(spelling: Spelling, needs: AbstractSet[str]) -> bool:
+    """Whether a rule that uses these names gives other keys by this spelling."""
+    if spelling.folder != "said":
+        return "path" in needs or ("absolute" in needs and spelling.folder == "real")
+    if spelling.extension != "said":
+        return bool(needs & {"name", "relative", "path", "absolute"})
+    if spelling.slash != "/":
+        return bool(needs & {"key", "relative", "path", "absolute"})
+    if spelling.accents != "said":
+        return bool(needs & {"stem", "key", "name", "relative", "path", "absolute"})
+    return False
 
 
 def folder_as(data: KeyedData, how: str, root: str) -> str:
@@ -83,30 +113,53 @@ def folder_as(data: KeyedData, how: str, root: str) -> str:
             return os.path.abspath(full).replace(os.sep, "/")
         case "real":
             return os.path.realpath(full).replace(os.sep, "/")
-        case "below":
-            return os.path.relpath(full, root).replace(os.sep, "/")
+        case "below" | "below dotted" | "below doubled":
+            below = _below(full, root)
+            return {"below dotted": f"./{below}", "below doubled": f"{below}//"}.get(how, below)
         case "none":
             return ""
         case _:
             return said
 
 
-def values_of(one: Sample, folder: str, extension: str = "said") -> Values:
+def _below(path: str, root: str) -> str:
+    try:
+        return os.path.relpath(path, root).replace(os.sep, "/")
+    except ValueError:  # on another drive of Windows
+        return path.replace(os.sep, "/")
+
+
+def values_of(one: Sample, folder: str, absolute: str, spelling: Spelling = SAID) -> Values:
     """Give what a rule may use of a sample, but for its caption.
 
     Args:
         one: the sample.
         folder: its data set's, spelled.
-        extension: how that of its file is spelled.
+        absolute: the same from the root on.
+        spelling: of the rest.
     """
     name = one.name
-    if extension != "said":
+    if spelling.extension != "said":
         stem, dot, suffix = name.rpartition(".")
-        name = f"{stem}{dot}{suffix.lower() if extension == 'lower' else suffix.upper()}"
-    relative = f"{one.folder}/{name}" if one.folder else name
-    if one.home.data.folder is None or not folder:
-        path = relative  # of a shard, what webdataset gives is no path
-    else:
-        path = f"{folder}{relative}" if folder.endswith("/") else f"{folder}/{relative}"
-    key = f"{one.folder}/{one.stem}" if one.folder else one.stem
-    return {"stem": one.stem, "name": name, "relative": relative, "path": path, "key": key}
+        name = f"{stem}{dot}{suffix.lower() if spelling.extension == 'lower' else suffix.upper()}"
+    data, below = one.home.data, one.folder
+    relative = f"{below}/{name}" if below else name
+    in_folder = data.folder is not None  # of a shard, what webdataset gives is no path
+    values = {
+        "stem": one.stem,
+        "name": name,
+        "relative": relative,
+        "path": _joined(folder, relative) if in_folder and folder else relative,
+        "absolute": _joined(absolute, relative) if in_folder else relative,
+        "key": f"{below}/{one.stem}" if below else one.stem,
+        "dataset": data.name,
+    }
+    if spelling.slash != "/":
+        values = {key: value.replace("/", spelling.slash) for key, value in values.items()}
+    if spelling.accents != "said":
+        values = {key: normalize(spelling.accents, value) for key, value in values.items()}
+    return values
+
+
+def _joined(folder: str, relative: str) -> str:
+    return f"{folder}{relative}" if folder.endswith("/") else f"{folder}/{relative}"

@@ -71,7 +71,6 @@ def test_a_healthy_cache_is_left_alone(facts: CacheKeys) -> None:
         (CacheKeys(file="cache/all.pt", is_file=True), "it is one file, and no folder of entries"),
         (replace(WHOLE, samples=0), "its data sets hold no sample"),
         (replace(WHOLE, samples=0, uncaptioned=1), "captions, and 1 sample has none"),
-        (replace(WHOLE, rule=None, entries=0), "nothing is cached yet"),
         (
             replace(WHOLE, rule=None, tried=("stem", "name")),
             "no rule leads from most samples to an entry; tried stem, name. Say which",
@@ -181,7 +180,39 @@ def test_an_empty_cache_is_a_note() -> None:
     (one,) = tell(replace(WHOLE, entries=0, matched=0, missing=2_392))
 
     assert one.severity == Severity.NOTE
-    assert one.message == "is empty: 2,392 samples have no entry yet"
+    assert one.message == "is empty: the entries of 2,392 samples are still to be made"
+
+
+def test_an_empty_cache_whose_rule_nobody_said_is_a_note_too() -> None:
+    """A job makes its entries at its first run; a shared key can be told before that."""
+    empty = replace(WHOLE, rule=None, was_said=False, entries=0, matched=0)
+    shared = replace(WHOLE, entries=0, matched=0, missing=2_392, shared=1, shared_keys=(PAIR,))
+
+    assert skip(empty) is None
+    assert [one.severity for one in tell(empty)] == [Severity.NOTE]
+    assert [one.severity for one in tell(shared)] == [Severity.ERROR, Severity.NOTE]
+
+
+def test_accents_that_are_written_in_two_ways_are_told_in_words() -> None:
+    """Both look the same on a screen."""
+    said, made = "photos/cafe\u0301.jpg", "photos/caf\xe9.jpg"
+    other = Respelled(samples=2_392, said=said, made=made)
+    (one,) = tell(replace(LOST, respelled=other))
+    (back,) = tell(replace(LOST, respelled=replace(other, said=made, made=said)))
+
+    assert one.message.startswith(
+        "was made for names with accents as one character (NFC); the files have accents as two "
+        "characters (NFD), such as photos/cafe"
+    )
+    assert "made for names with accents as two characters (NFD); the files have" in back.message
+
+
+def test_a_spelling_of_a_rule_that_nobody_said_is_a_warning() -> None:
+    """The settings may spell the folder otherwise than the job does."""
+    (one,) = tell(replace(LOST, rule="md5(path)", was_said=False, respelled=OTHER))
+
+    assert one.severity == Severity.WARNING
+    assert "as preflight.toml does" in (one.why or "")
 
 
 def test_files_of_another_name_are_told() -> None:
@@ -198,15 +229,28 @@ def test_files_of_another_name_are_told() -> None:
     assert "Correct key" in (one.fix or "")
 
 
-def test_a_few_entries_more_are_a_note_and_many_a_warning() -> None:
-    """Validation prompts and the empty prompt have entries, and no sample."""
-    few = replace(WHOLE, by_caption=True, entries=2_400, orphans=8, orphan_names=("e.pt",))
+def test_entries_without_a_sample_are_a_note_and_a_warning_where_samples_lack_theirs() -> None:
+    """Where all samples have their entry, the others take room and do no harm."""
+    few = replace(WHOLE, entries=2_400, orphans=8, orphan_names=("e.pt",))
     (note,) = tell(few)
-    (warning,) = tell(replace(few, entries=4_000, orphans=2_001))
+    (many,) = tell(replace(few, entries=6_000, orphans=3_608))
+    missing, warning = tell(replace(few, matched=300, missing=2_092, orphans=2_100))
 
-    assert (note.severity, warning.severity) == (Severity.NOTE, Severity.WARNING)
     assert note.message == "has 8 entries of 2,400 that lead to no sample: e.pt and 7 more"
-    assert "validation prompts" in (note.why or "")
+    severities = [one.severity for one in (note, many, missing, warning)]
+    assert severities == [Severity.NOTE, Severity.NOTE, Severity.WARNING, Severity.WARNING]
+
+
+def test_prompts_of_the_job_itself_are_no_finding() -> None:
+    """SimpleTuner caches eighty validation prompts and the empty one beside twelve captions."""
+    own = replace(WHOLE, by_caption=True, samples=12, matched=12, entries=94, orphans=82)
+    changed = replace(own, matched=2, missing=10, missing_names=("a",), orphan_names=("b.pt",))
+
+    assert tell(own) == []
+    assert tell(replace(own, samples=9_000, matched=9_000, entries=9_900, orphans=900)) == []
+    assert len(tell(replace(own, entries=1_000, orphans=988))) == 1
+    assert [one.severity for one in tell(changed)] == [Severity.WARNING, Severity.WARNING]
+    assert "validation prompts" in (tell(changed)[1].why or "")
 
 
 @pytest.mark.parametrize(
