@@ -4,7 +4,8 @@ What it finds
     A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
     fetched), or put together from two; and every record whose bytes no longer agree with their
-    checksum. Files that carry no checksums are judged by their structure alone.
+    checksum. Files that carry no checksums are judged by their structure alone; and so are all,
+    but for the pickles of torch, with --depth index.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its

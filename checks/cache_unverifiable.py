@@ -4,7 +4,8 @@ What it finds
     Whole files of torch that carry no checksum: archives written under
     `torch.serialization.set_crc32_options(False)`, the format from before version 1.6, and gzip
     streams too large to be unpacked here. One note a folder. `.safetensors`, `.npy` and pickles
-    never have one, and are not told.
+    never have one, and are not told. With --depth index no checksum is looked at, and none is
+    missed.
 
 Why it matters
     A byte that changes on the disk, or a page of another writer, is not found in them, by this
@@ -39,10 +40,10 @@ _WHY_NONE = {
     many="folders hold cached files without checksums",
     severity=Severity.NOTE,
 )
-def cache_unverifiable(facts: CacheFolderFacts, _job: Job) -> Iterator[Finding]:
+def cache_unverifiable(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
     """Count the whole files without a checksum, by why they have none."""
     bare = [one for one in facts.unverified if one.what in _WHY_NONE]
-    if not bare:
+    if not bare or job.look.depth == "index":
         return
     total = sum(one.count for one in bare)
     yield cache_unverifiable.found(

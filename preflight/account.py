@@ -25,7 +25,7 @@ from preflight.preparing import KINDS
 from preflight.report import Named, Recalled, Setting
 from preflight.runner import Judged
 from preflight.survey import Survey
-from preflight.targets import Built, Folder, Missing, Remote, Shard, Target
+from preflight.targets import Built, CacheFolder, Folder, Missing, Remote, Shard, Target
 from preflight.version import __version__
 
 PARTS = ("data", "cache", "loader", "model", "script")
@@ -41,6 +41,9 @@ _JUDGES: Mapping[str, frozenset[type]] = {
 
 # What is said of images that were not all decoded.
 _HOW_DEEP = {"index": ("images by their ends",), "bytes": ("images not decoded",)}
+
+# What is said of cached files that were not all read.
+_OUTLINED = {"index": ("by their structure",)}
 
 
 def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str, ...]:
@@ -93,6 +96,8 @@ def _seen_of(targets: list[Target], survey: Survey) -> str:
     seen = [counted(number, noun) for noun, number in counter.items()]
     if any(isinstance(target, (Shard, Folder)) for target in targets) and counter.total():
         seen += _HOW_DEEP.get(survey.job.look.depth, ())
+    if any(isinstance(target, CacheFolder) for target in targets) and counter.total():
+        seen += _OUTLINED.get(survey.job.look.depth, ())
     return ", ".join(seen)
 
 

@@ -216,7 +216,7 @@ def _look_at_cache(
 ) -> list[Facts]:
     from preflight.readers import cache
 
-    facts = cache.read_cache(plain["path"], options["root"], channel.alive)
+    facts = cache.read_cache(plain["path"], options["root"], channel.alive, options["depth"])
     if facts.damage is not None and facts.damage.kind == "foreign":
         from preflight.readers import lfs
 

@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from preflight.formats import causes
 from preflight.formats.archive_directory import MAGIC, Archive, Record
-from preflight.formats.blocks import BLOCK, Block, Read, blocks, checksum, exactly
+from preflight.formats.blocks import (
+    BLOCK,
+    Block,
+    Read,
+    blocks,
+    checksum,
+    exactly,
+    reads_every,
+)
 from preflight.formats.crc import crc32
 from preflight.formats.damaged import DamagedError
 from preflight.names import counted, shown, text_of
@@ -117,12 +125,16 @@ def refuse_twins(archive: Archive) -> None:
 def _checksum(
     read: Read, archive: Archive, record: Record, begin: int, room: int, held: bytearray | None
 ) -> int | None:
-    """Work out the checksum of what a record holds; None where it is packed in an unknown way.
+    """Work out the checksum of what a record holds.
+
+    None: it is packed in an unknown way, or nobody wants so much of the file read.
 
     Args:
         room: bytes that may still be unpacked; where it is negative, this is not.
         held: what the record holds is put in here.
     """
+    if held is None and not reads_every(read):
+        return None
     if record.method == STORED:
         if held is None:
             return checksum(read, begin, record.stored)

@@ -45,6 +45,9 @@ def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:
 class LongRead(ABC):
     """A `Read` that has a faster way through long stretches than to hand out every block."""
 
+    every = True
+    """Whether it goes through long stretches at all, and not only to what tells of structure."""
+
     @abstractmethod
     def __call__(self, offset: int, size: int) -> Block:
         """Give a piece, as `Read` has it."""
@@ -90,6 +93,11 @@ def pass_over(read: Read, offset: int, size: int) -> None:
         return
     for _ in blocks(read, offset, size):
         pass
+
+
+def reads_every(read: Read) -> bool:
+    """Whether every byte is to be read, and not only those that tell of structure."""
+    return not isinstance(read, LongRead) or read.every
 
 
 def exactly(read: Read, offset: int, size: int) -> Block:

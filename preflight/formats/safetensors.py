@@ -15,6 +15,7 @@ from preflight.formats.safetensors_header import (
     bad_tensor,
     read_header,
 )
+from preflight.formats.safetensors_usual import end_of_usual
 from preflight.names import counted
 
 MOST_HEADER = 100_000_000
@@ -44,7 +45,9 @@ def check(read: Read, size: int) -> None:
     if begin > size:
         text = f"ends at {size:,} bytes, inside its header of {length:,}"
         raise DamagedError("cut", text, offset=size)
-    end = begin + _end_of_tensors(read_header(exactly(read, 8, length)))
+    header = exactly(read, 8, length)
+    end = end_of_usual(header)
+    end = begin + (end_of_tensors(read_header(header)) if end is None else end)
     if size < end:
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
     if size > end:
@@ -53,7 +56,7 @@ def check(read: Read, size: int) -> None:
     pass_over(read, begin, size - begin)
 
 
-def _end_of_tensors(tensors: Tensors) -> int:
+def end_of_tensors(tensors: Tensors) -> int:
     """Check that the tensors lie one behind the other, and give where the last one ends."""
     end = 0
     for begin, stop, length, number in tensors.in_order():

@@ -14,6 +14,7 @@ from typing import Any
 
 from preflight.formats.blocks import BLOCK, Block
 from preflight.formats.damaged import DamagedError, TooMuchError
+from preflight.formats.safetensors_usual import BITS, METADATA, TENSOR
 from preflight.formats.strict_json import Text, UnfitError, plain_text
 from preflight.names import shown, text_of
 
@@ -23,29 +24,12 @@ MOST_TENSORS = 500_000
 UNKNOWN, TOO_LARGE, NO_BYTES = -1, -2, -3
 """Instead of a length: of a type that is not known, of more than 64 bits, of no whole bytes."""
 
-# Bits of an element. A type that is not here is of a later version, and its size is not judged.
-_BITS = {
-    **dict.fromkeys((b"F4",), 4),
-    **dict.fromkeys((b"F6_E2M3", b"F6_E3M2"), 6),
-    **dict.fromkeys((b"BOOL", b"U8", b"I8"), 8),
-    **dict.fromkeys((b"F8_E5M2", b"F8_E4M3", b"F8_E8M0", b"F8_E5M2FNUZ", b"F8_E4M3FNUZ"), 8),
-    **dict.fromkeys((b"U16", b"I16", b"F16", b"BF16"), 16),
-    **dict.fromkeys((b"U32", b"I32", b"F32"), 32),
-    **dict.fromkeys((b"U64", b"I64", b"F64", b"C64"), 64),
-}
-_METADATA = b"__metadata__"
-
 # Levels of what else a tensor's description may hold. The reader's JSON library goes down to 127,
 # and the header and the description are two of them.
 _ROOM = 125
 
-# A tensor as every writer describes it, read in one step and not in twenty.
-_NUMBER = rb"(?:0|[1-9]\d{0,18})"
-_USUAL = re.compile(
-    rb'[ \n]?"([^"\\\x00-\x1f]*)": ?\{"dtype": ?"([A-Z0-9_]+)", ?"shape": ?'
-    rb"\[(" + _NUMBER + rb"(?:, ?" + _NUMBER + rb"){0,15})?\], ?"
-    rb'"data_offsets": ?\[(' + _NUMBER + rb"), ?(" + _NUMBER + rb")\]\}([,}])"
-)
+# A tensor as usual, read in one step and not in twenty, and what stands behind it.
+_USUAL = re.compile(TENSOR + rb"([,}])")
 
 
 class Tensors:
@@ -123,7 +107,7 @@ def _read(text: Text) -> Tensors:
             if first and token == b"}":
                 break
             name = text.key(token)
-            if name != _METADATA:
+            if name != METADATA:
                 _tensor(text, tensors, name)
             elif described:
                 raise DamagedError("structure", "has a header with two __metadata__", offset=8)
@@ -140,7 +124,7 @@ def _read(text: Text) -> Tensors:
 def _usual(text: Text, tensors: Tensors) -> bytes | None:
     """Take a tensor that is described as usual, and what stands behind it; None: it is not."""
     match = _USUAL.match(text.text, text.at)
-    if match is None or match[1] == _METADATA:
+    if match is None or match[1] == METADATA:
         return None
     text.step()
     text.at = match.end()
@@ -258,7 +242,7 @@ def _product(sides: Iterable[int]) -> int:
 
 def _length(kind: bytes, elements: int) -> int:
     """Work out the bytes of so many elements."""
-    bits = _BITS.get(kind)
+    bits = BITS.get(kind)
     if bits is None:
         return UNKNOWN
     if elements == TOO_LARGE or elements * bits >= 1 << 64:

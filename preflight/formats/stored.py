@@ -14,7 +14,7 @@ from preflight.formats.archive_directory import (
     read_archive,
     torch_finds,
 )
-from preflight.formats.blocks import BLOCK, Block, LongRead, Read
+from preflight.formats.blocks import BLOCK, Block, LongRead, Read, reads_every
 from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
@@ -280,6 +280,8 @@ def _check_pickle(read: Read, size: int) -> Held:
 
 def _check_gzip(read: Read, size: int) -> Held:
     """Unpack it to its end, and look into what is not too large to be held."""
+    if not reads_every(read):
+        return Held("gzip")
     stream = Packed(read, "gzip stream", every=True)
     held: list[bytes] | None = []
     unpacked = 0

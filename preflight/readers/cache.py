@@ -1,4 +1,4 @@
-"""Reads one cached file: looks at every byte of it, and runs none."""
+"""Reads one cached file: looks at every byte of it, if the job wants that, and runs none."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from preflight.formats.stored import Held, look, look_at_whole
 from preflight.names import name_of
 from preflight.readers.cache_listing import suffix_of
 from preflight.readers.large import WINDOW, Large
+from preflight.readers.outline import look_at_outline
 
 # What small files are read into, one after the other: new memory for each takes as long as to read
 # it. It is taken out while it is in use.
@@ -24,13 +25,16 @@ _buffers: list[bytearray] = []
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def read_cache(path: str, root: str, tell: Callable[[str], None]) -> CacheFacts:
+def read_cache(
+    path: str, root: str, tell: Callable[[str], None], depth: str = "bytes"
+) -> CacheFacts:
     """Read one cached file, every byte once, and compare it with all it says of itself.
 
     Args:
         path: the file's, absolute or relative to the current folder.
         root: the job's folder, by which reports name files.
         tell: called with the file's name before it is opened, and again while it is read.
+        depth: of `index` only what tells of its structure is read.
 
     Raises:
         OSError: it cannot be read, or is no file.
@@ -39,7 +43,10 @@ def read_cache(path: str, root: str, tell: Callable[[str], None]) -> CacheFacts:
     tell(name)
     file, size = _open(path)
     with file:
-        held = _look(file, size, suffix_of(path), lambda: tell(name))
+        if depth == "index":
+            held = look_at_outline(file.fileno(), size, suffix_of(path))
+        else:
+            held = _look(file, size, suffix_of(path), lambda: tell(name))
     return CacheFacts(
         file=name,
         size=size,
