@@ -182,15 +182,25 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             yield name, absent
         else:
             empty = holds_no_cache(path)
-            yield (
-                name,
-                CacheFolder(path=path, entry=index)
-                if empty is None
-                else replace(absent, holds=empty),
-            )
+            there = CacheFolder(path=path, entry=index)
+            is_one = empty is None or _may_be_filled(path, job)
+            yield name, there if is_one else replace(absent, holds=empty)
     for kind, factories in (("loader", job.loader), ("model", job.model)):
         for factory in factories:
             yield factory.name or factory.call, _factory(job, kind, factory)
+
+
+def _may_be_filled(path: str, job: Job) -> bool:
+    """Whether this is a folder in which the job may still put its entries.
+
+    Nothing else is in it, or the images beside which some trainers put them.
+    """
+    if not os.path.isdir(path):
+        return False
+    if not any(isinstance(one, (Shard, Folder, Source)) for one in look_around(path, whole=True)):
+        return True
+    data = [os.path.join(job.root, one.path) for one in job.data if one.path is not None]
+    return any(os.path.realpath(path) == os.path.realpath(one) for one in data)
 
 
 def captions_of(data: DataSettings) -> CaptionRule:

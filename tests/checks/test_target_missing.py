@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
+from PIL import Image
 
 import preflight
 from preflight.facts import Absent
-from preflight.finding import Location
+from preflight.finding import Location, Severity
+from preflight.job import CacheSettings, Job
 from preflight.testing import ask
 
 
@@ -18,18 +23,76 @@ def test_a_name_out_of_a_brace_range_is_left_to_another_check() -> None:
 def test_the_place_is_the_line_that_names_it() -> None:
     """One looks there first; the path itself is the name."""
     absent = Absent(
-        file="cache/texts", kind="cache", named_in="preflight.toml", named_at=7, near="text"
+        file="data/photoz", kind="data", named_in="preflight.toml", named_at=7, near="photos"
     )
 
     (finding,) = ask("target-missing", absent)
 
-    assert finding.at == Location(file="preflight.toml", line=7, name="cache/texts")
-    assert finding.message == "there is no such cache path; beside it lies text"
+    assert finding.at == Location(file="preflight.toml", line=7, name="data/photoz")
+    assert finding.message == "there is no such data path; beside it lies photos"
+    assert finding.severity == Severity.ERROR
+
+
+def test_a_cache_folder_that_is_not_there_yet_is_a_note() -> None:
+    """Trainers make it; a name like it is a warning, unless it is another cache of the job."""
+    absent = Absent(file="cache/vae2", kind="cache", named_in="preflight.toml", named_at=7)
+    near = replace(absent, near="vae")
+    others = Job(cache=(CacheSettings(path="cache/vae"), CacheSettings(path="cache/vae2")))
+
+    (note,) = ask("target-missing", absent)
+    (warning,) = ask("target-missing", near)
+    (among,) = ask("target-missing", near, others)
+
+    assert note.message == among.message == "there is no such cache folder yet"
+    assert warning.message == "there is no such cache folder yet; beside it lies vae"
+    severities = [note.severity, warning.severity, among.severity]
+    assert severities == [Severity.NOTE, Severity.WARNING, Severity.NOTE]
+
+
+def test_a_cached_file_that_is_not_there_is_an_error() -> None:
+    """Nobody makes a file of that name by himself."""
+    (one,) = ask("target-missing", Absent(file="cache/text.pt", kind="cache"))
+
+    assert one.severity == Severity.ERROR
+
+
+@pytest.mark.parametrize("beside", [None, ".gitkeep", "notes.json", "a.pt.lock"])
+def test_an_empty_cache_of_the_settings_is_healthy(tmp_path: Path, beside: str | None) -> None:
+    """The first run of the job fills it."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "photos" / "dog.png")
+    if beside:
+        (tmp_path / "cache" / beside).write_text("{}")
+    (tmp_path / "preflight.toml").write_text(
+        '[[data]]\nname = "p"\npath = "photos"\ncaptions = "none"\n'
+        '[[cache]]\npath = "cache"\nof = ["p"]\n[[cache]]\npath = "photos"\nof = ["p"]\n'
+    )
+
+    report = preflight.run(folder=str(tmp_path))
+
+    assert report.verdict == "go"
+    found = {(one.check, one.severity) for one in report.findings}
+    noted = {("cache-foreign", Severity.NOTE), ("cache-incomplete", Severity.NOTE)}
+    assert ("cache-incomplete", Severity.NOTE) in found <= noted
+
+
+def test_a_folder_of_something_else_is_no_cache(tmp_path: Path) -> None:
+    """Images that are no data set of the job are most likely a path that was mistaken."""
+    (tmp_path / "cache").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "cache" / "dog.png")
+    (tmp_path / "preflight.toml").write_text('[[cache]]\npath = "cache"\n')
+
+    report = preflight.run(folder=str(tmp_path))
+
+    (finding,) = [one for one in report.findings if one.check == "target-missing"]
+    assert finding.severity == Severity.ERROR
+    assert finding.message.startswith("holds no cached file")
 
 
 def test_a_hostile_neighbour_is_shown_escaped() -> None:
     """Whatever lies beside it may have any name."""
-    absent = Absent(file="cache", kind="cache", near="cach\n\x1b[31me")
+    absent = Absent(file="photos", kind="data", near="cach\n\x1b[31me")
 
     (finding,) = ask("target-missing", absent)
 
