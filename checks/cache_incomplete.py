@@ -4,12 +4,16 @@ What it finds
     Of a cache whose data sets are named (`[[cache]] of = ["photos"]`), by names and times alone:
     two samples of one key (`cat.jpg` and `cat.png` by their stem), but not where keys are made of
     captions, which samples share on purpose; samples whose entry is there under another spelling
-    of the same path (`./photos`, an absolute path, `.JPG`); samples without an entry; entries
-    without a sample; and entries older than the file they were made of. The rule of the keys is
-    `key` in the settings (`stem`, `sha256(stem)`, `"{md5(caption)}-flux.pt"`, `module:function`).
+    of the same path (`./photos`, an absolute path, `.JPG`, backslashes, accents in another form);
+    samples without an entry; entries without a sample; and entries older than the file they were
+    made of. Entries made of captions are never old. An empty cache is a note.
+
+    The rule of the keys is `key` in the settings: a name or a hash of it (`stem`, `sha256(stem)`,
+    `md5(path)[:16]`), a template (`"{md5('sks dog ' + caption)}-flux.pt"`), or `module:function`.
     Where none is said, the usual ones are tried, and the check is skipped where none of them
-    leads from most samples to an entry. Sizes, frames and kinds of models that SimpleTuner, kohya's
-    scripts and musubi write behind a key are understood. Entries made of captions are never old.
+    leads from most samples to an entry. Sizes, frames, numbers and kinds of models that trainers
+    (SimpleTuner, kohya, musubi) write behind a key are understood. Of shards that are only sampled
+    (`--sample`), and where a `--budget` is used up, nothing is compared, and the page says so.
 
 Why it matters
     Where one entry stands for two samples, the job trains one of them on the latents of the other.

@@ -54,7 +54,7 @@ class Item:
         return self.plain["type"] in _OF_MANY
 
 
-_OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CaptionTable"})
+_OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CaptionTable", "CacheKeys"})
 
 
 def stamp_of(path: str) -> tuple[int, int]:
@@ -87,11 +87,17 @@ def about_code(items: Iterable[Item], options: Mapping[str, Any], job: Job) -> I
             folder=folder,
             starts_others=True,
         )
-        yield Batch(question=question, keys=tuple(those))
+        may_be_left = all(one.is_data for one in those)
+        yield Batch(question=question, keys=tuple(those), may_be_left=may_be_left)
 
 
 def about_files(
-    items: Iterable[Item], options: Mapping[str, Any], *, total: float, jobs: int
+    items: Iterable[Item],
+    options: Mapping[str, Any],
+    *,
+    total: float,
+    jobs: int,
+    apart: bool = False,
 ) -> Iterator[Batch]:
     """Ask about files: as many in one process as take their share of the time.
 
@@ -100,9 +106,14 @@ def about_files(
         options: what a process is told of the job.
         total: seconds that all of them are likely to take.
         jobs: processes that run at the same time, at most.
+        apart: whether what may be left out is asked apart from what may not.
     """
     options = {**options, "limited": True}
     for share in shares(items, lambda item: item.seconds, total=total, jobs=jobs):
-        question = Question(items=tuple(one.plain for one in share), options=options)
-        may_be_left = all(one.is_data for one in share)
-        yield Batch(question=question, keys=tuple(share), may_be_left=may_be_left)
+        data = [one for one in share if one.is_data]
+        others = [one for one in share if not one.is_data]
+        for part in (data, others) if apart else (share,):
+            if part:
+                question = Question(items=tuple(one.plain for one in part), options=options)
+                may_be_left = all(one.is_data for one in part)
+                yield Batch(question=question, keys=tuple(part), may_be_left=may_be_left)

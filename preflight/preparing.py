@@ -68,6 +68,9 @@ KINDS: Mapping[type, tuple[type, ...]] = {
 }
 """The types of facts that are to be had of each type of target."""
 
+KEY_LIST = "cache key list"
+"""What is said of a cache that is not held against its samples."""
+
 
 def kinds_of(target: Target) -> tuple[type, ...]:
     """Give the types of facts that are to be had of a target."""
@@ -172,17 +175,22 @@ class Preparing:
             if self.job.look.deep:
                 self.prepared.deep.append(Single(target, path, deep=True))
         if target.entry is not None:
-            self._add_keys(target, target.entry)
+            yield from self._add_keys(target, target.entry)
         self.prepared.caches[target.path] = CacheGathering(
             target=target, listing=listing, root=self.job.root, same_as=self._same_as(target)
         )
         for path, reason in listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))
 
-    def _add_keys(self, target: CacheFolder, index: int) -> None:
+    def _add_keys(self, target: CacheFolder, index: int) -> Iterator[Look]:
         """Ask whether the entries of a cache lead back to the samples that it was made of."""
         cache = self.job.cache[index]
-        parts = [self._part(one) for one in self.datasets if self._is_of(one, cache.of)]
+        of = [one for one in self.datasets if self._is_of(one, cache.of)]
+        for sample in (_sample_of(one, self.job) for one in of if one.shards):
+            if sample is not None:  # what the other shards hold, only they say
+                yield Left(reason=_outside(sample), kinds=(CacheKeys,), noun=KEY_LIST)
+                return
+        parts = [self._part(one) for one in of]
         if not parts:
             return
         runs_code = cache.key is not None and parse_spec(cache.key) is not None

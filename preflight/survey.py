@@ -30,6 +30,7 @@ from preflight.items import Item, about_code, about_files, stamp_of
 from preflight.job import Job
 from preflight.memory import NOUNS, Memory, facts_in
 from preflight.preparing import (
+    KEY_LIST,
     Preparing,
     Single,
     absent,
@@ -241,8 +242,9 @@ class Survey:
         self._account.expected += sum(item.seconds for item in light)
         self._account.expected += sum(one.images * one.seconds_each for one in prepared.gatherings)
         yield from about_code(prepared.items, options, self.job)
-        files = self._in_turn(singles, light)
-        yield from about_files(files, options, total=self._account.expected, jobs=jobs)
+        files, apart = self._in_turn(singles, light), self.job.look.budget is not None
+        total = self._account.expected
+        yield from about_files(files, options, total=total, jobs=jobs, apart=apart)
         deep = prepared.deep if self._wanted(CacheContents) else []
         total = sum(item_of(single, self.job).seconds for single in deep)
         self._account.expected += total
@@ -325,7 +327,8 @@ class Survey:
         reason = f"the budget of {self.job.look.budget:g} s was used up"
         kind = item.plain["type"]
         about = "image" if kind == "Image" else None
-        yield Left(reason=reason, kinds=item.kinds, about=about, noun=NOUNS.get(kind, "target"))
+        noun = KEY_LIST if kind == "CacheKeys" else NOUNS.get(kind, "target")
+        yield Left(reason=reason, kinds=item.kinds, about=about, noun=noun)
         if isinstance(item, PartItem):
             item.whole.failed(item)
             self._gathered(item.whole)
