@@ -24,12 +24,16 @@ from preflight.formats.tar_end import (
 )
 from preflight.formats.tar_header import (
     BLOCK,
+    CHECKSUM_ENDS,
     COUNTED,
+    LINE_FEED,
     NOTHING_TOLD,
+    SIZE_AT,
     STATED,
     Header,
     Told,
     Usual,
+    UsualPath,
     only_path,
     padded,
     read_header,
@@ -55,6 +59,9 @@ _MOST_HEADERS = 64
 
 # Blocks of 21 entries of an old sparse map, which tarfile reads to its end wherever that is.
 _LONGEST_MAP = 1 << 16
+
+# Headers that tell names are remembered by the lengths of these; an archive has names of few.
+_MOST_PATHS = 64
 
 _FILE = ord("0")
 _EXTENDED = frozenset({b"x", b"X", b"L", b"K", b"g"})
@@ -136,53 +143,67 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
     offset, told = start, NOTHING_TOLD
     last: Found | None = None
     files, paths = Usual(b"0"), Usual(b"x")
+    known_paths: dict[bytes, UsualPath] = {}
+    path: bytes | None = None
     while True:
         held, begin = near.held, offset - near.begins
         if begin < 0 or begin + BLOCK > len(held):
             held, begin = near.come_to(offset), 0
+            if len(held) < BLOCK:
+                break
+        if known_paths and path is None and told is NOTHING_TOLD:
+            known = known_paths.get(held[begin + SIZE_AT : begin + CHECKSUM_ENDS])
+            if known and held.startswith(known.begins, begin):
+                line, end = begin + known.line, offset + known.takes
+                if end <= limit and line < len(held) and held[line] == LINE_FEED:
+                    path = held[begin + len(known.begins) : line].rstrip(b"/")
+                    offset = end
+                    continue
         # Most headers are those of plain files, or tell a long name. What `_step` does is done here
         # for them: calls alone would take as long as all the rest.
-        content = -1
-        if begin + BLOCK <= len(held):
-            name, ids, digits, after, mtime, checksum, rest = usual_fields(held, begin)
-            usual = files
-            if rest != files.rest or ids != files.ids:
-                if rest[0] != _FILE:
-                    usual = paths
-                if rest != usual.rest or ids != usual.ids:
-                    usual.learn(ids, rest)
-            try:
-                if mtime != usual.mtime:
-                    int(mtime.rstrip(b"\0"), 8)
-                    usual.mtime = mtime
-                counted = adler32(held[begin : begin + COUNTED]) & 0xFFFF
-                # Compared twice, since a tuple takes thrice the time.
-                if counted + usual.adds == STATED[checksum] and (after == 0 or after == 0x20):  # noqa: PLR1714
-                    content = int(digits, 8)
-            except ValueError:
-                content = -1
-            except KeyError:
-                remember_checksum(checksum)
-                continue
-        end = offset + BLOCK + (content + 511 & -512)
+        name, ids, digits, mtime, checksum, rest = usual_fields(held, begin)
+        usual = files
+        if rest != files.rest or ids != files.ids:
+            if rest[0] != _FILE:
+                usual = paths
+            if rest != usual.rest or ids != usual.ids:
+                usual.learn(ids, rest)
+        try:
+            if mtime != usual.mtime:
+                usual.learn_time(mtime)
+            counted = adler32(held[begin : begin + COUNTED]) & 0xFFFF
+            content = int(digits, 8) if counted + usual.adds == STATED[checksum] else -1
+        except ValueError:
+            content = -1
+        except KeyError:
+            remember_checksum(checksum)
+            continue
+        data = offset + BLOCK
+        end = data + (content + 511 & -512)
         if content >= 0 and end <= limit:
             if usual is files and (told is NOTHING_TOLD or not told.more):
-                if told is NOTHING_TOLD or told.name is None:
+                if path is not None:
+                    name, path = path, None
+                elif told is NOTHING_TOLD or told.name is None:
                     name = name.partition(b"\0")[0]
                 else:
                     name = told.name
-                text = name.decode("utf-8", "surrogateescape")
-                last = (text, offset + BLOCK, content, "file")
+                last = (name.decode("utf-8", "surrogateescape"), data, content, "file")
                 yield last
                 offset, told = end, NOTHING_TOLD
                 continue
-            if usual is paths and told is NOTHING_TOLD:
+            if usual is paths and path is None and told is NOTHING_TOLD:
                 path = only_path(held[begin + BLOCK : begin + BLOCK + content], content)
                 if path is not None:
-                    offset, told = end, _new(Told, (path, None, False, 1, False))
+                    if len(known_paths) < _MOST_PATHS:
+                        block = held[begin : begin + BLOCK]
+                        known_paths[block[SIZE_AT:CHECKSUM_ENDS]] = UsualPath.of(block, content)
+                    offset = end
                     if near.ahead == _WINDOW:
                         near.ahead = 2 * _WINDOW
                     continue
+        if path is not None:
+            told, path = Told(name=path, headers=1), None
         step = _step(archive, held[begin : begin + _WINDOW], offset, told, last)
         if step.gives is not None:
             last = step.gives
@@ -192,6 +213,11 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
         if step.ends:
             return
         offset, told = step.offset, step.told
+    if path is not None:
+        told = Told(name=path, headers=1)
+    cut = _step(archive, held, offset, told, last).flaw
+    if cut is not None:
+        flaws.append(cut)
 
 
 def nearby(read: Read, size: int | None) -> Window:

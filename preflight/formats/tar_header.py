@@ -22,12 +22,20 @@ HUGE = 1 << 88
 # name; mode, uid, gid; size; mtime; checksum; type; link name, magic, owners; device; prefix
 _FIELDS = Struct("100s 24s 12s 12s 8s c 172x 16s 155s 12x").unpack
 
-usual_fields = Struct("100s 24s 11s B 12s 8s 356s").unpack_from
-"""The same, but of the size its eleven digits and the byte behind them, and all that stands behind
-the checksum in one: for a walk in a hurry."""
+usual_fields = Struct("100s 24s 11s 13s 8s 356s").unpack_from
+"""The same, but of the size its eleven digits, the byte behind them with the time, and all that
+stands behind the checksum in one: for a walk in a hurry."""
+
+SIZE_AT = 124
+"""Where the size stands in a header, and behind it the time and the checksum."""
+
+CHECKSUM_ENDS = 156
 
 COUNTED = 148
 """Bytes before the checksum: few enough for adler32 to be their sum and 1, without a remainder."""
+
+LINE_FEED = 0x0A
+"""Ends a record of a pax header."""
 
 WRONG_CHECKSUM = "has a wrong checksum"
 
@@ -35,6 +43,9 @@ _MOST_REMEMBERED = 1 << 14
 
 # The checksum counts its own field as eight spaces.
 _SPACES = 8 * 0x20
+
+_OCTAL = b"01234567"
+_ENDS_NUMBER = b"\0 "
 
 # No eight bytes hold numbers as low as these.
 _NO_NUMBER = -1 << 60
@@ -160,7 +171,7 @@ class Usual:
 
         self.ids = b""
         self.mtime = b""
-        """The last time that was a number."""
+        """The last time that was a number, and the byte before it."""
 
         self.rest = b""
         """What stands behind the checksum: the type, the link's name, the owners, the prefix."""
@@ -172,6 +183,45 @@ class Usual:
         plain = rest[:1] == self._type and not rest[_PREFIX] and ARE_NUMBERS[ids + rest[_DEVICE]]
         self.adds = _SPACES - 1 + sum(rest) if plain else _NEVER
         self.ids, self.rest = ids, rest
+
+    def learn_time(self, mtime: bytes) -> None:
+        """Look at a time, with the byte before it, that is not as in the header before it.
+
+        Raises:
+            ValueError: it is no octal number, or the size before it goes on.
+        """
+        # Nearly all are eleven digits and a NUL: to read the number would take thrice the time.
+        if mtime[0] or mtime.translate(None, _OCTAL) != b"\0\0":
+            if mtime[0] not in _ENDS_NUMBER:
+                raise ValueError
+            int(mtime[1:].rstrip(b"\0"), 8)
+        self.mtime = mtime
+
+
+class UsualPath(NamedTuple):
+    """A header that tells a long name and no more.
+
+    Python's tarfile writes it anew for each member, and to the byte the same for names of a length.
+    """
+
+    begins: bytes
+    """The header, and what stands before the name."""
+
+    line: int
+    """Where the line feed stands that ends the name, in bytes from the header's begin."""
+
+    takes: int
+    """Bytes of the header and the name, in whole blocks."""
+
+    @classmethod
+    def of(cls, block: bytes, size: int) -> UsualPath:
+        """Keep what a header is like, for others of its kind.
+
+        Args:
+            block: the header, whose checksum holds.
+            size: of the record behind it, in bytes, of which `only_path` has given the name.
+        """
+        return cls(block + _begin_of_path(size), BLOCK + size - 1, BLOCK + padded(size))
 
 
 def _signed_sum_holds(block: bytes, checksum: bytes) -> bool:
@@ -234,10 +284,14 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
 
 def only_path(body: bytes, size: int) -> bytes | None:
     """Give the path that a pax header tells, where it tells nothing else; None where it may."""
-    begin = b"%d path=" % size
-    if size <= LONGEST_NAME and len(body) == size and body.startswith(begin) and body[-1] == 0x0A:
-        return body[len(begin) : -1].rstrip(b"/")
-    return None
+    begin = _begin_of_path(size)
+    if size > LONGEST_NAME or len(body) != size or not body.startswith(begin):
+        return None
+    return body[len(begin) : -1].rstrip(b"/") if body[-1] == LINE_FEED else None
+
+
+def _begin_of_path(size: int) -> bytes:
+    return b"%d path=" % size
 
 
 def shortened(name: bytes) -> bytes:
@@ -306,7 +360,7 @@ def _pax_records(body: bytes, *, of: int) -> dict[bytes, bytes] | None:
         if behind > end and end < of and behind <= of:
             return records
         key, equals, value = body[space + 1 : behind - 1].partition(b"=")
-        if behind > end or not (key and equals) or body[behind - 1] != 0x0A:
+        if behind > end or not (key and equals) or body[behind - 1] != LINE_FEED:
             return None
         records[key] = value
         at = behind

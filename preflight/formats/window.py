@@ -86,7 +86,10 @@ class Window:
         if wanted > self.size - offset:  # noqa: PLR1730
             wanted = self.size - offset
         self.begins = offset
-        self.held = held = bytes(self._read(offset, wanted)) if wanted > 0 else b""
+        held = self._read(offset, wanted) if wanted > 0 else b""
+        if not isinstance(held, bytes):
+            held = bytes(held)
+        self.held = held
         return held
 
     def _come_to(self, offset: int, size: int) -> int:

@@ -351,6 +351,66 @@ def test_endless_long_names_are_walked_without_recursion() -> None:
     )
 
 
+def with_headers(told: list[tuple[bytes, bytes]], name: str) -> bytes:
+    """Write an empty file behind headers of these types and contents."""
+    written = b""
+    for type_, body in told:
+        header = tarfile.TarInfo("././@PaxHeader")
+        header.type, header.size = type_, len(body)
+        written += header.tobuf(tarfile.USTAR_FORMAT) + body + bytes(-len(body) % 512)
+    return written + tarfile.TarInfo(name).tobuf(tarfile.USTAR_FORMAT)
+
+
+def record(key: str, value: str) -> bytes:
+    """Write a record of a pax header, whose length counts its own digits."""
+    rest = f" {key}={value}\n".encode()
+    length = len(rest) + 1
+    while length != len(rest) + len(str(length)):
+        length = len(rest) + len(str(length))
+    return str(length).encode() + rest
+
+
+TOLD = [
+    [],
+    [(b"x", record("path", "a/dog.jpg"))],
+    [(b"x", record("path", "a/cat.jpg"))],
+    [(b"x", record("path", "a/folder/"))],
+    [(b"x", record("path", "a/" + "n" * 300 + ".jpg"))],
+    [(b"x", record("path", "a/" + "n" * 600 + ".jpg"))],
+    [(b"x", record("mtime", "a/cat.jp"))],
+    [(b"x", record("path", "a/c") + record("uid", "12"))],
+    [(b"x", record("path", "a/dog.jpg")), (b"x", record("path", "a/cat.jpg"))],
+    [(b"x", record("path", "a/dog.jpg")), (b"L", b"b/dog.jpg\0")],
+    [(b"L", b"b/dog.jpg\0"), (b"x", record("path", "a/dog.jpg"))],
+    [(b"g", record("comment", "of all")), (b"x", record("path", "a/dog.jpg"))],
+]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_headers_that_tell_names_are_taken_as_tarfile_takes_them(seed: int) -> None:
+    """Also where one is to the byte like another before it, in any order."""
+    told = random.Random(seed).choices(TOLD, k=60)
+    parts = [with_headers(one, f"{number}.txt") for number, one in enumerate(told)]
+    content = b"".join(parts) + bytes(1024)
+
+    members, flaw = walked(content)
+
+    assert flaw is None
+    assert files_of(members) == as_tarfile_says(content)
+
+
+@pytest.mark.parametrize("taken", [1, 511, 512, 513, 700, 1023, 1024, 1025, 1535])
+def test_an_archive_that_ends_in_a_header_known_to_the_byte_is_cut_short(taken: int) -> None:
+    part = with_headers(TOLD[1], "x.txt")
+    content = 3 * part + part[:taken]
+
+    members, flaw = walked(content)
+
+    assert [one.name for one in members] == ["a/dog.jpg"] * 3
+    assert flaw is not None
+    assert flaw.kind == "cut"
+
+
 def test_no_mutation_makes_the_walk_raise_or_read_without_end() -> None:
     whole = tarred({**samples(2), LONG: b"x" * 10}, tarfile.PAX_FORMAT)
     chance = random.Random(20)
