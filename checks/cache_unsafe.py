@@ -5,14 +5,17 @@ What it finds
     torch's own list for weights_only. A name that can start a program, change files or run code
     (os.system, builtins.eval, subprocess.Popen), or one that the pickle hides, is an error. Any
     other (argparse.Namespace, a numpy array, a trainer's own class) is a warning: it does no harm,
-    and torch.load stops at it. Arrays of Python objects (.npy) are told too. TorchScript and
-    torch.package hold code by design, and are left alone. The file is read, and never loaded.
+    and torch.load stops at it. Of numpy's arrays of Python objects (.npy, and those inside .npz) is
+    told what they name beyond numpy and Python's own values: texts, numbers, dicts, dates and the
+    like are left alone. TorchScript and torch.package hold code by design, and are left alone. The
+    file is read, and never loaded.
 
 Why it matters
     A pickle is a program: whoever loads one runs what it names. From PyTorch 2.6 on, torch.load
     has weights_only=True unless told otherwise, and raises at the first name that it does not know;
     a cache that was written under an older version then stops the job. With weights_only=False
-    nothing is refused, and the file does whatever its writer wanted.
+    nothing is refused, and the file does whatever its writer wanted; so does numpy.load with
+    allow_pickle=True.
 
 What to do
     Keep plain tensors, numbers, texts, lists and dicts in a cache. A class that you trust can be
@@ -27,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import CacheFacts
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.pickle_globals import is_dangerous
+from preflight.formats.pickle_globals import is_dangerous, is_of_arrays
 from preflight.job import Job
 from preflight.names import first_of
 
@@ -63,14 +66,16 @@ def cache_unsafe(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     dangerous = [name for name in facts.globals if is_dangerous(name)]
     if dangerous:
         yield _harmful(facts, dangerous)
-    elif facts.globals and _is_numpys(facts):
-        yield _objects(facts)
+    elif _is_numpys(facts):
+        strange = [name for name in facts.globals if not is_of_arrays(name)]
+        if strange:
+            yield _objects(facts, strange)
     elif facts.globals and facts.format != "pickle":  # pickle.load refuses nothing
         yield _refused(facts)
 
 
 def _is_numpys(facts: CacheFacts) -> bool:
-    return facts.format == "npy" or facts.file.lower().endswith(_NUMPY_NAMES)
+    return facts.format in ("npy", "npz") or facts.file.lower().endswith(_NUMPY_NAMES)
 
 
 def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:
@@ -86,13 +91,13 @@ def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:
     )
 
 
-def _objects(facts: CacheFacts) -> Finding:
+def _objects(facts: CacheFacts, names: Sequence[str]) -> Finding:
     return cache_unsafe.found(
-        "holds Python objects in a pickle, not a plain array",
+        f"holds Python objects that are pickled: {_listed(names)}",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
-        why="numpy.load stops at it: Object arrays cannot be loaded when allow_pickle=False. With "
-        "allow_pickle=True it runs what the file names.",
+        why="numpy.load stops at them: Object arrays cannot be loaded when allow_pickle=False. "
+        "With allow_pickle=True it imports and calls what the file names.",
         fix="Save arrays of numbers, each under its own name with numpy.savez.",
         evidence=_evidence(facts),
     )

@@ -25,7 +25,7 @@ class CacheFacts:
     globals: tuple[str, ...] = ()
     """The first twenty of the globals (`posix.system`) that its pickle names and torch.load refuses
     with weights_only, as they may be shown. `?` stands for what was not told, such as a name that
-    the pickle puts together. Pickles inside of `npz` are not looked into."""
+    the pickle puts together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from preflight.formats import causes
 from preflight.formats.archive_directory import MAGIC, Archive, Record
@@ -24,6 +24,7 @@ from preflight.formats.blocks import (
 )
 from preflight.formats.crc import crc32
 from preflight.formats.damaged import DamagedError
+from preflight.formats.inflated import Inflated
 from preflight.names import counted, shown, text_of
 
 STORED = 0
@@ -47,6 +48,10 @@ FOLDER = 0x10
 _MOST_NAME = 120
 
 
+Visit: TypeAlias = Callable[[Record, Read], None]
+"""Takes a record, and what reads its bytes."""
+
+
 class Contents(NamedTuple):
     """What was read of all records."""
 
@@ -66,7 +71,9 @@ class _Wrong(NamedTuple):
     """Their checksum."""
 
 
-def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -> Contents:
+def read_records(
+    read: Read, archive: Archive, keep: Callable[[Record], bool], visit: Visit | None = None
+) -> Contents:
     """Read every record once and compare it with its checksum.
 
     An archive whose checksums are all zero was written without them, as torch does under
@@ -77,6 +84,7 @@ def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -
         archive: its directory.
         keep: whether the bytes of this record are wanted; it is left out where they, and those kept
             before, are more than MOST_KEPT.
+        visit: is shown each record whose bytes are not known to be wrong, unpacked.
 
     Raises:
         DamagedError: `structure` or `checksum`.
@@ -100,6 +108,9 @@ def read_records(read: Read, archive: Archive, keep: Callable[[Record], bool]) -
             verified = False
             if found is not None and record.checksum:
                 wrong.append(_Wrong(record, begin, found))
+                continue
+        if visit is not None and to_unpack >= 0:
+            visit(record, _unpacked(read, record, begin))
     if wrong:
         raise _wrong_bytes(read, archive, wrong)
     return Contents(kept, verified)
@@ -148,6 +159,17 @@ def _checksum(
         if held is not None:
             held += piece
     return found
+
+
+def _unpacked(read: Read, record: Record, begin: int) -> Read:
+    """Give what reads the bytes of a record, forwards only."""
+    if record.method != STORED:
+        return Inflated(read, begin, record.stored if record.method == DEFLATED else 0)
+
+    def stretch(offset: int, size: int) -> Block:
+        return read(begin + offset, max(0, min(size, record.stored - offset)))
+
+    return stretch
 
 
 def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:

@@ -15,7 +15,10 @@ MAGIC = b"\x93NUMPY"
 
 MOST_HEADER = 10_000
 """Bytes; numpy.load refuses a longer header, unless it is told to trust the file. Such a one may
-have thousands of fields, and is not judged here."""
+have thousands of fields, and its size is not judged here."""
+
+# Bytes of a header in which objects are looked for.
+_MOST_TRUSTED = 1 << 16
 
 _MOST_BYTES = (1 << 63) - 1
 
@@ -25,6 +28,10 @@ _PLAIN_TYPE = re.compile(
 )
 
 _LETTERS = {b"?": 1, b"b": 1, b"B": 1}
+
+# A header without any of these holds no objects, however it is written.
+_PERHAPS_OBJECTS = re.compile(rb"O|object|\\")
+_OBJECT = re.compile(r"[\d(), ]*[<>|=]?(?:O\d*|object\w*)")
 
 
 def check(read: Read, size: int) -> tuple[str, ...]:
@@ -39,22 +46,23 @@ def check(read: Read, size: int) -> tuple[str, ...]:
         DamagedError: `cut` or `structure`.
     """
     start = bytes(read(0, 12))
-    wide = start[6:7] not in (b"", b"\x01")
-    length_size = 4 if wide else 2
-    begin = 8 + length_size
+    begin, length = _place_of_header(start)
     if size < begin:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
     if start[6] not in (1, 2, 3):
         raise DamagedError(
             "structure", f"says that it is of version {start[6]}, and there are 3", offset=6
         )
-    length = int.from_bytes(start[8:begin], "little")
     begin += length
     if begin > size:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
-    if length > MOST_HEADER:
+    if length > _MOST_TRUSTED:
         return ()
     header = bytes(exactly(read, begin - length, length))
+    if _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header):
+        return walk(read, begin, size).globals
+    if length > MOST_HEADER:
+        return ()
     shape = _SHAPE.search(header)
     if not header.lstrip().startswith(b"{") or shape is None or b"descr" not in header:
         text = f"has a header of {length:,} bytes that numpy cannot read"
@@ -62,12 +70,61 @@ def check(read: Read, size: int) -> tuple[str, ...]:
     return _check_array(read, begin, size, header, shape[1])
 
 
+def begin_of_objects(read: Read, size: int, first: int) -> int | None:
+    """Give where the pickle of an array of objects begins; None: it is no such array.
+
+    Args:
+        read: gives the bytes of what may be an array, forwards only.
+        size: how many there are.
+        first: bytes that are asked for at first.
+    """
+    start = bytes(read(0, min(first, size)))
+    begin, length = _place_of_header(start)
+    end = begin + length
+    if start[:6] != MAGIC or end > size or length > _MOST_TRUSTED:
+        return None
+    header = start[begin:end] if end <= len(start) else bytes(read(0, end))[begin:]
+    holds = _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header)
+    return end if holds else None
+
+
+def _place_of_header(start: bytes) -> tuple[int, int]:
+    """Give where the header begins, and its length, both behind what stands before it."""
+    begin = 10 if start[6:7] in (b"", b"\x01") else 12
+    return begin, int.from_bytes(start[8:begin], "little")
+
+
+def _holds_objects(header: bytes) -> bool:
+    """Whether numpy would take what follows for a pickle."""
+    import ast  # few files need it
+
+    text = re.sub(
+        r"(\d)L\b", r"\1", header.decode("utf-8", "replace")
+    )  # Python 2 wrote such numbers
+    try:
+        found = ast.literal_eval(text.strip())
+        return isinstance(found, dict) and _is_of_objects(found.get("descr"))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+
+
+def _is_of_objects(kind: object) -> bool:
+    """Whether a type, or that of any of its fields, is that of Python objects."""
+    if isinstance(kind, str):
+        return any(_OBJECT.fullmatch(part.strip()) for part in kind.split(","))
+    if isinstance(kind, tuple) and kind:
+        return _is_of_objects(kind[0])
+    if not isinstance(kind, list):
+        return False
+    return any(isinstance(one, tuple) and len(one) > 1 and _is_of_objects(one[1]) for one in kind)
+
+
 def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes) -> tuple[str, ...]:
     kind = _PLAIN_TYPE.search(header)
     if kind is None:
         return ()  # a structured array, whose size is not worked out here
     if kind[1] == b"O":
-        return walk(read, begin, size).globals
+        return ()  # numpy cannot read such a header
     element = int(kind[2] or 0) * (4 if kind[1] == b"U" else 1) or _LETTERS.get(kind[1], 0)
     length = _length(shape, element)
     if length is None:

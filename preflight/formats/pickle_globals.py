@@ -115,3 +115,31 @@ def is_dangerous(name: str) -> bool:
         return True
     is_function = attribute[:1].islower() or attribute[:1] == "_"
     return module in _DANGEROUS_MODULES and is_function and not attribute.endswith(_VALUES)
+
+
+# What numpy itself writes into the pickle of an array of objects, under the names of numpy 1 and 2
+# alike, and values of Python's own library that do nothing but hold something.
+_OF_ARRAYS = re.compile(
+    r"numpy\.(?:"
+    r"_?core\.multiarray\.(?:_reconstruct|scalar)"
+    r"|_?core\.numeric\._frombuffer"
+    r"|_?core\.records\.(?:recarray|record)|rec\.recarray|record"
+    r"|ma\.(?:core\.)?(?:_mareconstruct|MaskedArray|MaskedConstant)"
+    r"|dtypes?(?:\.[A-Za-z0-9]+DType)?|ndarray|matrix(?:lib\.defmatrix\.matrix)?"
+    r"|bool_?|(?:u?int|float|complex)\d+|u?(?:byte|short|intc|int_|long|longlong)"
+    r"|(?:c?longdouble|datetime64|timedelta64|str_|bytes_|void|object_)"
+    r")"
+    r"|builtins\.(?:bool|bytes|complex|dict|float|frozenset|int|list|object|range|set|slice|str|tuple"
+    r"|Ellipsis|NotImplemented)"
+    r"|collections\.(?:defaultdict|deque|ChainMap|UserDict)"
+    r"|datetime\.(?:date|datetime|time|timedelta|timezone)"
+    r"|decimal\.Decimal|fractions\.Fraction|uuid\.UUID|uuid\.SafeUUID|types\.SimpleNamespace"
+    r"|pathlib(?:\._local)?\.(?:Pure)?(?:Posix|Windows)?Path|zoneinfo\.ZoneInfo\._unpickle"
+    r"|copyreg\._reconstructor",
+    re.ASCII,
+)
+
+
+def is_of_arrays(name: str) -> bool:
+    """Whether a global that `refused` gave stands in healthy arrays of Python's own objects."""
+    return _OF_ARRAYS.fullmatch(name) is not None

@@ -33,6 +33,9 @@ class Walked(NamedTuple):
     """The first of the globals that torch.load refuses with weights_only; `?` for what a name is
     that was put together, or too long to be held."""
 
+    steps: int = 0
+    """Opcodes that were followed."""
+
 
 class _Tape:
     """The bytes of a pickle, of which a window is held."""
@@ -95,8 +98,14 @@ class _Tape:
             self.at += count
 
 
-def walk(read: Read, start: int, end: int) -> Walked:
+def walk(read: Read, start: int, end: int, most: int = MOST_OPERATIONS) -> Walked:
     """Follow the pickle that begins here to its end, running nothing.
+
+    Args:
+        read: gives bytes of what it is in.
+        start: where it begins.
+        end: where what it is in ends.
+        most: opcodes that are followed.
 
     Raises:
         DamagedError: `cut` where it has no end; `structure` where it is no pickle.
@@ -104,12 +113,12 @@ def walk(read: Read, start: int, end: int) -> Walked:
     tape = _Tape(read, start, end)
     machine = Machine()
     try:
-        for count in range(MOST_OPERATIONS):
+        for count in range(most):
             if _step(tape, machine):
                 where = tape.base + tape.at
-                return Walked(
-                    where, tuple(machine.storages), tuple(machine.texts), tuple(machine.globals)
-                )
+                named = tuple(machine.globals)
+                storages, texts = tuple(machine.storages), tuple(machine.texts)
+                return Walked(where, storages, texts, named, count + 1)
             if not count % 1024 and machine.held() > _MOST_HELD:
                 break
     except EOFError:
@@ -118,7 +127,7 @@ def walk(read: Read, start: int, end: int) -> Walked:
         at = tape.base + tape.at
         text = f"holds a pickle that makes no sense at byte {at:,}"
         raise DamagedError("structure", text, offset=at) from None
-    return Walked(None, globals=tuple(machine.globals))
+    return Walked(None, globals=tuple(machine.globals), steps=most)
 
 
 def _step(tape: _Tape, machine: Machine) -> bool:

@@ -19,6 +19,7 @@ from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.npz import Objects
 from preflight.formats.packed import Packed
 from preflight.formats.pickles import walk
 from preflight.formats.quick import read_whole
@@ -163,7 +164,9 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
                 raise goes_on(size, parts.end)
             verified, names = torchfile.check_zip(read, parts)
         else:
-            verified = archive.read_records(read, parts, lambda _: False).verified
+            objects = Objects()
+            verified = archive.read_records(read, parts, lambda _: False, objects.look).verified
+            names = objects.names
     except DamagedError as error:
         flaw = error.flaw
         least = torchfile.least_size(read, size) if flaw.kind == "cut" else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import collections
+import datetime
+import decimal
 import fractions
 import gzip
 import importlib.util
@@ -11,8 +13,10 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -173,6 +177,94 @@ def test_arrays_of_numbers_are_left_alone(tmp_path: Path) -> None:
         assert findings(tmp_path / "a.npz") == []
 
 
+def objects(*things: Any) -> np.ndarray[Any, Any]:
+    """Put things into an array of objects, as they are."""
+    array = np.empty(len(things), dtype=object)
+    for place, thing in enumerate(things):
+        array[place] = thing
+    return array
+
+
+HELD: dict[str, Any] = {
+    "texts": objects("a dog", "ein Hund", ""),
+    "plain values": objects(None, 1, 2**70, 1.5, 1j, b"x", (1,), [True], {3}, {"a": {"b": 1}}),
+    "a dict": np.array({"caption": "a dog", "score": np.float32(1), "ids": np.arange(3)}),
+    "arrays of many lengths": objects(np.zeros(3), np.ones((2, 2), np.int64), np.array(["a"])),
+    "numbers of numpy": objects(
+        np.float16(1), np.int64(2), np.datetime64("2026-01-01"), np.str_("a")
+    ),
+    "masked": objects(np.ma.masked_array([1, 2], [0, 1]), np.ma.masked),
+    "types": objects(np.dtype("f4"), np.float32, int, np.dtype([("a", "f4")])),
+    "records": objects(np.rec.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f4")])),
+    "times": objects(
+        datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc), datetime.date.min
+    ),
+    "a path": objects(pathlib.PurePosixPath("a"), pathlib.Path("b")),
+    "other values": objects(
+        fractions.Fraction(1, 3),
+        decimal.Decimal(1),
+        uuid.uuid4(),
+        collections.defaultdict(list, a=[1]),
+        collections.OrderedDict(a=1),
+        collections.deque([1]),
+        frozenset({1}),
+        range(3),
+        slice(1),
+        Ellipsis,
+    ),
+    "a field of objects": np.array([("a", 1.0)], dtype=[("name", "O"), ("score", "f4")]),
+}
+
+
+@pytest.mark.parametrize("array", list(HELD.values()), ids=list(HELD))
+def test_arrays_of_pythons_own_objects_are_left_alone(tmp_path: Path, array: Any) -> None:
+    """Their writer reads them with allow_pickle=True; they name numpy and plain values."""
+    np.save(tmp_path / "a.npy", array)
+    np.savez(tmp_path / "b.npz", numbers=np.arange(9), objects=array)
+    np.savez_compressed(tmp_path / "c.npz", objects=array, numbers=np.arange(9))
+    for protocol in range(6):
+        (tmp_path / f"{protocol}.npy").write_bytes(pickle.dumps(array, protocol=protocol))
+
+    for path in tmp_path.iterdir():
+        assert findings(path) == [], path.name
+
+
+def test_what_numpy_1_wrote_is_left_alone(tmp_path: Path) -> None:
+    """Its modules had no underscore."""
+    array = objects(np.zeros(3), np.float32(1))
+    np.save(tmp_path / "a.npy", array)
+    header = (tmp_path / "a.npy").read_bytes().partition(b"\n")[0] + b"\n"
+    content = pickle.dumps(array, protocol=2)
+    assert b"numpy._core.multiarray" in content
+    (tmp_path / "a.npy").write_bytes(header + content.replace(b"numpy._core", b"numpy.core"))
+
+    assert np.load(tmp_path / "a.npy", allow_pickle=True)[1] == 1
+    assert findings(tmp_path / "a.npy") == []
+
+
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed], ids=["plain", "packed"])
+def test_an_object_inside_an_npz_is_told_by_its_name(tmp_path: Path, write: Any) -> None:
+    """A trainer's own class is a warning; what runs a program is an error; each array is walked."""
+    path = tmp_path / "a.npz"
+    write(path, a=np.arange(9), b=objects("text"), c=objects(argparse.Namespace(a=1)))
+    (warning,) = findings(path)
+    harmful = objects(re.compile("a"), Harmful())
+    write(path, a=np.array([("a", harmful)], dtype=[("n", "O"), ("x", "O")]), b=objects("text"))
+    (error,) = findings(path)
+
+    assert warning.severity is Severity.WARNING
+    assert warning.message == "holds Python objects that are pickled: argparse.Namespace"
+    assert error.severity is Severity.ERROR
+    assert error.message.startswith(f"names {os.system.__module__}.system, which can run")
+
+
+class Harmful:
+    """What says that it is made by a call of a shell."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("true",)
+
+
 def test_a_pickle_that_only_pickle_reads_may_hold_objects(tmp_path: Path) -> None:
     """torch.load takes no such file, whatever it names, and pickle.load refuses nothing."""
     path = tmp_path / "a.pt"
@@ -189,6 +281,7 @@ def test_the_mended_case_is_left_alone_and_is_what_torch_and_numpy_read(tmp_path
     for path in folder.glob("*.pt"):
         assert torch.load(path, weights_only=True)["prompt_embeds"].shape == (16,)
     assert np.load(folder / "ids.npy").shape == (16,)
+    assert np.load(folder / "ids.npz")["ids"].shape == (16,)
 
 
 # --- what is found --------------------------------------------------------------------------------
@@ -210,7 +303,8 @@ def test_the_case_is_found_once_a_file_each_as_grave_as_it_is(tmp_path: Path) ->
         "settings.pt": [
             ("warning", "names argparse.Namespace, which torch.load refuses with weights_only")
         ],
-        "ids.npy": [("warning", "holds Python objects in a pickle, not a plain array")],
+        "ids.npy": [("warning", "holds Python objects that are pickled: trainer.data.Sample")],
+        "ids.npz": [("warning", "holds Python objects that are pickled: trainer.data.Sample")],
     }
 
 
@@ -232,6 +326,8 @@ def test_nothing_that_is_looked_at_is_run(
     (cache / "raw.pt").write_bytes(pickle.dumps(planted["harm"]))
     (cache / "array.npy").write_bytes(pickle.dumps(planted["harm"]))
     np.save(cache / "objects.npy", np.array([Harm()], dtype=object))
+    np.savez(cache / "plain.npz", a=np.ones(3), b=np.array([Harm()], dtype=object))
+    np.savez_compressed(cache / "packed.npz", a=np.ones(3), b=np.array([Harm()], dtype=object))
     (cache / "packed.pt").write_bytes(gzip.compress((cache / "zip.pt").read_bytes()))
 
     done = preflight("run", "cache", "--select", "cache", "--deep", "--elsewhere")
