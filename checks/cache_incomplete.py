@@ -83,7 +83,7 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
         return
     if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):
         yield _of_missing(facts)
-    if facts.orphans and facts.respelled is None and not facts.unread and not _of_prompts(facts):
+    if facts.orphans and facts.respelled is None and not facts.unread and not _is_said(facts):
         yield _of_orphans(facts)
     if facts.stale:
         yield _of_stale(facts)
@@ -106,7 +106,9 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
     both = "both" if first.samples == 2 else "all"
     more = facts.shared - 1
     others = f"; so it is with {counted(more, 'more key')}" if more else ""
-    sure = facts.was_said or not facts.orphans
+    # Where most share, a pair of images may have one entry on purpose, unless the rule was said.
+    few = 2 * facts.shared_samples < facts.samples
+    sure = facts.was_said or (few and not facts.orphans)
     return cache_incomplete.found(
         f"has one entry for {counted(first.samples, 'sample')}: "
         f"{first_of(first.names, first.samples)} {both} have the key {shown(first.key)}"
@@ -125,7 +127,7 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
 def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     other = facts.respelled
     assert other is not None  # noqa: S101  for the type checker
-    said, made, fix = _spelled(other)
+    said, made, fix = _spelled(other, "the job" if facts.was_said else "preflight.toml")
     return cache_incomplete.found(
         f"was made for {made}; {said}: by {_rule(facts)}, the entries of "
         f"{_of_all(other.samples, facts.samples)} are not found, and all are there",
@@ -143,13 +145,17 @@ def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     )
 
 
-def _spelled(other: Respelled) -> tuple[str, str, str]:
+def _spelled(other: Respelled, who: str) -> tuple[str, str, str]:
     """Say how paths are spelled now, how they were, and what to do."""
+    again = "or have the cache made again."
     if other.folder is not None and other.other_folder is not None:
         said, made = shown(other.folder), shown(other.other_folder) or "paths without a folder"
-        fix = f"Let the job, and preflight.toml, say {made} again; or have the cache made again."
-        return f"the job says {said}", made, fix
-    fix = "Call the files as they were called when it was made; or have the cache made again."
+        return f"{who} says {said}", made, f"Let the job, and preflight.toml, say {made}; {again}"
+    if other.made.replace("\\", "/") == other.said:
+        made = f"paths with backslashes, as on Windows, such as {shown(other.made)}"
+        fix = f"Let the job make its keys of paths as they were written on Windows; {again}"
+        return f"here it is {shown(other.said)}", made, fix
+    fix = f"Call the files as they were called when it was made; {again}"
     if normalize("NFC", other.said) == normalize("NFC", other.made):
         ways = ["accents as one character (NFC)", "accents as two characters (NFD)"]
         made, said = ways if is_normalized("NFC", other.made) else reversed(ways)
@@ -168,6 +174,12 @@ def _of_nothing(facts: CacheKeys, job: Job) -> Finding:
     else:
         hint = f": it holds {first_of(facts.orphan_names, facts.entries, 2)}"
         fix = "Look whether this is the cache of these data sets, and correct key, of or path."
+        if facts.by_caption and facts.rule is not None and "'" not in facts.rule:
+            key = facts.rule.replace("caption", "'sks dog ' + caption")
+            fix = (
+                f'Say it where the job puts a text before each caption: key = "{shown(key)}"; '
+                "else correct key, of or path."
+            )
     return cache_incomplete.found(
         f"has {_entries(facts.entries)}, and none of {counted(facts.samples, 'sample')} leads to "
         f"one by {_rule(facts)}{hint}",
@@ -186,6 +198,11 @@ def _of_missing(facts: CacheKeys) -> Finding:
     if facts.respelled is not None:  # those are among the names
         number, names = number - facts.respelled.samples, ""
     message = f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}"
+    if facts.by_caption and facts.orphans:
+        lead = "entry leads" if facts.orphans == 1 else "entries lead"
+        message = (
+            f"{message}; {facts.orphans:,} {lead} to no sample, as where captions were changed"
+        )
     if not facts.entries:
         files = counted(facts.others, "cached file")
         message = (
@@ -206,27 +223,26 @@ def _of_missing(facts: CacheKeys) -> Finding:
     )
 
 
-def _of_prompts(facts: CacheKeys) -> bool:
-    """Whether those without a sample are as many as prompts that a job has of its own.
+def _is_said(facts: CacheKeys) -> bool:
+    """Whether nothing more is to be said of entries without a sample.
 
-    Those of its validation, the empty and the negative one; where captions had been changed,
-    samples would lack their entries.
+    Of captions, those of samples that lack theirs are told beside them; the others may be prompts
+    that a job has of its own: of its validation, the empty and the negative one.
     """
     few = facts.orphans <= max(_PROMPTS, facts.entries // _SHARE)
-    return facts.by_caption and few and not facts.missing
+    return facts.by_caption and (few or facts.missing > 0)
 
 
 def _of_orphans(facts: CacheKeys) -> Finding:
     most = facts.missing > 0 and 2 * facts.orphans > facts.entries
-    prompts = ", as those of validation prompts and of the empty prompt do" * facts.by_caption
     lead = "leads" if facts.orphans == 1 else "lead"
     return cache_incomplete.found(
         f"has {_entries(facts.orphans)} of {facts.entries:,} that {lead} to no sample: "
         f"{first_of(facts.orphan_names, facts.orphans)}{_guessed(facts)}",
         severity=Severity.WARNING if most else Severity.NOTE,
         at=Location(file=facts.file),
-        why=f"They take room and are not trained on{prompts}."
-        + " So many are rather of another data set, or of captions that were changed." * most,
+        why="They take room and are not trained on."
+        + " So many are rather of another data set." * most,
         fix="Name all data sets of this cache in  of = [...],  or move aside what is left over.",
         evidence={"orphans": facts.orphans, "entries": facts.entries},
         about="orphans",

@@ -200,6 +200,7 @@ class Preparing:
             "entry": index,
             "key": cache.key,
             "of": parts,
+            "others": [one.path for place, one in enumerate(self.job.cache) if place != index],
         }
         item = Item(
             plain=plain,
@@ -227,11 +228,17 @@ class Preparing:
         }
 
     def _same_as(self, target: CacheFolder) -> str | None:
-        """Name an earlier entry of the settings that leads to the same folder."""
+        """Name an earlier entry of the settings that leads to the same folder.
+
+        Two that say how their entries are named, and each otherwise, do share it on purpose.
+        """
         if target.entry is None:
             return None
         here = os.path.realpath(target.path)
+        key = self.job.cache[target.entry].key
         for other in self.job.cache[: target.entry]:
+            if key is not None and other.key not in (None, key):
+                continue
             if os.path.realpath(os.path.join(self.job.root, other.path)) == here:
                 return other.path
         return None

@@ -112,6 +112,9 @@ class CacheOf:
     key: str | None = None
     """The rule by which an entry is named after its sample; None: not said."""
 
+    others: tuple[str, ...] = ()
+    """The paths of the job's other caches, of which some may lie below this one."""
+
     entry: int | None = None
     """Its place among the caches of the settings, counted from 0."""
 

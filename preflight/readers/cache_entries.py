@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from array import array
@@ -47,13 +48,20 @@ _OF_NOBODY = re.compile(
 class Entries:
     """The entries of a cache, in little memory."""
 
-    def __init__(self, path: str, rule: KeyRule | None, tell: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        path: str,
+        rule: KeyRule | None,
+        tell: Callable[[str], object],
+        others: Iterable[str] = (),
+    ) -> None:
         """List them.
 
         Args:
             path: the cache's folder.
             rule: that of its keys, where it is known: a template says what its entries look like.
             tell: called now and then, with a name.
+            others: folders of other caches, which may lie below this one.
 
         Raises:
             OSError: it cannot be listed.
@@ -70,7 +78,7 @@ class Entries:
         """Cached files of other names than the rule has."""
 
         joined = bytearray()
-        for below, entry in _files(path, tell):
+        for below, entry in _files(path, tell, others):
             name = f"{below}/{entry.name}" if below else entry.name
             if self._is_one(entry, name) and (written := _written(entry)) is not None:
                 joined += name.encode("utf-8", "surrogatepass") + b"\0"
@@ -167,20 +175,22 @@ class Index:
         return self._numbers[at:end] if end > at else ()
 
 
-def _files(top: str, tell: Callable[[str], object]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _files(
+    top: str, tell: Callable[[str], object], others: Iterable[str]
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Give what is in a folder and all below it, each with the path of its folder from there.
 
     Entries are let go of one by one: each holds what the system knows of its file.
     """
     waiting = [(top, "")]
-    met: set[tuple[int, int]] = set()
+    met = set(_marks(others)).difference(_marks([top]))
     while waiting:
         path, below = waiting.pop()
         try:
-            here = os.stat(path)
-            if here.st_ino and (here.st_dev, here.st_ino) in met:
+            here = set(_marks([path]))
+            if here & met:
                 continue
-            met.add((here.st_dev, here.st_ino))
+            met |= here
             with os.scandir(path) as listing:
                 for number, entry in enumerate(listing):
                     if not number % _OFTEN:
@@ -191,6 +201,15 @@ def _files(top: str, tell: Callable[[str], object]) -> Iterator[tuple[str, os.Di
                         yield below, entry
         except OSError as error:
             _let_pass(error, below)
+
+
+def _marks(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Tell folders from each other, however links lead to them, where the system can."""
+    for path in paths:
+        with contextlib.suppress(OSError):  # it may be gone, as any may be
+            status = os.stat(path)
+            if status.st_ino:
+                yield status.st_dev, status.st_ino
 
 
 def _let_pass(error: OSError, below: str) -> None:

@@ -19,6 +19,7 @@ from preflight.readers.key_rules import (
     AUTO,
     AUTO_CAPTIONS,
     AUTO_PATHS,
+    AUTO_STEMS,
     KeyRule,
     is_function,
     parse_rule,
@@ -62,11 +63,16 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
             f"of this cache are {rule.text}"
         )
     samples = Samples(owed.of, root, tell)
-    look = _Look(owed, root, samples, Entries(os.path.join(root, owed.path), rule, tell))
+    look = _Look(owed, root, samples, _entries(owed, root, rule, tell))
     if rule is not None:
         return look.facts(look.by((rule,)), ())
     found, tried = look.by_any()
     return look.facts(found or look.by_another_spelling(), tried)
+
+
+def _entries(owed: CacheOf, root: str, rule: KeyRule | None, tell: Tell) -> Entries:
+    others = [os.path.join(root, one) for one in owed.others]
+    return Entries(os.path.join(root, owed.path), rule, tell, others)
 
 
 def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:
@@ -115,10 +121,11 @@ class _Look:
         self._entries = entries
         self._finder = Finder(entries, root)
         self._total = 0
-        self._nested = False
+        self._nested = self._accented = False
         for one in samples:
             self._total += 1
             self._nested = self._nested or bool(one.folder)
+            self._accented = self._accented or not one.name.isascii()
 
     def by(self, rules: Iterable[KeyRule]) -> Compared:
         """Compare by the rule and the layout that lead most samples to an entry."""
@@ -154,9 +161,9 @@ class _Look:
 
     def by_another_spelling(self) -> Compared | None:
         """Compare by a rule that fits once paths are spelled otherwise, where there is one."""
-        if not len(self._entries) or all(one.folder is None for one in self._owed.of):
-            return None
-        for text in AUTO_PATHS:
+        of_folder = any(one.folder is not None for one in self._owed.of)
+        rules = AUTO_PATHS * of_folder + AUTO_STEMS * self._accented
+        for text in rules if len(self._entries) else ():
             rule = parse_rule(text)
             found = self._by(self._ways(rule))
             other = respelled(found, self._ways(rule), self._samples, self._finder)

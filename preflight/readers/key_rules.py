@@ -24,6 +24,9 @@ AUTO = (
 AUTO_PATHS = ("md5(path)", "sha256(path)")
 """What is tried last, by every other spelling of the path."""
 
+AUTO_STEMS = ("stem", "sha256(stem)")
+"""And these, where there are accents."""
+
 AUTO_CAPTIONS = ("md5(caption)", "sha256(caption)")
 """What is tried after them, since each caption has to be read for it."""
 

@@ -133,7 +133,7 @@ class ShardHome:
 
     def shown(self, one: Sample) -> str:
         """Name one, as reports do."""
-        return f"{self.place}, {one.relative}"
+        return f"{self.place}:{one.relative}"
 
     def identity(self, one: Sample) -> object:
         """Tell one from another: the same for one file, whatever data set has it."""

@@ -134,6 +134,22 @@ def test_one_folder_under_two_names_is_told(tmp_path: Path) -> None:
     assert "under the name cache" in finding.message
 
 
+@pytest.mark.parametrize(("other", "told"), [("{stem}_te.npy", 0), ("{stem}_sdxl.npy", 1)])
+def test_two_kinds_that_say_how_they_are_named_share_a_folder(
+    tmp_path: Path, other: str, told: int
+) -> None:
+    """As kohya's scripts put latents and texts beside their images."""
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "a.npy").write_bytes(b"")
+    entry = '[[cache]]\npath = "photos"\nkey = "{}"\n'
+    text = entry.format("{stem}_sdxl.npy") + entry.format(other)
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path))
+
+    assert len([one for one in report.findings if one.check == "cache-foreign"]) == told
+
+
 def test_a_folder_of_checkpoints_holds_many_formats_by_design() -> None:
     facts = CacheFolderFacts(
         file="out",

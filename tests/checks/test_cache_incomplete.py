@@ -130,7 +130,7 @@ def test_the_spelling_under_which_the_cache_was_made_is_told() -> None:
         'was made for ./photos; the job says photos: by key = "md5(path)", the entries of all '
         "2,392 samples are not found, and all are there"
     )
-    assert "say ./photos again" in (one.fix or "")
+    assert (one.fix or "").startswith("Let the job, and preflight.toml, say ./photos; or have")
 
 
 def test_a_spelling_of_the_file_is_told_by_one_of_them() -> None:
@@ -207,6 +207,36 @@ def test_accents_that_are_written_in_two_ways_are_told_in_words() -> None:
     assert "made for names with accents as two characters (NFD); the files have" in back.message
 
 
+def test_paths_with_backslashes_are_told_as_those_of_windows() -> None:
+    """No file can be called so here."""
+    other = Respelled(samples=2_392, said="photos/a.jpg", made="photos\\a.jpg")
+    (one,) = tell(replace(LOST, rule="md5(path)", respelled=other))
+
+    assert one.message.startswith(
+        "was made for paths with backslashes, as on Windows, such as photos\\a.jpg; here it is "
+        "photos/a.jpg: by"
+    )
+    assert "Call the files" not in (one.fix or "")
+
+
+def test_pairs_of_images_that_have_one_entry_by_a_guess_are_a_warning() -> None:
+    """An image and its control image may be cached together on purpose."""
+    pairs = replace(WHOLE, samples=60, matched=60, entries=30, dated=30, was_said=False)
+    shared = replace(pairs, shared=30, shared_samples=60, shared_keys=(PAIR,))
+    (guessed,) = tell(shared)
+    (said,) = tell(replace(shared, was_said=True))
+
+    assert (guessed.severity, said.severity) == (Severity.WARNING, Severity.ERROR)
+
+
+def test_captions_that_may_have_a_text_before_them_are_told_how_to_say_so() -> None:
+    """The most common reason why no caption leads to an entry."""
+    lost = replace(LOST, rule="{md5(caption)}.pt", by_caption=True, orphan_names=("a.pt",))
+    (one,) = tell(lost)
+
+    assert "key = \"{md5('sks dog ' + caption)}.pt\"; else correct" in (one.fix or "")
+
+
 def test_a_spelling_of_a_rule_that_nobody_said_is_a_warning() -> None:
     """The settings may spell the folder otherwise than the job does."""
     (one,) = tell(replace(LOST, rule="md5(path)", was_said=False, respelled=OTHER))
@@ -249,8 +279,12 @@ def test_prompts_of_the_job_itself_are_no_finding() -> None:
     assert tell(own) == []
     assert tell(replace(own, samples=9_000, matched=9_000, entries=9_900, orphans=900)) == []
     assert len(tell(replace(own, entries=1_000, orphans=988))) == 1
-    assert [one.severity for one in tell(changed)] == [Severity.WARNING, Severity.WARNING]
-    assert "validation prompts" in (tell(changed)[1].why or "")
+    (one,) = tell(changed)
+    assert one.severity == Severity.WARNING
+    assert one.message == (
+        "lacks the entries of 10 of 12 samples: a and 9 more; 82 entries lead to no sample, as "
+        "where captions were changed"
+    )
 
 
 @pytest.mark.parametrize(

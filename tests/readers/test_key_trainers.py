@@ -214,12 +214,29 @@ def test_accents_in_another_form_are_told(
     put(tmp_path, f"{md5(made[key]) if '{' in key else made[key]}.pt")
 
     facts = look(key)
-
     if facts.matched:
         pytest.skip("this file system makes no difference between the two")
-    assert facts.respelled is not None
+
+    assert look(None).respelled == facts.respelled is not None
     assert facts.respelled.made == f"photos/a/{stem}.jpg"
     assert facts.respelled.said == f"photos/a/{stems[ours]}.jpg"
+
+
+# --- other caches ---------------------------------------------------------------------------------
+
+
+def test_entries_of_another_cache_in_a_folder_below_are_its_own(tmp_path: Path) -> None:
+    """`cache` for latents, and `cache/text` for captions."""
+    put(tmp_path, *(f"{one}.pt" for one in STEMS), *(f"text/{md5(one)}.pt" for one in STEMS))
+    data = KeyedData(folder=f"{tmp_path}/photos", spelled="photos")
+
+    def looked(*others: str) -> CacheKeys:
+        owed = CacheOf(path="cache", of=(data,), key="stem", others=others)
+        return read_keys(owed, str(tmp_path), lambda _: None)
+
+    assert is_whole(looked("cache/text"))
+    assert is_whole(looked("cache/text", "cache", "gone", "."))
+    assert looked().orphans == 4
 
 
 # --- entries that are not one to one --------------------------------------------------------------
