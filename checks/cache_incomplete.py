@@ -82,7 +82,7 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
         yield _of_nothing(facts, job)
         return
     if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):
-        yield _of_missing(facts)
+        yield _of_missing(facts) if facts.entries else _of_other_names(facts)
     if facts.orphans and facts.respelled is None and not facts.unread and not _is_said(facts):
         yield _of_orphans(facts)
     if facts.stale:
@@ -197,28 +197,38 @@ def _of_missing(facts: CacheKeys) -> Finding:
     number, names = facts.missing, f": {first_of(facts.missing_names, facts.missing)}"
     if facts.respelled is not None:  # those are among the names
         number, names = number - facts.respelled.samples, ""
-    message = f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}"
+    why = (
+        "Missing entries are made when the job starts, while its GPUs wait; a job that only reads "
+        "the cache stops at the first of them."
+    )
+    fix = "Have the cache completed before the run, or leave these samples out."
+    if facts.changed:
+        why = "Somebody wrote to it meanwhile: it may be complete by now."
+        fix = "Look again once nobody writes to it."
+    changed = ""
     if facts.by_caption and facts.orphans:
-        lead = "entry leads" if facts.orphans == 1 else "entries lead"
-        message = (
-            f"{message}; {facts.orphans:,} {lead} to no sample, as where captions were changed"
-        )
-    if not facts.entries:
-        files = counted(facts.others, "cached file")
-        message = (
-            f"holds {files}, and none is named by {_rule(facts)}: "
-            f"{first_of(facts.other_names, facts.others, 2)}"
-        )
+        lead = "leads" if facts.orphans == 1 else "lead"
+        changed = f"; {_entries(facts.orphans)} {lead} to no sample, as where captions were changed"
     return cache_incomplete.found(
-        message,
+        f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}{changed}",
+        severity=Severity.NOTE if facts.changed else Severity.WARNING,
+        at=Location(file=facts.file),
+        why=why,
+        fix=fix,
+        evidence={"missing": number, "samples": facts.samples},
+        about="missing",
+    )
+
+
+def _of_other_names(facts: CacheKeys) -> Finding:
+    return cache_incomplete.found(
+        f"holds {counted(facts.others, 'cached file')}, and none is named by {_rule(facts)}: "
+        f"{first_of(facts.other_names, facts.others, 2)}",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
-        why="Missing entries are made when the job starts, while its GPUs wait; a job that only "
-        "reads the cache stops at the first of them.",
-        fix="Have the cache completed before the run, or leave these samples out."
-        if facts.entries
-        else "Correct key in preflight.toml, or have the cache made for this job.",
-        evidence={"missing": number, "samples": facts.samples},
+        why="The job makes all entries again before it trains, or finds none of them.",
+        fix="Correct key in preflight.toml, or have the cache made for this job.",
+        evidence={"missing": facts.missing, "samples": facts.samples},
         about="missing",
     )
 

@@ -56,7 +56,7 @@ class CacheKeys:
     """Whether the settings say it."""
 
     by_caption: bool = False
-    """Whether keys are made of captions, so that equal ones share an entry on purpose."""
+    """Whether keys are made of captions, or all are one, so that samples share them on purpose."""
 
     tried: tuple[str, ...] = ()
     """The rules that were tried where none was said."""
@@ -65,7 +65,7 @@ class CacheKeys:
     """Samples that have a key."""
 
     uncaptioned: int = 0
-    """Samples that have none, since they have no caption."""
+    """Samples that have none, since they have no caption, or an empty one that has no entry."""
 
     entries: int = 0
     """Cached files whose names are as the rule has them."""
@@ -84,7 +84,7 @@ class CacheKeys:
     """Of the first few; so it is with all names here."""
 
     orphans: int = 0
-    """Entries that lead back to no sample."""
+    """Entries that lead back to no sample, but for those of the empty prompt and the like."""
 
     orphan_names: tuple[str, ...] = ()
     stale: int = 0
@@ -109,3 +109,6 @@ class CacheKeys:
     instead_matched: int = 0
     unread: tuple[str, ...] = ()
     """Shards and folders of data that could not be read to their end: there may be more samples."""
+
+    changed: bool = False
+    """Whether something was put into the cache or taken out while it was looked at."""

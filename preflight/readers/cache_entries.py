@@ -77,14 +77,19 @@ class Entries:
         self.others = First()
         """Cached files of other names than the rule has."""
 
+        self._folders: dict[str, int] = {}
         joined = bytearray()
-        for below, entry in _files(path, tell, others):
+        for below, entry in _files(path, tell, others, self._folders):
             name = f"{below}/{entry.name}" if below else entry.name
             if self._is_one(entry, name) and (written := _written(entry)) is not None:
                 joined += name.encode("utf-8", "surrogatepass") + b"\0"
                 self.modified.append(written)
                 self.is_deep = self.is_deep or bool(below)
         self._joined = bytes(joined)
+
+    def has_changed(self) -> bool:
+        """Whether something was put in or taken out since its folder was listed."""
+        return any(_changed(path) != then for path, then in self._folders.items())
 
     def _is_one(self, entry: os.DirEntry[str], name: str) -> bool:
         if entry.name.startswith("."):
@@ -176,11 +181,12 @@ class Index:
 
 
 def _files(
-    top: str, tell: Callable[[str], object], others: Iterable[str]
+    top: str, tell: Callable[[str], object], others: Iterable[str], folders: dict[str, int]
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Give what is in a folder and all below it, each with the path of its folder from there.
 
-    Entries are let go of one by one: each holds what the system knows of its file.
+    Entries are let go of one by one: each holds what the system knows of its file. Takes note of
+    when something was last put into each folder or taken out.
     """
     waiting = [(top, "")]
     met = set(_marks(others)).difference(_marks([top]))
@@ -191,6 +197,7 @@ def _files(
             if here & met:
                 continue
             met |= here
+            folders[path] = _changed(path)
             with os.scandir(path) as listing:
                 for number, entry in enumerate(listing):
                     if not number % _OFTEN:
@@ -201,6 +208,13 @@ def _files(
                         yield below, entry
         except OSError as error:
             _let_pass(error, below)
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _marks(paths: Iterable[str]) -> Iterator[tuple[int, int]]:

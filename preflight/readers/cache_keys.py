@@ -187,6 +187,7 @@ class _Look:
             others=self._entries.others.count,
             other_names=tuple(self._entries.others.names),
             unread=tuple(sorted(set(samples.unread))[:NAMED]),
+            changed=self._entries.has_changed(),
         )
         return bare if found is None else self._filled(bare, found)
 

@@ -175,6 +175,14 @@ def test_samples_without_an_entry_are_a_warning() -> None:
     assert one.message == ("lacks the entries of 2 of 2,392 samples: photos/a.jpg and photos/b.jpg")
 
 
+def test_a_cache_that_is_being_filled_is_a_note() -> None:
+    """What is missing now may be there by the time the job starts."""
+    (one,) = tell(replace(WHOLE, matched=2_000, missing=392, missing_names=("a",), changed=True))
+
+    assert one.severity == Severity.NOTE
+    assert one.fix == "Look again once nobody writes to it."
+
+
 def test_an_empty_cache_is_a_note() -> None:
     """Nothing is cached yet."""
     (one,) = tell(replace(WHOLE, entries=0, matched=0, missing=2_392))

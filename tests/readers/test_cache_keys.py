@@ -572,7 +572,16 @@ def test_files_that_come_and_go_meanwhile_break_nothing(tmp_path: Path) -> None:
         facts = read_keys(CacheOf(path="cache", of=data, key=key), str(tmp_path), change)
 
         assert facts.samples + facts.uncaptioned <= 1_200 + calls
+        assert facts.changed
     assert calls > 4
+
+
+def test_a_cache_that_nobody_writes_to_has_not_changed(look: Look, tmp_path: Path) -> None:
+    """What others read in it changes nothing."""
+    write(tmp_path / "photos", "dog.jpg")
+    write(tmp_path / "cache" / "a", "dog.pt")
+
+    assert not look("stem").changed
 
 
 def test_a_folder_that_is_taken_away_meanwhile_is_passed_over(tmp_path: Path) -> None:
