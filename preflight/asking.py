@@ -10,6 +10,7 @@ import json
 import queue
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -52,6 +53,25 @@ class Unasked:
     key: Any
 
 
+class Several(ABC):
+    """A key that stands for several things, which one item names and which are seen in turn."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def plain(self) -> Mapping[str, Any]:
+        """The item that names them."""
+
+    @abstractmethod
+    def part(self, begin: int, end: int | None = None) -> Several:
+        """Give some of them, by their places."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Count them."""
+
+
 Result: TypeAlias = Answer | Fault | Took | Unasked
 
 
@@ -81,6 +101,9 @@ class _Running:
     finished: int = 0
     """Items answered."""
 
+    told: int = 0
+    """How many things were answered of the open item, where it names several."""
+
     done: bool = False
     unfit: str | None = None
     """The version of an interpreter that is too old."""
@@ -108,23 +131,28 @@ class _Running:
         except (ValueError, RecursionError):  # cut by its writer's death
             return None
         self.started.heard = time.monotonic()
+        self._take_in(said)
+        if isinstance(index := said.get("open"), int):  # which may follow in the same line
+            self.open, self.step = index, None
+        self.done = self.done or said.get("done") is True
+        return None
+
+    def _take_in(self, said: Mapping[str, Any]) -> None:
         match said:
             case {"answer": int(index), "facts": list(facts)}:
-                self._finish(Answer(key=self.batch.keys[index], facts=tuple(facts)))
+                self._finish(Answer(key=self._rest_of(index), facts=tuple(facts)))
+            case {"some": list(facts), "count": int(count)}:
+                self._tell(facts, count)
             case {"step": str(name)}:
                 self.step = name
             case {"took": str(name), "seconds": float(seconds)}:
                 self.step = None
                 self.results.append(Took(step=name, seconds=seconds))
             case {"broken": int(index), "error": str(error)}:
-                key = self.batch.keys[index]
+                key = self._rest_of(index)
                 self._finish(Fault(key=key, error=error, fix=said.get("fix")))
             case {"mistyped": int(index), "error": str(error)}:
                 self._finish(Fault(key=self.batch.keys[index], error=error, mistyped=True))
-        if isinstance(index := said.get("open"), int):  # which may follow in the same line
-            self.open, self.step = index, None
-        self.done = self.done or said.get("done") is True
-        return None
 
     def _hear_stranger(self, line: bytes) -> None:
         """Pass over what is no line of ours, but for an interpreter that is too old to run us."""
@@ -135,7 +163,22 @@ class _Running:
     def _finish(self, result: Answer | Fault) -> None:
         self.finished += 1
         self.step = None
+        self.told = 0
         self.results.append(result)
+
+    def _tell(self, facts: list[Mapping[str, Any]], count: int) -> None:
+        """Take in what was seen of some of what the open item names."""
+        key = self.batch.keys[self.finished]
+        if isinstance(key, Several):
+            self.results.append(
+                Answer(key=key.part(self.told, self.told + count), facts=tuple(facts))
+            )
+            self.told += count
+
+    def _rest_of(self, index: int) -> Any:
+        """Give the key of an item, but for what was answered of it."""
+        key = self.batch.keys[index]
+        return key.part(self.told) if self.told and isinstance(key, Several) else key
 
     def give_up(self, reason: str, fix: str | None) -> Batch | None:
         """Put its end down to the item it had open, and give what is left to ask."""
@@ -151,16 +194,25 @@ class _Running:
             return None
         if self.step is not None:
             error = f"{error}, at this step: {self.step}"
-        self.results.append(Fault(key=keys[culprit], error=error, fix=fix))
-        rest = self.batch.question.items[culprit + 1 :]
+        key, rest = keys[culprit], keys[culprit + 1 :]
+        items = self.batch.question.items[culprit + 1 :]
+        if isinstance(key, Several):
+            item, place = self.started.place
+            place = max(self.told, min(place, len(key) - 1)) if item == culprit else self.told
+            others = [key.part(self.told, place), key.part(place + 1)]
+            others = [one for one in others if len(one)]
+            rest, items = (*others, *rest), (*(one.plain for one in others), *items)
+            key = key.part(place, place + 1)
+        self.results.append(Fault(key=key, error=error, fix=fix))
         if not rest:
             return None
-        left = replace(self.batch.question, items=rest)
-        return replace(self.batch, question=left, keys=keys[culprit + 1 :])
+        return replace(self.batch, question=replace(self.batch.question, items=items), keys=rest)
 
     def leave(self) -> None:
         """Say which items it has not come to."""
-        self.results += [Unasked(key=key) for key in self.batch.keys[self.finished :]]
+        for index in range(self.finished, len(self.batch.keys)):
+            key = self._rest_of(index) if index == self.finished else self.batch.keys[index]
+            self.results.append(Unasked(key=key))
 
 
 def ask(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from array import array
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from preflight.cache_table import WHOLE, CacheTable
 from preflight.checkpoints import checkpoints
 from preflight.facts import (
     Alike,
@@ -16,13 +17,30 @@ from preflight.facts import (
     CacheContents,
     CacheFacts,
     CacheFolderFacts,
+    CachePiece,
     Checkpoint,
     CheckpointFacts,
     Content,
 )
+from preflight.facts.cache import BROKEN, ODD
+from preflight.finding import Location
+from preflight.items import CachePart, stamp_of
+from preflight.ledger import Remembered
+from preflight.marks import FIELDS, digest_of, marks_of
+from preflight.memory import Memory
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
+from preflight.runner import Failed, Left, Look, Looked
+from preflight.shares import seconds_for
 from preflight.targets import CacheFolder
+
+# Files that are asked about together, so that they can be shared out evenly.
+_TOGETHER = 128
+
+# Seconds of work that a run which is killed may lose, and how many times as long as it takes to
+# keep what was seen.
+_OFTEN = 2.0
+_TIMES = 30
 
 # Names of one kind that are told.
 _NAMED = 5
@@ -42,7 +60,7 @@ _BURST = 10.0
 _NEAR = 2.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class CacheGathering:
     """A folder of cached files, as far as they have been read."""
 
@@ -51,45 +69,192 @@ class CacheGathering:
     root: str
     """The job's folder."""
 
+    memory: Memory
+    depth: str
     same_as: str | None = None
     """Another entry of the settings that names this folder, too."""
 
-    entries: int = 0
+    each: bool = False
+    """Whether every file is told by itself. Else whole ones that are alike are told as one, with
+    their number: the first of them stands for all."""
+
     contents: list[Content] = field(default_factory=list)
     """What torch has read in its files, where it was asked to."""
 
-    _whole: dict[str, list[str]] = field(default_factory=dict)
-    """By format, the first few names."""
+    _base: str = field(init=False)
+    _how: str = field(init=False)
+    _seconds_each: float = field(init=False)
+    _table: CacheTable = field(init=False)
+    _read: bool = False
+    """Whether any file was read now."""
 
-    _formats: Counter[str] = field(default_factory=Counter)
-    _unverified: Counter[str] = field(default_factory=Counter)
-    _bare: dict[str, list[str]] = field(default_factory=dict)
-    _times: array[int] = field(default_factory=lambda: array("Q"))
-    """When whole files were last written, in seconds since the epoch."""
+    _begun: float = field(default_factory=time.time)
+    """When the first of what is known was read, in seconds since the epoch."""
 
-    _damaged: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """By the path of a damaged file: what is wrong with it, and when it was last written."""
+    _kept: float = field(default_factory=time.monotonic)
+    _wait: float = _OFTEN
 
-    def take(self, path: str, found: CacheFacts, changed: int) -> None:
-        """Take in what was seen of a file, and when it was last written, in ns."""
-        self.entries += 1
-        if found.damage is not None:
-            self._damaged[path] = found.damage.text, changed / 1e9
+    def __post_init__(self) -> None:
+        """Begin with nothing seen."""
+        item = {"type": "CacheFile"}
+        path, files = self.target.path, self.listing.files
+        alone = files == (path,)
+        self._base = os.path.dirname(path) if alone else path
+        begin = len(os.path.join(self._base, "")) if self._base else 0
+        self._table = CacheTable([file[begin:] for file in files])
+        self._how = self.memory.how(item) or ""
+        self._seconds_each = seconds_for(item, self.root, self.depth)
+
+    # --- what earlier runs have seen
+
+    def recall(self) -> Iterator[Look]:
+        """Give what is remembered of files that have not changed."""
+        path, table = self.target.path, self._table
+        row = self.memory.ledger.rows(self._how, [path]).get(path)
+        known: Sequence[int] = ()
+        if row is not None and row.seen.facts is not None:
+            marks = marks_of(self._base, table.names)
+            same = row.mark == digest_of(table.names, marks)
+            table.take(row.seen.facts, marks, same=same)
+            unseen = set(table.unseen())
+            known = [place for place in range(len(table.names)) if place not in unseen]
+            self._begun = min(self._begun, row.seen.read_at)
+        self.memory.count(self._how, len(known), self._begun, of=len(table.names))
+        if row is not None:
+            yield from self._whole(known, row.seen.read_at)
+            for place, facts in table.odd.items():
+                table.odd[place] = replace(facts, file=self._name(place))
+                yield Looked(facts=table.odd[place], read_at=row.seen.read_at)
+
+    def keep(self) -> None:
+        """Remember what was seen."""
+        if not (self._read and self.memory.ledger.usable):
             return
-        self._times.append(max(0, changed) // 10**9)
-        self._formats[found.format] += 1
-        _note(self._whole, found.format, self._below(path))
-        if not found.verified:
-            self._unverified[found.format] += 1
-            _note(self._bare, found.format, self._below(path))
+        begun = time.monotonic()
+        table = self._table
+        mark = digest_of(table.names, table.marks) or ""
+        seen = Remembered(self._begun, table.to_text())
+        self.memory.keep_folder(self._how, self.target.path, mark, seen)
+        self._kept = time.monotonic()
+        self._wait = max(_OFTEN, _TIMES * (self._kept - begun))
+        self._read = False
+
+    # --- what is read
+
+    @property
+    def left(self) -> int:
+        """How many files are not known."""
+        return len(self._table.unseen())
+
+    @property
+    def seconds(self) -> float:
+        """How long a process is likely to look at them."""
+        return self.left * self._seconds_each
+
+    def paths_left(self, most: int) -> Iterator[str]:
+        """Give the paths of the first of them."""
+        return (self.listing.files[place] for place in self._table.unseen()[:most])
+
+    def parts(self) -> Iterator[CachePart]:
+        """Give what is to be asked."""
+        places = self._table.unseen()
+        for begin in range(0, len(places), _TOGETHER):
+            yield self.part_of(places[begin : begin + _TOGETHER])
+
+    def part_of(self, places: Sequence[int]) -> CachePart:
+        """Ask about the files in these places."""
+        names = [self._table.names[place] for place in places]
+        return CachePart(
+            plain={"type": "CacheFiles", "folder": self._base, "names": names},
+            target=self.target,
+            name=self._name(places[-1]) if places else "",
+            kinds=(CacheFacts,),
+            seconds=len(places) * self._seconds_each,
+            whole=self,
+            places=places,
+        )
+
+    def heard(self, part: CachePart, piece: CachePiece) -> Iterator[Look]:
+        """Take in what was seen of some files, and say what is to be judged of it."""
+        table = self._table
+        table.put(part.places, piece)
+        part.size = sum(table.marks[FIELDS * place] for place in part.places)
+        self._read = True
+        if piece.odd or piece.broken:
+            odd, broken = iter(piece.odd), iter(piece.broken)
+            for place, letter in zip(part.places, piece.seen, strict=True):
+                if letter == ODD:
+                    yield self._odd(place, next(odd))
+                elif letter == BROKEN:
+                    yield self.failed(place, next(broken), None)
+        yield from self._whole(part.places, None)
+        if time.monotonic() - self._kept > self._wait:
+            self.keep()
+
+    def failed(self, place: int, error: str, fix: str | None) -> Look:
+        """Say of a file that it could not be looked at."""
+        self._table.forget(place)
+        if not os.path.lexists(self.listing.files[place]):
+            return Left(reason="gone before it was looked at", kinds=(CacheFacts,))
+        at = Location(file=self._name(place))
+        return Failed(at=at, error=error, kinds=(CacheFacts,), fix=fix)
+
+    def _odd(self, place: int, facts: CacheFacts) -> Look:
+        """Say of a file that looks damaged and was written meanwhile that nobody can judge it."""
+        then = facts.size, self._table.written(place)
+        if facts.damage is not None and then != stamp_of(self.listing.files[place]):
+            self._table.forget(place)
+            return Left(reason="written while it was looked at", kinds=(CacheFacts,))
+        self._table.odd[place] = facts
+        return Looked(facts=facts)
+
+    def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
+        """Give the whole files among these."""
+        seen, table = bytes(self._table.seen[place] for place in places), self._table
+        for code, count in Counter(seen).items():
+            if chr(code) not in WHOLE:
+                continue
+            name, verified = WHOLE[chr(code)]
+            alike = [place for place in places if table.seen[place] == code] if self.each else None
+            for place in alike or [places[seen.index(code)]]:
+                facts = CacheFacts(
+                    file=self._name(place),
+                    size=table.marks[FIELDS * place],
+                    format=name,
+                    verified=verified,
+                )
+                yield Looked(facts=facts, read_at=read_at, count=1 if self.each else count)
+
+    def _name(self, place: int) -> str:
+        return name_of(self.listing.files[place], self.root)
+
+    # --- what there is to say of the folder
+
+    @property
+    def _damaged(self) -> dict[str, tuple[str, float]]:
+        """By the path of a damaged file: what is wrong with it, and when it was last written."""
+        return {
+            self.listing.files[place]: (facts.damage.text, self._table.written(place) / 1e9)
+            for place, facts in sorted(self._table.odd.items())
+            if facts.damage is not None
+        }
 
     def _bursts(self) -> Iterator[Burst]:
         """Find the moments of which mostly damaged files are left.
 
         Where as many whole ones are of the same moment, all of them were copied or unpacked then.
         """
-        for one in _bursts(written for _, written in self._damaged.values()):
-            whole = sum(one.begin - _NEAR <= time <= one.end + _NEAR for time in self._times)
+        damaged, table = self._damaged, self._table
+        bursts = list(_bursts(written for _, written in damaged.values()))
+        if not bursts:
+            return
+        times = [
+            table.written(place) // 10**9
+            for place, path in enumerate(self.listing.files)
+            if chr(table.seen[place]) in WHOLE or (place in table.odd and path not in damaged)
+        ]
+        for one in bursts:
+            whole = sum(one.begin - _NEAR <= then <= one.end + _NEAR for then in times)
             if whole < one.count:
                 yield one
 
@@ -112,13 +277,14 @@ class CacheGathering:
     def facts(self) -> CacheFolderFacts:
         """Give what is known of the folder as a whole."""
         left_over = [self._below(path) for path in self.listing.left_over]
-        patterns, apart = _patterns(self.listing.files)
+        patterns, apart = _patterns(self._table.names)
+        formats, unverified = self._formats()
         return CacheFolderFacts(
             file=name_of(self.target.path, self.root),
-            entries=self.entries,
+            entries=sum(one.count for one in formats) + len(self._damaged),
             damaged=len(self._damaged),
-            formats=tuple(_alike(self._formats, self._whole)),
-            unverified=tuple(_alike(self._unverified, self._bare)),
+            formats=formats,
+            unverified=unverified,
             patterns=patterns,
             apart=apart,
             left_over=tuple(left_over[:_MOST_LEFT_OVER]),
@@ -127,6 +293,38 @@ class CacheGathering:
             bursts=tuple(self._bursts()),
             checkpoints=len(self._checkpoints()),
         )
+
+    def _formats(self) -> tuple[tuple[Alike, ...], tuple[Alike, ...]]:
+        """Count whole files by format; and, of these, those without checksums."""
+        table = self._table
+        counts, bare = Counter[str](), Counter[str]()
+        first: dict[str, list[int]] = {}
+        first_bare: dict[str, list[int]] = {}
+        for code, count in Counter(table.seen).items():
+            if chr(code) in WHOLE:
+                name, verified = WHOLE[chr(code)]
+                places = table.places(chr(code), _NAMED)
+                counts[name] += count
+                first.setdefault(name, []).extend(places)
+                if not verified:
+                    bare[name] += count
+                    first_bare.setdefault(name, []).extend(places)
+        for place, facts in table.odd.items():
+            if facts.damage is None:
+                counts[facts.format] += 1
+                first.setdefault(facts.format, []).append(place)
+                if not facts.verified:
+                    bare[facts.format] += 1
+                    first_bare.setdefault(facts.format, []).append(place)
+        return self._told(counts, first), self._told(bare, first_bare)
+
+    def _told(self, counts: Counter[str], places: Mapping[str, list[int]]) -> tuple[Alike, ...]:
+        files = self.listing.files
+        names = {
+            what: [self._below(files[place]) for place in sorted(those)[:_NAMED]]
+            for what, those in places.items()
+        }
+        return tuple(_alike(counts, names))
 
     def unread(self) -> Mapping[str, int]:
         """Count the files whose numbers were not looked at, by the reason."""
@@ -179,12 +377,12 @@ def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
 def _bursts(times: Iterable[float]) -> Iterator[Burst]:
     """Find the times about which several files were last written."""
     burst: list[float] = []
-    for time in [*sorted(times), float("inf")]:
-        if burst and time - burst[-1] > _BURST:
+    for then in [*sorted(times), float("inf")]:
+        if burst and then - burst[-1] > _BURST:
             if len(burst) >= _FEWEST_OF_BURST:
                 yield Burst(count=len(burst), begin=burst[0], end=burst[-1])
             burst = []
-        burst.append(time)
+        burst.append(then)
 
 
 def _changed(path: str) -> int:

@@ -33,7 +33,7 @@ _LAST_WORDS = 2.0
 
 
 # What is looked at with the standard library alone, but for what imports a decoder.
-_NEED_NONE = frozenset({"Shard", "CacheFile", "Image", "CaptionTable", "Keys"})
+_NEED_NONE = frozenset({"Shard", "CacheFile", "CacheFiles", "Image", "CaptionTable", "Keys"})
 
 
 class Channel:
@@ -42,8 +42,10 @@ class Channel:
     def __init__(self, descriptor: int, token: str) -> None:
         self._descriptor = descriptor
         self._token = token
+        self._short = token.encode()
         self._owner = os.getpid()
         self._said = 0.0
+        self._open = 0
         self._kept: dict[str, Any] = {}
 
     def keep(self, **part: Any) -> None:
@@ -59,13 +61,23 @@ class Channel:
             os._exit(0)
         if self._kept:
             line, self._kept = {**self._kept, **line}, {}
+        self._open = line.get("open", self._open)
         data = memoryview(f"{self._token} {dumps(line)}\n".encode())
         with contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._descriptor, data) :]
         self._said = time.monotonic()
 
-    def alive(self, _name: str) -> None:
+    def opening(self, place: int) -> None:
+        """Say which of an item's files is opened next: in a short line, since there are many."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._descriptor, b"%s @%d %d\n" % (self._short, self._open, place))
+
+    def some(self, facts: Facts, count: int) -> None:
+        """Say what was seen of so many of an item's files, of which more are to follow."""
+        self.say(some=_plain([facts]), count=count)
+
+    def alive(self, _name: str = "") -> None:
         """Say that work goes on, if nothing was said for a while."""
         if time.monotonic() - self._said > _HEARTBEAT:
             self.say(alive=True)
@@ -103,12 +115,15 @@ def main() -> None:
         except MistypedError as error:
             tell(mistyped=index, error=str(error))
         else:
-            plain = [{"type": type(one).__name__, **to_brief(one)} for one in facts]
-            tell(answer=index, facts=plain)
+            tell(answer=index, facts=_plain(facts))
     if any(map(_runs_code, question["items"])):
         _let_tracker_clean()
     channel.say(done=True)
     _leave(question["items"])
+
+
+def _plain(facts: list[Facts]) -> list[dict[str, Any]]:
+    return [{"type": type(one).__name__, **to_brief(one)} for one in facts]
 
 
 def _take_over() -> tuple[Channel, dict[str, Any]]:
@@ -224,6 +239,22 @@ def _look_at_cache(
     return [facts]
 
 
+def _look_at_caches(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.readers.cache_files import Files
+
+    files = Files(
+        root=options["root"],
+        depth=options["depth"],
+        memory=MEMORY_LIMIT,
+        opening=channel.opening,
+        tell=channel.alive,
+        some=channel.some,
+    )
+    return [files.read(plain["folder"], plain["names"])]
+
+
 def _look_at_content(
     plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
 ) -> list[Facts]:
@@ -306,6 +337,7 @@ def _look_at_cache_keys(
 _LOOKS: Mapping[str, Look] = {
     "Shard": _look_at_shard,
     "CacheFile": _look_at_cache,
+    "CacheFiles": _look_at_caches,
     "CacheContent": _look_at_content,
     "Image": _look_at_image,
     "CaptionTable": _look_at_table,

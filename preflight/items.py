@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from preflight.asking import Batch
+from preflight.asking import Batch, Several
 from preflight.job import Job
 from preflight.processes import Question
 from preflight.shares import shares
 from preflight.targets import Built, Target
+
+if TYPE_CHECKING:
+    from preflight.facts import CachePiece
+    from preflight.runner import Look
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +58,37 @@ class Item:
         return self.plain["type"] in _OF_MANY
 
 
-_OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CaptionTable", "CacheKeys"})
+class Cached(Protocol):
+    """A folder of cached files."""
+
+    def part_of(self, places: Sequence[int]) -> CachePart:
+        """Ask about the files in these places."""
+
+    def heard(self, part: CachePart, piece: CachePiece) -> Iterator[Look]:
+        """Take in what was seen of some files, and say what is to be judged of it."""
+
+    def failed(self, place: int, error: str, fix: str | None) -> Look:
+        """Say of a file that it could not be looked at."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CachePart(Item, Several):
+    """Some of the files of a cache, of which a process is asked together."""
+
+    whole: Cached
+    places: Sequence[int]
+    """Of the files in its listing."""
+
+    def part(self, begin: int, end: int | None = None) -> CachePart:
+        """Give some of them."""
+        return self.whole.part_of(self.places[begin:end])
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.places)
+
+
+_OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CacheFiles", "CaptionTable", "CacheKeys"})
 
 
 def stamp_of(path: str) -> tuple[int, int]:

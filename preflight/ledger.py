@@ -17,11 +17,11 @@ import hashlib
 import os
 import time
 import zlib
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from preflight.marks import YOUNG, digest_of, marked, marks_of
 from preflight.readers_version import readers_version
 from preflight.state import make_state
 
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 FILE = "ledger.sqlite"
 
 T = TypeVar("T")
-
-# A file that changed less than this ago may change again without its time stamp telling it: that of
-# FAT has steps of 2 s. In nanoseconds.
-_YOUNG = 2 * 10**9
 
 # The checksum of a row that holds no facts.
 _NOTHING = -1
@@ -69,6 +65,15 @@ class Remembered(NamedTuple):
 
     facts: str | None
     """As it was handed over: any text, or None."""
+
+
+class Row(NamedTuple):
+    """What was noted of all files of a folder."""
+
+    mark: str
+    """What told their content from another."""
+
+    seen: Remembered
 
 
 class _DamagedError(Exception):
@@ -114,7 +119,7 @@ class Ledger:
         if not self.usable:
             return {}
         by_place: dict[bytes, dict[bytes, tuple[str, str]]] = {}
-        newest = time.time_ns() - _YOUNG
+        newest = time.time_ns() - YOUNG
         folder: str | None = None
         files: dict[bytes, tuple[str, str]] = {}
         for path in paths:  # mostly many of one folder, one behind the other
@@ -146,7 +151,7 @@ class Ledger:
             status = os.stat(path)
         except OSError:
             return
-        if status.st_mtime_ns <= time.time_ns() - _YOUNG:
+        if status.st_mtime_ns <= time.time_ns() - YOUNG:
             self._marks[how, path] = _mark(status)
 
     def recall_folders(
@@ -160,23 +165,30 @@ class Ledger:
             names: gives the names of a folder's files that are looked at, in their order; asked
                 only of folders that were remembered.
         """
+        return {
+            folder: row.seen
+            for folder, row in self.rows(how, folders).items()
+            if row.mark == mark_of(folder, names(folder))
+        }
+
+    def rows(self, how: str, folders: Iterable[str]) -> Mapping[str, Row]:
+        """Give what was noted of whole folders, whether or not anything in them has changed."""
         if not (self.usable and os.path.exists(self._file) and self._ready()):
             return {}
-        rows = self._use(lambda connection: self._find_folders(connection, how, folders)) or {}
-        return {
-            folder: Remembered(read_at, facts)
-            for folder, (mark, read_at, facts) in rows.items()
-            if mark == mark_of(folder, names(folder))
-        }
+        return self._use(lambda connection: self._find_folders(connection, how, folders)) or {}
 
     @property
     def holds_something(self) -> bool:
         """Whether an earlier run has left something that may be used."""
         return self.usable and os.path.exists(self._file)
 
-    def prepare(self) -> None:
-        """Do while others work what would have to be waited for later."""
-        if self._marks:
+    def prepare(self, *, sure: bool = False) -> None:
+        """Do while others work what would have to be waited for later.
+
+        Args:
+            sure: whether there will be something to remember; else it is seen.
+        """
+        if self._marks or sure:
             self._ready()
 
     def remember(self, how: str, path: str, facts: str | None) -> bool:
@@ -199,18 +211,20 @@ class Ledger:
         return True
 
     def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
-        """Note what was seen of all files of a folder, each of which was noted by itself.
+        """Note what was seen of all files of a folder.
 
         Args:
             how: as above.
             folder: its path.
-            mark: what `mark_of` gave before the first of them was read.
+            mark: what tells their content from another.
             seen: what is to be known of them all, and when the first of them was read.
         """
         if not self.usable:
             return
         place = self._place(how, os.path.join(folder, ""))
         self._rows.append((place, b"", mark, seen.read_at, seen.facts, _checksum(seen.facts)))
+        if time.monotonic() - self._written > _OFTEN:
+            self.write()
 
     def write(self) -> None:
         """Write what waits to be written."""
@@ -254,8 +268,8 @@ class Ledger:
 
     def _find_folders(
         self, connection: sqlite3.Connection, how: str, folders: Iterable[str]
-    ) -> dict[str, tuple[str, float, str | None]]:
-        found: dict[str, tuple[str, float, str | None]] = {}
+    ) -> dict[str, Row]:
+        found: dict[str, Row] = {}
         if connection.execute(_IS_THERE).fetchone() is None:
             return found
         now = time.time()
@@ -264,7 +278,7 @@ class Ledger:
             key = (place, self._version, now - self.trusted, now)
             for mark, read_at, facts, checksum in connection.execute(_LOOK_UP_FOLDER, key):
                 _compare(facts, checksum)
-                found[folder] = mark, read_at, facts
+                found[folder] = Row(mark, Remembered(read_at, facts))
         return found
 
     def _add(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> bool:
@@ -347,29 +361,7 @@ def mark_of(folder: str, names: Sequence[str]) -> str | None:
 
     None where one of them is not there, or is too young to be told from what it may become.
     """
-    marks = array("q")
-    note = marks.extend
-    try:
-        here = os.open(folder, os.O_RDONLY) if os.stat in os.supports_dir_fd else None
-        try:
-            for name in names:  # a hundred thousand of them, perhaps
-                status = (
-                    os.stat(name, dir_fd=here)
-                    if here is not None
-                    else os.stat(os.path.join(folder, name))
-                )
-                # What `_mark` tells, as numbers.
-                note((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-        finally:
-            if here is not None:
-                os.close(here)
-    except (OSError, OverflowError):  # some file systems number their files beyond 63 bits
-        return None
-    if max(marks[1::4], default=0) > time.time_ns() - _YOUNG:
-        return None
-    digest = hashlib.blake2b(_bytes("/".join(names)), digest_size=16)
-    digest.update(marks)
-    return digest.hexdigest()
+    return digest_of(names, marks_of(folder, names))
 
 
 def _bytes(name: str) -> bytes:
@@ -378,12 +370,8 @@ def _bytes(name: str) -> bytes:
 
 
 def _mark(status: os.stat_result) -> str:
-    """Say what tells one content of a file from another.
-
-    Whoever copies a file in place and keeps its time, as `cp -p` does, cannot keep that of its
-    inode (of its birth, on Windows).
-    """
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+    """Give the mark of a file as it is kept."""
+    return "{} {} {} {}".format(*marked(status))
 
 
 def _checksum(facts: str | None) -> int:

@@ -108,15 +108,17 @@ class Memory:
         """
         return self.ledger.recall_folders(how, folders, names)
 
-    def count(self, how: str, files: int, read_at: float) -> None:
-        """Account for so many files of a folder that need no reading."""
+    def count(self, how: str, files: int, read_at: float, *, of: int | None = None) -> None:
+        """Account for so many files of a folder that need no reading; None: all that it has."""
         noun = NOUNS[json.loads(how)[0]["type"]]
-        self.asked[noun] += files
+        self.asked[noun] += files if of is None else of
+        if not files:
+            return
         self.known[noun] += files
         self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
 
     def keep_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
-        """Remember what was seen of all files of a folder, each of which was remembered."""
+        """Remember what was seen of all files of a folder."""
         self.ledger.remember_folder(how, folder, mark, seen)
 
     def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:

@@ -84,15 +84,13 @@ class Single(NamedTuple):
 
     target: Shard | CacheFolder
     path: str
-    deep: bool = False
-    """Whether the numbers in a cached file are looked at, by torch."""
 
     @property
     def plain(self) -> dict[str, Any]:
         """The file as a process is told of it."""
         if isinstance(self.target, Shard):
             return {"type": "Shard", **to_plain(self.target)}
-        return {"type": "CacheContent" if self.deep else "CacheFile", "path": self.path}
+        return {"type": "CacheContent", "path": self.path}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,13 +101,13 @@ class Prepared:
     """Code, sources and machines."""
 
     singles: list[Single] = field(default_factory=list)
-    """Files that become items when it is their turn."""
+    """Shards, which become items when it is their turn."""
 
     deep: list[Single] = field(default_factory=list)
     """Cached files whose numbers are looked at, when it is their turn."""
 
     caches: dict[str, CacheGathering] = field(default_factory=dict)
-    """By their paths, folders of cached files."""
+    """By their paths, folders of cached files, which become items when it is their turn."""
 
     gatherings: list[Gathering] = field(default_factory=list)
     """Folders of images, whose images become items when it is their turn."""
@@ -122,6 +120,7 @@ class Prepared:
             + len(self.singles)
             + len(self.deep)
             + sum(one.files for one in self.gatherings)
+            + sum(len(one.listing.files) for one in self.caches.values())
         )
 
 
@@ -136,6 +135,9 @@ class Preparing:
 
     datasets: Iterable[Dataset] = ()
     """Data sets of the settings, of which caches may be made."""
+
+    each: bool = False
+    """Whether every cached file is told by itself, also where it is as most are."""
 
     prepared: Prepared = field(default_factory=Prepared)
 
@@ -170,14 +172,18 @@ class Preparing:
         from preflight.readers.cache_listing import list_cache
 
         listing = list_cache(target.path)
-        for path in listing.files:
-            self.prepared.singles.append(Single(target, path))
-            if self.job.look.deep:
-                self.prepared.deep.append(Single(target, path, deep=True))
+        if self.job.look.deep:
+            self.prepared.deep += [Single(target, path) for path in listing.files]
         if target.entry is not None:
             yield from self._add_keys(target, target.entry)
         self.prepared.caches[target.path] = CacheGathering(
-            target=target, listing=listing, root=self.job.root, same_as=self._same_as(target)
+            target=target,
+            listing=listing,
+            root=self.job.root,
+            memory=self.memory,
+            depth=self.job.look.depth,
+            same_as=self._same_as(target),
+            each=self.each,
         )
         for path, reason in listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))
@@ -275,9 +281,9 @@ class Preparing:
 def item_of(single: Single, job: Job) -> Item:
     """Make an item of a file, when it is its turn."""
     plain = single.plain
-    kinds: tuple[type, ...] = (CacheContents,) if single.deep else (CacheFacts,)
-    if isinstance(single.target, Shard):
-        kinds = (ShardFacts,)
+    kinds: tuple[type, ...] = (
+        (ShardFacts,) if isinstance(single.target, Shard) else (CacheContents,)
+    )
     size, changed = stamp_of(os.path.join(job.root, single.path))
     return Item(
         plain=plain,

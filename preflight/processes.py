@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import threading
@@ -35,6 +36,9 @@ _PIECE = 1 << 14
 _CHATTY = 16
 _SOON = 0.002
 _GATHER = 0.002
+
+# The same where it has said nothing but what it is about to open.
+_GATHER_LONG = 0.005
 
 # How long the last lines of a process may take to come through after its end, in seconds.
 _DRAIN = 5.0
@@ -88,8 +92,16 @@ class Started:
     heard: float = field(default_factory=time.monotonic)
     """When it last said something, by the monotonic clock."""
 
+    place: tuple[int, int] = (0, 0)
+    """The item that it has open, and which of the things that it names, where it names several."""
+
+    _opening: re.Pattern[bytes] = field(init=False)
+    """What it says before it opens one of the things that an item names."""
+
     def __post_init__(self) -> None:
         """Talk to it in a thread, since pipes cannot be waited for on Windows."""
+        token = re.escape(self.question.token.encode())
+        self._opening = re.compile(rb"^%s @[0-9]{1,9} [0-9]{1,9}\n" % token, re.MULTILINE)
         self.reader = threading.Thread(target=self._talk, daemon=True)
         self.reader.start()
 
@@ -127,21 +139,34 @@ class Started:
                 if not end and length <= _LONGEST_LINE:
                     begun.append(piece)
                     continue
-                self._pass_on(b"".join((*begun, whole, end)))
+                heard = self._pass_on(b"".join((*begun, whole, end)))
                 begun, length = [rest], len(rest)
                 now = time.monotonic()
                 quick = quick + 1 if now - before < _SOON else 0
+                if quick > _CHATTY or not heard:
+                    time.sleep(_GATHER if heard else _GATHER_LONG)
+                    now = time.monotonic()
                 before = now
-                if quick > _CHATTY:
-                    time.sleep(_GATHER)
             if length:
                 self._pass_on(b"".join(begun))
 
-    def _pass_on(self, lines: bytes) -> None:
-        while not self.closed:
+    def _pass_on(self, lines: bytes) -> bool:
+        """Hand lines over to whoever asked, and say whether there were any for him."""
+        lines = self._without_places(lines)
+        while lines and not self.closed:
             with contextlib.suppress(queue.Full):
                 self.lines.put((self, lines), timeout=_POLL)
                 break
+        return bool(lines)
+
+    def _without_places(self, lines: bytes) -> bytes:
+        """Take note of what it has open, and give the rest: nobody has to be woken for that."""
+        said = self._opening.findall(lines)
+        if not said:
+            return lines
+        item, place = said[-1].rpartition(b"@")[2].split()
+        self.place, self.heard = (int(item), int(place)), time.monotonic()
+        return self._opening.sub(b"", lines)
 
     @property
     def ended(self) -> bool:

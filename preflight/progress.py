@@ -48,9 +48,9 @@ class Account:
         """Take in that so many things need no reading."""
         self.done += number
 
-    def did(self, item: Item) -> None:
-        """Take in that an item was looked at, and tell it."""
-        self.done += 1
+    def did(self, item: Item, things: int = 1) -> None:
+        """Take in that an item was looked at, which may stand for several things, and tell it."""
+        self.done += things
         self.bytes += item.size
         self.worked += item.seconds
         self.watch(

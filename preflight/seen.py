@@ -35,8 +35,8 @@ class Seen:
         else:
             self._counts[repr(target)] = Counter()
 
-    def take(self, target: Target, found: Facts) -> None:
-        """Take in what came of it."""
+    def take(self, target: Target, found: Facts, count: int = 1) -> None:
+        """Take in what came of it; where one file stands for several, of how many."""
         if isinstance(target, Shard):
             if isinstance(found, ShardFacts):
                 self._samples[target] = found.samples
@@ -47,8 +47,10 @@ class Seen:
             case FolderFacts():
                 counter["image"] += found.pairing.images
                 counter["caption"] += found.pairing.captions
-            case SourceFacts() | CacheFacts():
-                counter["file"] += getattr(found, "files", 1)
+            case SourceFacts():
+                counter["file"] += found.files
+            case CacheFacts():
+                counter["file"] += count
             case Sent():
                 counter["worker"] += found.num_workers
             case Copied():

@@ -26,7 +26,7 @@ from preflight.facts import (
 )
 from preflight.finding import Location
 from preflight.gathering import Gathering, PartItem
-from preflight.items import Item, about_code, about_files, stamp_of
+from preflight.items import CachePart, Item, about_code, about_files
 from preflight.job import Job
 from preflight.memory import NOUNS, Memory, facts_in
 from preflight.preparing import (
@@ -64,6 +64,10 @@ _AT_ONCE = 1_024
 
 # Seconds that the import of torch takes, about.
 _TORCH = 1.5
+
+# Checks that say nothing of whole files that name nothing, so that one may stand for all that are
+# alike. Any other check over cached files is asked of each.
+_OF_ODD = frozenset({"cache-damaged", "cache-unsafe"})
 
 # Folders of images of which some are asked whether they are in memory.
 _FOLDERS = 16
@@ -116,6 +120,7 @@ class Survey:
             memory=self.memory,
             samples=samples_of(datasets, self.job),
             datasets=datasets,
+            each=any(CacheFacts in one.over and one.id not in _OF_ODD for one in self._asking()),
         )
         yield from self._prepare(targets, in_no_sample(datasets, self.job))
         if self.job.launch.elsewhere:
@@ -124,9 +129,12 @@ class Survey:
         self._account = Account(total=prepared.files, watch=self.watch)
         try:
             singles = yield from self._recall(prepared.singles)
+            yield from self._recall_caches()
             yield from self._ask(singles, meanwhile)
             yield from self._put_together()
         finally:
+            for cache in prepared.caches.values():
+                cache.keep()
             self.memory.ledger.write()
 
     def _wanted(self, *kinds: type) -> bool:
@@ -188,6 +196,20 @@ class Survey:
                     yield from self._answered(item, plains, read_at=known[path].read_at)
         return left
 
+    def _recall_caches(self) -> Iterator[Look]:
+        for cache in self._preparing.prepared.caches.values():
+            if self.memory.ledger.holds_something:
+                yield from self._of_cache(cache.target, cache.recall())
+                self._account.passed(len(cache.listing.files) - cache.left)
+            self._account.expected += cache.seconds
+
+    def _of_cache(self, target: Target, looks: Iterable[Look]) -> Iterator[Look]:
+        """Count what is said of cached files, and pass it on."""
+        for look in looks:
+            if isinstance(look, Looked):
+                self.seen.take(target, look.facts, look.count)
+            yield look
+
     def _path(self, item: Item) -> str:
         """Give the path of an item's file, as it can be opened."""
         return os.path.join(self.job.root, item.plain["path"])
@@ -201,7 +223,8 @@ class Survey:
 
         def both() -> None:
             meanwhile()
-            self.memory.ledger.prepare()
+            caches = self._preparing.prepared.caches.values()
+            self.memory.ledger.prepare(sure=any(one.left for one in caches))
 
         results = asking.ask(
             self._questions(singles, jobs),
@@ -228,6 +251,8 @@ class Survey:
     def _some(self, singles: list[Single]) -> Iterator[str]:
         """Give the paths of some of the files that are to be read."""
         yield from (os.path.join(self.job.root, one.path) for one in singles[:_AT_ONCE])
+        for cache in self._preparing.prepared.caches.values():
+            yield from cache.paths_left(_AT_ONCE)
         if self.memory.ledger.holds_something:
             return  # most images are known by now, and are not read
         for gathering in self._preparing.prepared.gatherings:
@@ -259,13 +284,15 @@ class Survey:
         return {**discover.plain_options(self.job), "wants": tuple(wants)}
 
     def _in_turn(self, singles: list[Single], light: list[Item]) -> Iterator[Item]:
-        """Give single files, then the images of folders, which are found when it is their turn."""
+        """Give shards, then what is found when it is its turn: cached files, images of folders."""
         for single in singles:
             item = item_of(single, self.job)
             item.how = self.memory.how(item.plain)
             if item.how is not None:
                 self.memory.ledger.expect(item.how, self._path(item))
             yield item
+        for cache in self._preparing.prepared.caches.values():
+            yield from cache.parts()
         for one in self._preparing.prepared.gatherings:
             yield from one.items(self._account.passed)
             self._gathered(one)
@@ -273,6 +300,10 @@ class Survey:
 
     def _heard(self, item: Item, plains: tuple[Mapping[str, Any], ...]) -> Iterator[Look]:
         """Take in what a process says of an item."""
+        if isinstance(item, CachePart):
+            yield from self._of_cache(item.target, item.whole.heard(item, facts_of(plains[0])))
+            self._account.did(item, len(item))
+            return
         self._account.did(item)
         noted = item.how is not None and self.memory.keep(item.how, self._path(item), plains)
         if isinstance(item, PartItem):
@@ -289,8 +320,6 @@ class Survey:
             if isinstance(one, Content) and isinstance(item.target, CacheFolder):
                 self._preparing.prepared.caches[item.target.path].contents.append(one)
                 continue
-            if isinstance(one, CacheFacts) and (yield from self._was_written(item, one)):
-                continue
             self._see(item.target, one)
             looks = unparsable(item.target, item.kinds, one)
             yield from looks or [Looked(facts=one, read_at=read_at)]
@@ -298,23 +327,14 @@ class Survey:
         if isinstance(item.target, Built) and not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))
 
-    def _was_written(self, item: Item, found: CacheFacts) -> Generator[Look, None, bool]:
-        """Say of a file that looks damaged and was written meanwhile that nobody can judge it."""
-        path = self._path(item)
-        if found.damage is not None and (item.size, item.changed) != stamp_of(path):
-            yield Left(reason="written while it was looked at", kinds=item.kinds)
-            return True
-        if isinstance(item.target, CacheFolder):
-            self._preparing.prepared.caches[item.target.path].take(path, found, item.changed)
-        return False
-
     def _failed(self, item: Item, fault: asking.Fault) -> Iterator[Look]:
         if fault.mistyped:
             raise MistypedError(fault.error)
-        self._account.did(item)
-        if item.plain["type"] == "CacheFile" and not os.path.lexists(self._path(item)):
-            yield Left(reason="gone before it was looked at", kinds=item.kinds)
+        if isinstance(item, CachePart):
+            self._account.did(item, len(item))
+            yield from (item.whole.failed(at, fault.error, fault.fix) for at in item.places)
             return
+        self._account.did(item)
         in_code = isinstance(item.target, (Built, Host))
         place = Location(name=item.name) if in_code else Location(file=item.name)
         yield Failed(at=place, error=fault.error, kinds=item.kinds, fix=fault.fix)
@@ -325,6 +345,9 @@ class Survey:
     def _left(self, item: Item) -> Iterator[Look]:
         """Say that nobody came to an item in the time that there was."""
         reason = f"the budget of {self.job.look.budget:g} s was used up"
+        if isinstance(item, CachePart):
+            yield Left(reason=reason, kinds=item.kinds, count=len(item), noun=NOUNS["CacheFile"])
+            return
         kind = item.plain["type"]
         about = "image" if kind == "Image" else None
         noun = KEY_LIST if kind == "CacheKeys" else NOUNS.get(kind, "target")

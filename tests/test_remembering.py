@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tarfile
 import time
+import zlib
+from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +23,7 @@ import pytest
 from PIL import Image
 
 import preflight as package
+from preflight.marks import digest_of
 from preflight.report import Outcome, Recalled, Report
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -160,6 +164,22 @@ def test_a_file_that_was_just_written_is_read_again(job: Path) -> None:
     assert recalled(look(job, "cache")) == {"cache file": (2, 3)}
 
 
+def date_back(ledger: Path, before: int, now: int) -> None:
+    """Have a ledger take a cached file for unchanged: none of its times tells of the change."""
+    with contextlib.closing(sqlite3.connect(ledger)) as file, file:
+        ((text,),) = file.execute("SELECT facts FROM files_1")
+        table = json.loads(text)
+        marks = array("q", base64.b64decode(table["marks"]))
+        marks[marks.index(before)] = now
+        table["marks"] = base64.b64encode(marks).decode()
+        text = json.dumps(table)
+        mark = digest_of(table["names"].split("//"), marks)
+        file.execute(
+            "UPDATE files_1 SET mark = ?, facts = ?, checksum = ?",
+            (mark, text, zlib.crc32(text.encode())),
+        )
+
+
 @pytest.mark.parametrize(
     ("given", "env"),
     [
@@ -178,9 +198,7 @@ def test_what_is_remembered_can_be_read_again(
     look(job, "cache")
     path.write_bytes(b"\xff" * len(WHOLE))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with contextlib.closing(sqlite3.connect(job / ".preflight" / "ledger.sqlite")) as file, file:
-        stamps = str(before.st_ctime_ns), str(path.stat().st_ctime_ns)
-        file.execute("UPDATE files_1 SET mark = replace(mark, ?, ?)", stamps)
+    date_back(job / ".preflight" / "ledger.sqlite", before.st_ctime_ns, path.stat().st_ctime_ns)
     assert len(look(job, "cache").findings) == 1
     for name, value in env.items():
         monkeypatch.setenv(name, value)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         CacheContents,
         CachedTensor,
         CacheFacts,
+        CachePiece,
         Content,
         OddContent,
     )
@@ -63,6 +64,7 @@ __all__ = [
     "CacheFacts",
     "CacheFolderFacts",
     "CacheKeys",
+    "CachePiece",
     "CachedTensor",
     "Captioned",
     "Checkpoint",
@@ -114,6 +116,7 @@ _HOME = {
     "CacheFacts": "cache",
     "CacheFolderFacts": "cache_folder",
     "CacheKeys": "cache_keys",
+    "CachePiece": "cache",
     "CachedTensor": "cache",
     "Captioned": "files",
     "Checkpoint": "cache_folder",
@@ -165,6 +168,7 @@ if TYPE_CHECKING:
         | DatasetFacts
         | CacheFacts
         | CacheContents
+        | CachePiece
         | Content
         | CacheFolderFacts
         | CheckpointFacts

@@ -29,6 +29,41 @@ class CacheFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CachePiece:
+    """What was seen of several cached files of one folder, in their order."""
+
+    seen: str
+    """A letter for each: of `LETTERS` where the file is whole and names nothing, else `ODD`
+    or `BROKEN`."""
+
+    marks: str
+    """What tells its content from another, for each: numbers of 64 bits, in base64."""
+
+    odd: tuple[CacheFacts, ...] = ()
+    """All there is to say of each that is `ODD`, in their order."""
+
+    broken: tuple[str, ...] = ()
+    """Why each could not be read that is `BROKEN`, in their order."""
+
+
+# The formats in which a file may be whole.
+_FORMATS = (
+    *("torch zip", "torch legacy", "npz", "npy", "safetensors"),
+    *("gzip", "pickle", "zip", "unknown"),
+)
+
+LETTERS: Mapping[tuple[str, bool], str] = {
+    (name, verified): chr(ord("A" if verified else "a") + number)
+    for number, name in enumerate(_FORMATS)
+    for verified in (False, True)
+}
+"""Of a whole file that names nothing, by its format and whether its checksums were compared."""
+
+ODD = "?"
+BROKEN = "!"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CachedTensor:
     """One tensor of a cached file, and what stands out in its numbers."""
 

@@ -41,30 +41,67 @@ def read_cache(
     """
     name = _name_of(path, root)
     tell(name)
-    file, size = _open(path)
-    with file:
-        if depth == "index":
-            held = look_at_outline(file.fileno(), size, suffix_of(path))
-        else:
-            held = _look(file, size, suffix_of(path), lambda: tell(name))
+    descriptor, status = open_file(path)
+    try:
+        held = look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
+    finally:
+        os.close(descriptor)
+    return facts_of(path, root, status.st_size, held)
+
+
+def open_file(path: str) -> tuple[int, os.stat_result]:
+    """Open a regular file.
+
+    Raises:
+        OSError: it cannot be opened, or is no file.
+    """
+    descriptor = os.open(path, _FLAGS)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError("it is no regular file")
+    return descriptor, status
+
+
+def look_at_file(
+    descriptor: int, size: int, path: str, depth: str, tell: Callable[[], None]
+) -> Held:
+    """Read what is open, and compare it with all it says of itself.
+
+    Args:
+        descriptor: its place in the file is nobody else's.
+        size: the file's, in bytes.
+        path: the file's.
+        depth: as of `read_cache`.
+        tell: called again and again where that takes long.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if depth == "index":
+        return look_at_outline(descriptor, size, suffix_of(path))
+    if size > WINDOW:
+        with io.FileIO(descriptor, closefd=False) as file:
+            return look(Large(file, tell), size, suffix_of(path))
+    buffer = _buffers.pop() if _buffers else bytearray(WINDOW)
+    try:
+        with memoryview(buffer) as whole, whole[:size] as content:
+            _fill(descriptor, content)
+            return look_at_whole(content, suffix_of(path))
+    finally:
+        _buffers.append(buffer)
+
+
+def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
+    """Say of a file what it holds, and what is wrong with it."""
     return CacheFacts(
-        file=name,
+        file=_name_of(path, root),
         size=size,
         format=held.format,
         damage=None if held.flaw is None else _damage(held.flaw),
         verified=held.verified,
         globals=held.globals,
     )
-
-
-def _open(path: str) -> tuple[io.FileIO, int]:
-    """Open a regular file, and give its size."""
-    descriptor = os.open(path, _FLAGS)
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        raise OSError("it is no regular file")
-    return io.FileIO(descriptor), status.st_size
 
 
 def _name_of(path: str, root: str) -> str:
@@ -85,23 +122,16 @@ def _damage(flaw: Flaw) -> Damage:
     return Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
 
 
-def _look(file: io.FileIO, size: int, suffix: str, tell: Callable[[], None]) -> Held:
-    if size > WINDOW:
-        return look(Large(file, tell), size, suffix)
-    buffer = _buffers.pop() if _buffers else bytearray(WINDOW)
-    try:
-        with memoryview(buffer) as whole, whole[:size] as content:
-            _fill(file, content)
-            return look_at_whole(content, suffix)
-    finally:
-        _buffers.append(buffer)
-
-
-def _fill(file: io.FileIO, content: memoryview) -> None:
+def _fill(descriptor: int, content: memoryview) -> None:
     """Read a small file at once."""
-    filled = 0
-    while filled < len(content):
-        count = file.readinto(content[filled:])
-        if not count:
-            raise shorter(filled)
-        filled += count
+    if hasattr(os, "readv"):
+        filled = os.readv(descriptor, [content])
+        while 0 < filled < len(content) and (count := os.readv(descriptor, [content[filled:]])):
+            filled += count
+    else:
+        with io.FileIO(descriptor, closefd=False) as file:
+            filled = file.readinto(content) or 0
+            while 0 < filled < len(content) and (count := file.readinto(content[filled:])):
+                filled += count
+    if filled < len(content):
+        raise shorter(filled)

@@ -1,0 +1,241 @@
+"""Cached files are asked about many at a time, and each is answered for by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from array import array
+from base64 import b64encode
+from pathlib import Path
+
+import psutil
+import pytest
+
+import preflight
+from preflight.cache_table import CacheTable
+from preflight.facts import CacheFacts, CachePiece
+from preflight.job import Job
+from preflight.marks import digest_of, marks_of
+from preflight.memory import Memory
+from preflight.readers.cache_files import Files
+from preflight.report import Outcome, Report
+
+WHOLE = (2).to_bytes(8, "little") + b"{}"
+HOUR = 3_600
+
+
+def write(folder: Path, names: list[str], content: bytes = WHOLE) -> None:
+    """Write files that changed an hour ago."""
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+        then = time.time() - HOUR
+        os.utime(folder / name, (then, then))
+
+
+def look(folder: Path, *words: str, **flags: object) -> Report:
+    return preflight.run(*words, folder=str(folder), elsewhere=True, **flags)
+
+
+def of(report: Report, check: str) -> Outcome:
+    return next(one for one in report.checks if one.id == check)
+
+
+NAMES = [f"{number % 3}/{number:04}.safetensors" for number in range(700)]
+
+
+def test_every_file_counts_once_however_many_are_asked_about_together(tmp_path: Path) -> None:
+    write(tmp_path / "cache", NAMES)
+    write(tmp_path / "cache", ["1/0001.safetensors", "2/0500.safetensors"], b"")
+
+    for state in ("read", "remembered"):
+        report = look(tmp_path, "cache")
+
+        outcome = of(report, "cache-damaged")
+        assert outcome.looked_at == (700 if state == "read" else 0)
+        assert outcome.remembered == (0 if state == "read" else 700)
+        assert [one.at.file for one in report.findings] == [
+            "cache/1/0001.safetensors",
+            "cache/2/0500.safetensors",
+        ]
+        assert [one.text for one in report.targets] == ["700 files"]
+
+
+def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
+    """Also where a file was added, one was taken out, and one could not be read before."""
+    write(tmp_path / "cache", NAMES)
+    look(tmp_path, "cache")
+    write(tmp_path / "cache", ["0/0300.safetensors"], b"")
+    write(tmp_path / "cache", ["0/00000.safetensors"])
+    (tmp_path / "cache" / NAMES[5]).unlink()
+
+    report = look(tmp_path, "cache")
+
+    outcome = of(report, "cache-damaged")
+    assert (outcome.looked_at, outcome.remembered) == (2, 698)
+    assert [one.at.file for one in report.findings] == ["cache/0/0300.safetensors"]
+    again = of(look(tmp_path, "cache"), "cache-damaged")
+    assert (again.looked_at, again.remembered) == (0, 700)
+
+
+def test_files_that_nobody_came_to_are_counted(tmp_path: Path) -> None:
+    write(tmp_path / "cache", NAMES)
+
+    report = look(tmp_path, "cache", budget=1e-6, jobs=1, no_ledger=True)
+
+    outcome = of(report, "cache-damaged")
+    (skip,) = outcome.skipped
+    assert skip.reason == "the budget of 1e-06 s was used up"
+    assert skip.count + outcome.looked_at == 700
+    assert any("cache files were not looked at: the budget" in one for one in report.reasons)
+
+
+def endless(path: Path) -> str:
+    """Write an array of zeros, which take no room and long to read."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 40},), }}"
+    path.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(118).encode())
+    os.truncate(path, 128 + (4 << 40))
+    return str(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files with holes, and signals")
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [(signal.SIGKILL, "was killed by SIGKILL"), (signal.SIGSTOP, "said nothing for 2 s")],
+    ids=["dies", "hangs"],
+)
+def test_whatever_one_file_does_to_its_reader_the_others_are_read(
+    tmp_path: Path, sent: signal.Signals, said: str
+) -> None:
+    """Those before it and those behind it, of which the process was asked with it."""
+    write(tmp_path / "cache", [f"{number:03}.safetensors" for number in range(300)])
+    write(tmp_path / "cache", ["020.safetensors", "080.safetensors"], b"")
+    path = endless(tmp_path / "cache" / "050.npy")
+    before = {one.pid for one in psutil.Process().children()}
+
+    def send() -> None:
+        while True:
+            for one in psutil.Process().children():
+                if one.pid not in before and path in {file.path for file in one.open_files()}:
+                    one.send_signal(sent)
+                    return
+            time.sleep(0.005)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    report = look(tmp_path, "cache", timeout=2, jobs=1)
+    sender.join()
+
+    outcome = of(report, "cache-damaged")
+    (lost,) = outcome.broken
+    assert str(lost.at) == "cache/050.npy"
+    assert said in lost.error
+    assert outcome.looked_at == 300
+    assert [one.at.file for one in report.findings if one.check == "cache-damaged"] == [
+        "cache/020.safetensors",
+        "cache/080.safetensors",
+    ]
+    assert report.verdict == "no-go"
+
+
+# --- what a reader says of them
+
+
+def read(folder: Path, names: list[str]) -> list[CachePiece]:
+    """Read them as a process does."""
+    pieces: list[CachePiece] = []
+    files = Files(
+        root=str(folder),
+        depth="bytes",
+        memory=1 << 32,
+        opening=lambda _: None,
+        tell=lambda: None,
+        some=lambda piece, _: pieces.append(piece),
+    )
+    pieces.append(files.read(str(folder), names))
+    return pieces
+
+
+def test_what_is_usual_is_a_letter_and_the_rest_is_told(tmp_path: Path) -> None:
+    names = ["a.safetensors", "b.safetensors", "gone.pt", "c.safetensors"]
+    write(tmp_path, ["a.safetensors", "c.safetensors"])
+    write(tmp_path, ["b.safetensors"], b"")
+
+    pieces = read(tmp_path, names)
+
+    assert "".join(one.seen for one in pieces) == "e?!e"
+    assert [facts.file for one in pieces for facts in one.odd] == ["b.safetensors"]
+    assert [error for one in pieces for error in one.broken] == [
+        "No such file or directory (FileNotFoundError)"
+    ]
+
+
+def test_a_file_that_may_change_unseen_is_not_remembered(tmp_path: Path) -> None:
+    """It is too young for its time stamp to tell the next change."""
+    write(tmp_path, ["old.safetensors", "young.safetensors"])
+    os.utime(tmp_path / "young.safetensors")
+    names = ["old.safetensors", "young.safetensors"]
+    table = CacheTable(names)
+    begin = 0
+    for piece in read(tmp_path, names):
+        table.put(range(begin, begin + len(piece.seen)), piece)
+        begin += len(piece.seen)
+    again = CacheTable(names)
+
+    again.take(table.to_text(), marks_of(str(tmp_path), names), same=False)
+
+    assert digest_of(names, table.marks) is None
+    assert list(again.unseen()) == [1]
+
+
+# --- what is kept of them
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such names are for POSIX")
+def test_a_table_is_read_back_whatever_its_names_are(tmp_path: Path) -> None:
+    names = sorted(["a.pt", "a/b.pt", "new\nline.pt", os.fsdecode(b"\xff.pt"), 'quote".pt'])
+    write(tmp_path, names)
+    table = CacheTable(names)
+    facts = CacheFacts(file="x", size=3, format="torch zip", globals=("a.b",))
+    piece = CachePiece(seen="A?A.A", marks="", odd=(facts,))
+    table.put(range(5), piece)
+    table.marks = marks_of(str(tmp_path), names)
+    table.odd[1] = facts
+
+    for same in (True, False):
+        again = CacheTable(names)
+        again.take(table.to_text(), marks_of(str(tmp_path), names), same=same)
+
+        assert again.seen == table.seen
+        assert again.marks[:12] == table.marks[:12]
+        assert again.odd[1].globals == ("a.b",)
+
+
+def test_a_check_that_may_judge_whole_files_is_asked_of_each(tmp_path: Path) -> None:
+    """Those that say nothing of them are told their number."""
+    from preflight.caches import CacheGathering
+    from preflight.readers.cache_listing import list_cache
+    from preflight.targets import CacheFolder
+
+    write(tmp_path / "cache", ["a.safetensors", "b.safetensors", "c.safetensors"])
+    for each, told in ((False, [3]), (True, [1, 1, 1])):
+        gathering = CacheGathering(
+            target=CacheFolder(path=str(tmp_path / "cache")),
+            listing=list_cache(str(tmp_path / "cache")),
+            root=str(tmp_path),
+            memory=Memory(job=Job(root=str(tmp_path))),
+            depth="bytes",
+            each=each,
+        )
+        (part,) = gathering.parts()
+        piece = CachePiece(seen="eee", marks=b64encode(array("q", [1] * 12)).decode())
+
+        looks = list(gathering.heard(part, piece))
+
+        assert [one.count for one in looks] == told  # type: ignore[union-attr]
+        names = [one.facts.file for one in looks]  # type: ignore[union-attr]
+        assert names == [f"cache/{one}.safetensors" for one in "abc"][: len(told)]
