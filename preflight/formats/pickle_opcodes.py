@@ -40,7 +40,7 @@ def _push_text(machine: Machine, argument: bytes) -> None:
 
 def _named(argument: bytes) -> tuple[str, str]:
     """Take a module and a name from two lines; what was too long to be held is not told."""
-    lines = argument.decode("utf-8", "replace").split("\n")
+    lines = argument.decode("utf-8").split("\n")
     return (lines[0], lines[1]) if len(lines) == 3 else (_UNTOLD, _UNTOLD)
 
 

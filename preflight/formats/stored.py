@@ -278,6 +278,9 @@ def _check_legacy(read: Read, size: int) -> Held:
 
 
 def _check_pickle(read: Read, size: int) -> Held:
+    if torchfile.lost_legacy_magic(bytes(read(0, HEAD))):
+        text = "is a file of torch.save that begins with a wrong magic number"
+        raise DamagedError("structure", text, offset=4)
     return Held("pickle", globals=walk(read, 0, size).globals)
 
 

@@ -19,6 +19,9 @@ from preflight.names import counted, shown
 # the number 0x1950A86A20F9469CFC6C, of which protocol and frame stand before this.
 _LEGACY_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
+# The pickle behind that, of the number 1001: the only version of the format that there is.
+_LEGACY_VERSION = b"M\xe9\x03."
+
 # Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
 _ELEMENT = {
     "BFloat16Storage": 2,
@@ -50,6 +53,11 @@ def legacy_start(head: bytes) -> int | None:
     """Where a file from before the zip format goes on behind its magic number; None: it is none."""
     at = head[:32].find(_LEGACY_MAGIC)
     return at + len(_LEGACY_MAGIC) if at > 0 and head[:1] == b"\x80" else None
+
+
+def lost_legacy_magic(head: bytes) -> bool:
+    """Whether a file that begins so would be one from before the zip format but for its magic."""
+    return head[2:4] == _LEGACY_MAGIC[:2] and head[17:21] == _LEGACY_VERSION and head[14:15] == b"."
 
 
 def is_torch(parts: Archive) -> bool:
@@ -172,7 +180,11 @@ def check_legacy(read: Read, size: int) -> tuple[str, ...]:
     Raises:
         DamagedError: `cut`, `structure` or `storage`.
     """
-    at = legacy_start(bytes(read(0, 32)))
+    head = bytes(read(0, 64))
+    at = legacy_start(head)
+    if at is not None and len(head) == 64 and _LEGACY_VERSION not in head[at : at + 15]:
+        text = "has a version behind its magic number that torch does not know"
+        raise DamagedError("structure", text, offset=at)
     texts: tuple[str, ...] = ()
     storages: dict[str, Storage] = {}
     names: dict[str, None] = {}

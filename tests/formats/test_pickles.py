@@ -304,3 +304,13 @@ def test_every_global_that_torch_allows_is_known() -> None:
         module, _, attribute = name.rpartition(".")
         content = b"\x80\x02c%s\n%s\n." % (module.encode(), attribute.encode())
         assert walk_bytes(content).globals == (), name
+
+
+def test_a_name_that_is_no_text_makes_no_sense() -> None:
+    """Python and torch stop at it, too."""
+    content = b"\x80\x02ctorch\nFloat\xf2torage\n."
+
+    with pytest.raises(UnicodeDecodeError):
+        pickle.loads(content)
+    with pytest.raises(DamagedError, match="makes no sense"):
+        walk_bytes(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import pickle
 import random
@@ -199,6 +200,53 @@ def test_a_legacy_file_cut_anywhere_is_found() -> None:
     assert kinds == {"cut"}
     size = len(LEGACY)
     assert f"ends at {size - 9:,} of {size:,} bytes" in str(held(LEGACY[:-9]).flaw)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_wrong_bit_in_front_of_the_pickles_is_found(protocol: int) -> None:
+    """In the magic number, and in the version behind it, each of which torch compares."""
+    content = saved(_use_new_zipfile_serialization=False, pickle_protocol=protocol)
+    magic = content.index(b"l\xfc\x9cF\xf9")
+    version = content.index(b"M\xe9\x03.")
+    places = [*(range(magic, magic + 10) if protocol < 4 else ()), version + 1, version + 2]
+
+    for at in places:
+        for bit in range(8):
+            wrong = bytearray(content)
+            wrong[at] ^= 1 << bit
+            assert loads(bytes(wrong)) == "refused"
+            assert kind_of(bytes(wrong)) == "structure", (at, bit)
+
+
+def test_most_wrong_bits_in_the_pickles_of_a_legacy_file_are_told() -> None:
+    """There is no checksum: nine of ten that torch stops at, as damage or as names it refuses."""
+    end = LEGACY.index(TENSORS["a"].numpy().tobytes()[-64:])  # type: ignore[attr-defined]
+    told, refused = 0, 0
+    for at in range(end - 96):
+        wrong = bytearray(LEGACY)
+        wrong[at] ^= 1 << at % 8
+        if loads(bytes(wrong)) == "refused":
+            refused += 1
+            found = held(bytes(wrong))
+            told += found.flaw is not None or bool(found.globals)
+
+    assert refused > 100
+    assert told >= 0.9 * refused
+
+
+@pytest.mark.parametrize("content", [WHOLE, LEGACY], ids=["archive", "legacy"])
+def test_what_gzip_has_packed_is_verified_by_its_checksum(content: bytes) -> None:
+    """Each cut and each wrong bit is found, but in the header; some make the stream go on."""
+    packed = gzip.compress(content, mtime=0)
+    chance = random.Random(4)
+
+    assert held(packed) == Held("gzip", verified=True)
+    for end in chance.sample(range(1, len(packed)), 100):
+        assert kind_of(packed[:end]) != "none", end
+    for at in chance.sample(range(10, len(packed)), 100):
+        wrong = bytearray(packed)
+        wrong[at] ^= 1 << chance.randrange(8)
+        assert kind_of(bytes(wrong)) in ("checksum", "cut"), at
 
 
 def test_what_stands_behind_a_legacy_file_is_left_alone() -> None:
