@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from unicodedata import normalize
 
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
+from preflight.listing import Listed, keep, list_names
 from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
@@ -36,15 +37,16 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     shards: list[Target] = []
     unread: list[str] = []
     kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
-    for place, names in _walk(folder, unread):
-        top = folder if whole else _first_below(folder, place)
+    for place, listed in _walk(folder, unread):
+        top, names = folder if whole else _first_below(folder, place), listed.names
         # A folder may hold a hundred thousand files, and has few suffixes.
-        suffixes = {name[name.rfind(".") :].lower() for name in names}
+        suffixes = {suffix.lower() for suffix in {name[name.rfind(".") :] for name in names}}
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
             found = sorted(name for name in names if name.lower().endswith(SHARD_SUFFIXES))
             shards += (Shard(path=os.path.join(place, name)) for name in found)
         if not suffixes.isdisjoint(IMAGE_SUFFIXES):
             kinds["image"][top] = None
+            keep(place, listed)
         if not suffixes.isdisjoint(CACHE_SUFFIXES):
             kinds["cache"][top] = None
         if ".py" in suffixes:
@@ -105,7 +107,7 @@ def _first_below(folder: str, place: str) -> str:
     return folder if below == os.curdir else os.path.join(folder, below.split(os.sep)[0])
 
 
-def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, list[str]]]:
+def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
     """Walk a tree, its folders in the order of their names; links are followed, each folder once.
 
     Args:
@@ -117,7 +119,7 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, l
         place = todo.pop()
         try:
             status = os.stat(place)
-            names, below = _entries(place)
+            listed = list_names(place)
         except OSError:
             if unread is not None:
                 unread.append(place)
@@ -125,29 +127,9 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, l
         if status.st_ino and (status.st_dev, status.st_ino) in seen:
             continue
         seen.add((status.st_dev, status.st_ino))
-        inner = sorted(entry.path for entry in below if _may_hold_a_job(entry))
-        todo += reversed(inner)
-        yield place, names
-
-
-def _entries(place: str) -> tuple[list[str], list[os.DirEntry[str]]]:
-    """List a folder: the names of its files, and its folders."""
-    below: list[os.DirEntry[str]] = []
-    note: Callable[[os.DirEntry[str]], object] = below.append
-    try:
-        with os.scandir(place) as entries:
-            return [one.name for one in entries if not one.is_dir() or note(one)], below
-    except OSError:  # a link that leads to itself; or the folder, which then raises again
-        below.clear()
-        with os.scandir(place) as entries:
-            return [one.name for one in entries if not _is_folder(one) or note(one)], below
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that leads to itself
-        return False
+        inner = (one.path for one in listed.folders if _may_hold_a_job(one))
+        todo += sorted(inner, reverse=True)
+        yield place, listed
 
 
 def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
@@ -161,13 +143,13 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
 
 def holds_videos(folder: str) -> bool:
     """Whether there are videos in a folder or below it, by their names."""
-    return any(is_video(name) for _, names in _walk(folder) for name in names)
+    return any(is_video(name) for _, listed in _walk(folder) for name in listed.names)
 
 
 def look_for_sources(folder: str) -> Iterator[str]:
     """Give all Python files below a folder that may be the job's own."""
-    for place, names in _walk(folder):
-        found = sorted(name for name in names if name.endswith(".py"))
+    for place, listed in _walk(folder):
+        found = sorted(name for name in listed.names if name.endswith(".py"))
         yield from (os.path.join(place, name) for name in found)
 
 
@@ -177,7 +159,7 @@ def holds_no_cache(path: str) -> str | None:
     if not os.path.isdir(path):
         fits = path.lower().endswith(suffixes)
         return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
-    for _, names in _walk(path):
-        if any(name.lower().endswith(suffixes) for name in names):
+    for _, listed in _walk(path):
+        if any(name.lower().endswith(suffixes) for name in listed.names):
             return None
     return f"holds no cached file ({', '.join(suffixes)})"

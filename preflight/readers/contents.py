@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from preflight.facts import Pairing
 from preflight.formats.image_names import EXTENSIONS, is_image
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
+from preflight.listing import list_names, take
 from preflight.names import name_of
 
 Stems: TypeAlias = dict[tuple[str, ...], str]
@@ -126,20 +127,11 @@ def list_all(top: str, root: str) -> Iterator[Contents]:
 
 def _entries(path: str) -> tuple[list[str], dict[str, str]]:
     """List a folder: the names of its files, and what else has a name, with what it is."""
-    others: list[str] = []
-    note: Callable[[str], object] = others.append
-    try:
-        with os.scandir(path) as entries:
-            names = [
-                entry.name
-                for entry in entries
-                if entry.name[0] != "." and (entry.is_file() or note(entry.name))
-            ]
-    except OSError:  # a link that cannot be followed; or the folder itself, which then raises again
-        names = others = []
-        with os.scandir(path) as entries:
-            others = [entry.name for entry in entries if entry.name[0] != "."]
-    told = {name: _why_no_file(os.path.join(path, name)) for name in others}
+    listed = take(path) or list_names(path)
+    names = [name for name in listed.files if name[0] != "."]
+    listed.files.clear()
+    others = [*(one.name for one in listed.folders), *listed.others]
+    told = {name: _why_no_file(os.path.join(path, name)) for name in others if name[0] != "."}
     names += (name for name, why in told.items() if why is None)
     return names, {name: why for name, why in told.items() if why is not None}
 

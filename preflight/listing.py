@@ -1,0 +1,90 @@
+"""Lists one folder by names alone; a large one is listed once, though two ask for it in turn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Names in a folder from which on it is worth keeping them: to list fewer takes no time.
+_MANY = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """What stands in a folder."""
+
+    files: list[str]
+    """Names of files, or of links to such; whoever takes the list may use it up."""
+
+    folders: list[os.DirEntry[str]]
+    """Folders, and links to such."""
+
+    others: list[str]
+    """Names of what is neither: links that lead nowhere, sockets."""
+
+    mark: tuple[int, ...]
+    """What told this content of the folder from others."""
+
+    @property
+    def names(self) -> list[str]:
+        """All names but those of folders."""
+        return [*self.files, *self.others] if self.others else self.files
+
+
+_kept: dict[str, Listed] = {}
+
+
+def list_names(path: str) -> Listed:
+    """List a folder.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    rest: list[os.DirEntry[str]] = []
+    note: Callable[[os.DirEntry[str]], object] = rest.append
+    mark = _mark(path)
+    try:
+        with os.scandir(path) as entries:
+            files = [one.name for one in entries if one.is_file() or note(one)]
+    except OSError:  # a link that leads to itself; or the folder, which then raises again
+        rest.clear()
+        with os.scandir(path) as entries:
+            files = [one.name for one in entries if _is_file(one) or note(one)]
+    folders = [one for one in rest if _is_folder(one)]
+    others = [one.name for one in rest if one not in folders] if len(rest) > len(folders) else []
+    return Listed(files=files, folders=folders, others=others, mark=mark)
+
+
+def keep(path: str, listed: Listed) -> None:
+    """Keep what a large folder holds, for whoever lists it next; the one before is let go of."""
+    if len(listed.files) >= _MANY:
+        _kept.clear()
+        _kept[os.path.abspath(path)] = listed
+
+
+def take(path: str) -> Listed | None:
+    """Give what was kept of a folder, once, where nothing was put in or taken out since."""
+    if not _kept:
+        return None
+    listed = _kept.pop(os.path.abspath(path), None)
+    return listed if listed is not None and listed.mark == _mark(path) else None
+
+
+def _mark(path: str) -> tuple[int, ...]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
