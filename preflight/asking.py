@@ -16,7 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from preflight.endings import ending
-from preflight.processes import MOST_LINES, Lines, Question, Started, start, wait
+from preflight.processes import MOST_PIECES, Lines, Question, Started, start, wait
+
+# Lines that are taken in before what they say is dealt with.
+_AT_ONCE = 100
+
+# What several lines came in, of which so many are few enough to be taken in at once.
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +242,7 @@ def ask(
     waiting = _Waiting(iter(batches))
     running: list[_Running] = []
     begun = False
-    lines: Lines = queue.Queue(MOST_LINES)
+    lines: Lines = queue.Queue(MOST_PIECES)
     try:
         while True:
             late = until is not None and time.monotonic() > until
@@ -292,7 +298,7 @@ def _hear(
     lines: Lines,
     *,
     patiently: bool = True,
-    most: int = MOST_LINES,
+    most: int = _AT_ONCE,
 ) -> None:
     heard = 0
     while heard < most:  # and then see who is late
@@ -327,6 +333,8 @@ def _end(
     ended = one.started.ended
     if not (one.done or ended or silent):
         return None
+    if not silent and lines.qsize() > _FEW:
+        return None  # what was said so far is dealt with first, and need not be held all at once
     one.started.kill()
     one.started.drain(lambda: _hear(running, lines, patiently=False))
     for _ in range(lines.qsize()):  # of all; nothing of this one comes after these

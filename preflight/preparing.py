@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ from preflight.spec import parse_spec
 from preflight.targets import (
     Built,
     CacheFolder,
+    CaptionRule,
     Dataset,
     Folder,
     Host,
@@ -89,7 +91,7 @@ class Single(NamedTuple):
     def plain(self) -> dict[str, Any]:
         """The file as a process is told of it."""
         if isinstance(self.target, Shard):
-            return {"type": "Shard", **to_plain(self.target)}
+            return {"type": "Shard", "path": self.path, "captions": _plain(self.target.captions)}
         return {"type": "CacheContent", "path": self.path}
 
 
@@ -276,6 +278,12 @@ class Preparing:
 
     def _unreadable(self, name: str, reason: str, kinds: tuple[type, ...]) -> Iterator[Look]:
         yield Failed(at=Location(file=name), error=reason, kinds=kinds, fix=mend(reason))
+
+
+@functools.cache
+def _plain(rule: CaptionRule) -> Any:
+    """Give a rule as a process is told of it: the same for all shards that go by it."""
+    return to_plain(rule)
 
 
 def item_of(single: Single, job: Job) -> Item:

@@ -22,8 +22,9 @@ from typing import Any, TypeAlias
 
 from preflight import early
 
-# Lines that wait to be read; a process that says more waits, and does not fill our memory.
-MOST_LINES = 1_000
+# Pieces of what was said that wait to be read; a process that says more waits, and does not fill
+# our memory.
+MOST_PIECES = 200
 
 # Bytes of one line: room for the facts of the largest folder, and an end to a line that has none.
 _LONGEST_LINE = 1 << 28

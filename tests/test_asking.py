@@ -16,12 +16,12 @@ import pytest
 from preflight import asking
 from preflight.discover import plain_options
 from preflight.job import Job
-from preflight.processes import MOST_LINES, Lines, Question, Started
+from preflight.processes import Lines, Question, Started
 
 
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
     """Who asks may be busy with an answer while thousands of others wait."""
-    items = tuple({"type": "Image", "path": f"{tmp_path}/{n}.jpg"} for n in range(3 * MOST_LINES))
+    items = tuple({"type": "Image", "path": f"{tmp_path}/{n}.jpg"} for n in range(3_000))
     question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
     batch = asking.Batch(question=question, keys=tuple(range(len(items))))
     told: list[asking.Result] = []
@@ -39,12 +39,12 @@ def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path:
 def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
     """After many lines, others have their turn; the next line stays where it is."""
     lines: Lines = queue.Queue()
-    for number in range(MOST_LINES + 2):
+    for number in range(asking._AT_ONCE + 2):
         lines.put((None, b"%d" % number))  # type: ignore[arg-type]
 
     asking._hear([], lines)
 
-    assert lines.get_nowait()[1] == b"%d" % MOST_LINES
+    assert lines.get_nowait()[1] == b"%d" % asking._AT_ONCE
 
 
 def cached(path: Path, elements: int) -> str:
