@@ -8,6 +8,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from preflight.links import leads_to_system
 from preflight.readers.key_firsts import First
@@ -28,13 +29,17 @@ _BEHIND = tuple(
     )
     for stem in (".+?", ".+")
 )
+# What is in every name that one of these fits: most names are told by it alone.
+_MARKED = re.compile(
+    r"_(?:[0-9]{3,5}x[0-9]{3,5}|(?:te|te_outputs|latents?|embeds?|emb|vae|features?)$)"
+)
 _NUMBER = re.compile(r"[-_.][0-9]{1,4}$")
 _NAMES = re.compile(rb"[^\0]+")
 
 # Files after which it is said again that work goes on.
 _OFTEN = 512
 
-_OF_TEXT = re.compile(r"_(?:te|te_outputs|embeds?|emb)$")
+_OF_TEXT = re.compile(rb"_(?:te|te_outputs|embeds?|emb)(?:\.[^./\0]*)?(?=\0|$)")
 
 # What jobs cache of no sample: the empty and the negative prompt, and the mean of all latents.
 _OF_NOBODY = re.compile(
@@ -94,7 +99,7 @@ class Entries:
     def _is_one(self, entry: os.DirEntry[str], name: str) -> bool:
         if entry.name.startswith("."):
             return False
-        suffix = os.path.splitext(entry.name)[1]
+        suffix = entry.name[entry.name.rfind(".") :]
         if suffix.lower() not in SUFFIXES and (self._rule is None or suffix != self._rule.suffix):
             return False
         if self._rule is None or self._rule.shape is None:
@@ -115,6 +120,13 @@ class Entries:
         for found in _NAMES.finditer(self._joined):
             yield found[0].decode("utf-8", "surrogatepass")
 
+    def of_text(self) -> AbstractSet[int]:
+        """Give the numbers of those that are made of a caption, and not of its sample's file."""
+        if _OF_TEXT.search(self._joined) is None:
+            return frozenset()
+        names = enumerate(_NAMES.finditer(self._joined))
+        return {number for number, found in names if _OF_TEXT.search(found[0])}
+
     def index(self, *, by_stem: bool, anywhere: bool, numbered: bool) -> Index:
         """Make what finds them by their keys.
 
@@ -130,11 +142,6 @@ class Entries:
                 name.rpartition("/")[2] if anywhere else name, by_stem=by_stem, numbered=numbered
             )
         )
-
-
-def is_of_text(name: str) -> bool:
-    """Whether an entry is made of a caption, and not of its sample's own file."""
-    return _OF_TEXT.search(os.path.splitext(name)[0]) is not None
 
 
 def is_of_nobody(name: str) -> bool:
@@ -154,6 +161,8 @@ def _forms(name: str, *, by_stem: bool, numbered: bool) -> Sequence[str]:
     found = _HASH.match(stem)
     if found is not None:
         return (name, f"{folder}{slash}{found[1]}")
+    if _MARKED.search(stem) is None:
+        return (name,)
     cores = [match[1] for one in _BEHIND if (match := one.fullmatch(stem)) is not None]
     return (name, *dict.fromkeys(f"{folder}{slash}{core}" for core in cores))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from preflight.facts import SharedKey
-from preflight.readers.cache_entries import Entries, is_of_nobody, is_of_text
+from preflight.readers.cache_entries import Entries, is_of_nobody
 from preflight.readers.key_captions import is_blank
 from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_layouts import Finder, Way, captions_for
@@ -75,6 +75,8 @@ class Compared:
 
     def without_entry(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Give the samples that should have an entry and have none."""
+        if _LOST not in self.fate:
+            return iter(())
         return (one for fate, one in zip(self.fate, samples, strict=True) if fate == _LOST)
 
     def named(self, entries: Entries) -> tuple[First, First]:
@@ -92,15 +94,16 @@ class Compared:
 def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
     """Look for the entry of every sample, and compare their ages."""
     found = Compared(way, used=bytearray(len(finder.entries)))
-    of_text = bytearray(is_of_text(name) for name in finder.entries.names())
+    of_text = finder.entries.of_text()
+    used, modified = found.used, finder.entries.modified
     for one in samples:
         captions = captions_for(one, way.rule)
         if captions is not None:
             numbers = finder.find(one, way, captions)
         else:
-            (keys,) = finder.keys(one, way, None)
-            found.keys.append(hash(keys[0]))
-            numbers = finder.led(keys, way)
+            key = finder.key(one, way)
+            found.keys.append(hash(key))
+            numbers = finder.led(key, way)
         if numbers:
             found.fate.append(_FOUND)
         elif captions is not None and is_blank(captions):
@@ -109,9 +112,9 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
             found.fate.append(_MASK if one.home.is_mask(one) else _LOST)
         written = one.home.modified(one) if numbers and not way.rule.is_shared else None
         for number in numbers:
-            found.used[number] = found.used[number] or _LED
-            if written is not None and not of_text[number]:
-                found.date(number, written - finder.entries.modified[number])
+            used[number] = used[number] or _LED
+            if written is not None and number not in of_text:
+                found.date(number, written - modified[number])
     return found
 
 
@@ -126,9 +129,9 @@ def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> l
         at = bisect_left(again, hashed)
         if at == len(again) or again[at] != hashed or one.home.is_mask(one):
             continue
-        ((key,),) = finder.keys(one, found.way, None)
+        key = finder.key(one, found.way)
         groups.setdefault(key, {})[one.home.identity(one)] = one.home.shown(one)
-        entries[key] = len(finder.led((key,), found.way))
+        entries[key] = len(finder.led(key, found.way))
     # Entries that say the size of their image tell two of one stem from each other.
     return [
         SharedKey(key=key, samples=len(group), names=tuple(sorted(group.values())[:NAMED]))

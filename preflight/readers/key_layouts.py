@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from preflight.readers.cache_entries import Entries, Index
 from preflight.readers.key_captions import Captions
+from preflight.readers.key_expressions import Values
 from preflight.readers.key_rules import KeyRule
 from preflight.readers.key_sample import Sample
 from preflight.readers.key_samples import SAID, Spelling, differs, folder_as, values_of
@@ -22,6 +23,10 @@ _RARE = 20
 
 # Base names match wherever entries lie: they count where the others find less than this share.
 _LEAST = 10
+
+
+# What can be said of a sample without its folder.
+_PLAIN = frozenset({"stem", "name", "caption"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,32 +53,33 @@ class Finder:
         self._indexes: dict[tuple[bool, bool, bool], Index] = {}
         self._folders: dict[tuple[int, str], tuple[str, str]] = {}
 
-    def keys(self, one: Sample, way: Way, captions: Captions | None) -> Iterator[tuple[str, ...]]:
-        """Give the keys of a sample, for each way to read its captions; all of them are needed."""
-        values = values_of(one, *self.folders(one.home.data, way.spelling), way.spelling)
-        make = way.rule.make
-        if captions is None:
-            yield (self._placed(one, make(values), way),)
-            return
-        for texts in captions:
-            made = (make({**values, "caption": text}) for text in texts)
-            yield tuple(self._placed(one, key, way) for key in made)
+    def key(self, one: Sample, way: Way) -> str:
+        """Give the key of a sample, where it is not made of its caption."""
+        return self._placed(one, way.rule.make(self._values(one, way)), way)
 
     def find(self, one: Sample, way: Way, captions: Captions | None) -> Sequence[int]:
-        """Give the numbers of the entries of a sample; none where one of them is not there."""
-        for keys in self.keys(one, way, captions):
-            found = self.led(keys, way)
-            if found:
-                return found
+        """Give the numbers of the entries of a sample.
+
+        Each way to read its captions is tried; all captions of one way have to have their entry.
+        """
+        if captions is None:
+            return self.led(self.key(one, way), way)
+        values = self._values(one, way)
+        for texts in captions:
+            made = (way.rule.make({**values, "caption": text}) for text in texts)
+            found = [self.led(self._placed(one, key, way), way) for key in made]
+            if all(found):
+                return found[0] if len(found) == 1 else [*itertools.chain.from_iterable(found)]
         return ()
 
-    def led(self, keys: Iterable[str], way: Way) -> Sequence[int]:
-        """Give the numbers of the entries of these keys; none where one of them is not there."""
-        index = self._index(way)
-        found = [index.find(key) for key in keys]
-        if not all(found):
-            return ()
-        return found[0] if len(found) == 1 else [number for some in found for number in some]
+    def led(self, key: str, way: Way) -> Sequence[int]:
+        """Give the numbers of the entries of a key."""
+        return self._index(way).find(key)
+
+    def _values(self, one: Sample, way: Way) -> Values:
+        if way.rule.needs <= _PLAIN and way.spelling == SAID:
+            return {"stem": one.stem, "name": one.name}
+        return values_of(one, *self.folders(one.home.data, way.spelling), way.spelling)
 
     def folders(self, data: KeyedData, spelling: Spelling) -> tuple[str, str]:
         """Spell the folder of a data set, as the job may and from the root on."""
@@ -89,20 +95,20 @@ class Finder:
 
     def _index(self, way: Way) -> Index:
         which = way.rule.suffix is None, way.layout == "anywhere", way.numbered
-        if which not in self._indexes:
+        index = self._indexes.get(which)
+        if index is None:
             by_stem, anywhere, numbered = which
-            self._indexes[which] = self.entries.index(
-                by_stem=by_stem, anywhere=anywhere, numbered=numbered
-            )
-        return self._indexes[which]
+            index = self.entries.index(by_stem=by_stem, anywhere=anywhere, numbered=numbered)
+            self._indexes[which] = index
+        return index
 
     def _placed(self, one: Sample, key: str, way: Way) -> str:
         """Say where below the cache the entry of this key lies."""
-        if way.layout == "anywhere":
-            return key.rpartition("/")[2]
         if "/" in key:
+            if way.layout == "anywhere":
+                return key.rpartition("/")[2]
             key = os.path.normpath(key).replace(os.sep, "/").lstrip("/")
-        return f"{one.folder}/{key}" if way.layout == "mirrored" and one.folder else key
+        return f"{one.folder}/{key}" if one.folder and way.layout == "mirrored" else key
 
 
 def ways_of(
