@@ -6,7 +6,7 @@ import json
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 LONGEST = 1 << 20
@@ -17,6 +17,9 @@ LISTED = ("text", "caption", "captions", "prompt", "prompts", "description", "se
 
 Captions: TypeAlias = tuple[tuple[str, ...], ...]
 """Ways to read the captions of one sample. In each, an entry is made of every one of them."""
+
+# Lines of a table after which it is said again that work goes on.
+_OFTEN = 512
 
 _MARK = "\ufeff"
 
@@ -90,19 +93,22 @@ def read_file(path: str, *, is_json: bool) -> Captions:
 class Table:
     """A metadata.jsonl: where in it the line of each file begins, and nothing else of it."""
 
-    def __init__(self, path: str, place: str) -> None:
+    def __init__(self, path: str, place: str, tell: Callable[[str], object]) -> None:
         """Read it through.
 
         Args:
             path: where it is.
             place: its folder, below that of the data set, in which its names are.
+            tell: called now and then, with a name.
 
         Raises:
             OSError: it cannot be read.
         """
         self._path = path
         hashes, offsets = array("q"), array("q")
-        for offset, row in self._rows():
+        for number, (offset, row) in enumerate(self._rows()):
+            if not number % _OFTEN:
+                tell(place)
             name = row.get("file_name")
             if isinstance(name, str):
                 hashes.append(hash(_below(place, name)))

@@ -39,7 +39,7 @@ def folders_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Ite
             continue
         if data.captions.rule in ("auto", "json", "table") and _TABLE in one.holding("jsonl"):
             try:
-                tables.append(Table(os.path.join(one.path, f"{_TABLE}.jsonl"), below))
+                tables.append(Table(os.path.join(one.path, f"{_TABLE}.jsonl"), below, tell))
             except OSError:
                 unread.append(one.inside(f"{_TABLE}.jsonl"))
         home = FolderHome(data, one, below, tables)

@@ -135,9 +135,11 @@ def ways_of(
         layouts = ["flat"]
     if entries.is_deep:
         layouts.append("anywhere")
-    spellings = [SAID, Spelling(slash=separator)][
-        : 1 + differs(Spelling(slash=separator), rule.needs)
-    ]
+    # Trainers make a path whole with links in it, or without; and part it as the system does.
+    others = [Spelling(slash=separator)]
+    if "path" not in rule.needs:
+        others.append(Spelling(folder="real"))
+    spellings = (SAID, *(one for one in others if differs(one, rule.needs)))
     return tuple(
         Way(rule=rule, layout=layout, spelling=spelling, numbered=numbered)
         for layout in layouts

@@ -145,6 +145,16 @@ def test_whole_paths_are_the_same_however_a_folder_is_spelled(
     assert is_whole(look("{md5(absolute)}-flux.pt", spelled.format(root=root)))
 
 
+@pytest.mark.parametrize("resolved", [True, False])
+def test_whole_paths_may_follow_links_or_not(look: Look, tmp_path: Path, *, resolved: bool) -> None:
+    """As `Path.resolve` does, and as `os.path.abspath` does."""
+    (tmp_path / "link").symlink_to("photos")
+    folder = f"{tmp_path}/{'photos' if resolved else 'link'}"
+    put(tmp_path, *(f"{md5(f'{folder}/{one}')}.pt" for one in relatives()))
+
+    assert is_whole(look("md5(absolute)", "link"))
+
+
 def test_a_path_behind_the_name_of_its_data_set_leads_back(look: Look, tmp_path: Path) -> None:
     """As the newest versions name them."""
     put(tmp_path, *(f"{md5(f'my-dataset:{one}')}-flux.pt" for one in relatives()))
