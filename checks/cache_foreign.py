@@ -3,7 +3,8 @@
 What it finds
     Temporary files and locks that writers have left; a few files of another format among many of
     one; entries of two kinds under hashed names (`0b1e…-flux.pt` and `5d07…-sd3.pt`), most of which
-    stand for other samples; and one folder that two entries of preflight.toml name.
+    stand for other samples; and one folder that two entries of preflight.toml name, unless each
+    says how its own entries are called (`key`).
 
 Why it matters
     What is left over says that a writer was killed, and takes space. A loader that lists the folder
