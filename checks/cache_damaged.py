@@ -4,8 +4,9 @@ What it finds
     A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
     fetched), or put together from two; and every record whose bytes no longer agree with their
-    checksum. Files that carry no checksums are judged by their structure alone; and so are all,
-    but for the pickles of torch, with --depth index.
+    checksum. Files that carry no checksums are judged by their structure, and .safetensors also by
+    whole pages of zeros in the midst of a row. With --depth index the structure is all that is
+    looked at, and the pickles of torch.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -52,6 +53,7 @@ _SAID = {
     ("npz", "cut"): "numpy.load stops at it: File is not a zip file.",
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
+    ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }
 # Kinds of damage that a reader may also pass over.
@@ -104,7 +106,7 @@ def _fix(damage: Damage) -> str:
         return DOWNLOAD
     if causes.SEVERAL in damage.text:
         return AGAIN
-    return REPLACE if damage.kind in ("foreign", "checksum") else AGAIN
+    return REPLACE if damage.kind in ("foreign", "checksum", "pages") else AGAIN
 
 
 def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:

@@ -14,6 +14,9 @@ Block: TypeAlias = bytes | memoryview
 Read: TypeAlias = Callable[[int, int], Block]
 """Gives this many bytes from this offset on; fewer only where the file ends."""
 
+Look: TypeAlias = Callable[[Block, int], None]
+"""Takes a piece of a file, and where it begins."""
+
 BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
 
@@ -57,8 +60,14 @@ class LongRead(ABC):
         """Work out the CRC-32 of a stretch that must be there."""
 
     @abstractmethod
-    def pass_over(self, offset: int, size: int) -> None:
-        """Read a stretch that must be there, so that a byte nobody can read is met."""
+    def pass_over(self, offset: int, size: int, look: Look | None = None) -> None:
+        """Read a stretch that must be there, so that a byte nobody can read is met.
+
+        Args:
+            offset: where it begins.
+            size: its bytes.
+            look: is shown each piece of it, in any order, and by several threads.
+        """
 
     @abstractmethod
     def next_data(self, offset: int) -> int | None:
@@ -82,17 +91,25 @@ def checksum(read: Read, offset: int, size: int) -> int:
     return found
 
 
-def pass_over(read: Read, offset: int, size: int) -> None:
+def pass_over(read: Read, offset: int, size: int, look: Look | None = None) -> None:
     """Read a stretch, as far as it is there, so that a byte nobody can read is met.
+
+    Args:
+        read: gives bytes of the file.
+        offset: where the stretch begins.
+        size: its bytes.
+        look: is shown each piece of it, in any order, and by several threads.
 
     Raises:
         OSError: it cannot be read, or is no longer there.
     """
     if isinstance(read, LongRead):
-        read.pass_over(offset, size)
+        read.pass_over(offset, size, look)
         return
-    for _ in blocks(read, offset, size):
-        pass
+    for block in blocks(read, offset, size):
+        if look is not None:
+            look(block, offset)
+        offset += len(block)
 
 
 def reads_every(read: Read) -> bool:

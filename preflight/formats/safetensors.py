@@ -5,8 +5,9 @@ The rules are those of the format's own reader (huggingface/safetensors, `Metada
 
 from __future__ import annotations
 
-from preflight.formats.blocks import Read, exactly, pass_over
+from preflight.formats.blocks import Read, exactly, pass_over, reads_every
 from preflight.formats.damaged import DamagedError
+from preflight.formats.lost_pages import PAGE, Laid, ZeroPages, lost_pages
 from preflight.formats.safetensors_header import (
     NO_BYTES,
     TOO_LARGE,
@@ -15,8 +16,8 @@ from preflight.formats.safetensors_header import (
     bad_tensor,
     read_header,
 )
-from preflight.formats.safetensors_usual import end_of_usual
-from preflight.names import counted
+from preflight.formats.safetensors_usual import end_of_usual, floats_of
+from preflight.names import counted, shown, text_of
 
 MOST_HEADER = 100_000_000
 """Bytes; the format's own reader refuses a longer header."""
@@ -46,14 +47,36 @@ def check(read: Read, size: int) -> None:
         text = f"ends at {size:,} bytes, inside its header of {length:,}"
         raise DamagedError("cut", text, offset=size)
     header = exactly(read, 8, length)
-    end = end_of_usual(header)
-    end = begin + (end_of_tensors(read_header(header)) if end is None else end)
+    usual = end_of_usual(header)
+    end = begin + (end_of_tensors(read_header(header)) if usual is None else usual)
     if size < end:
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
     if size > end:
         text = f"goes on for {counted(size - end, 'byte')} behind its last tensor"
         raise DamagedError("trailing", text, offset=end)
-    pass_over(read, begin, size - begin)
+    if reads_every(read):
+        _refuse_lost_pages(read, begin, size, bytes(header) if usual is not None else None)
+
+
+def _refuse_lost_pages(read: Read, begin: int, size: int, header: bytes | None) -> None:
+    """Read all tensors; header: as usual, or None where it is another."""
+    start = begin - begin % PAGE
+    pages = ZeroPages(size)
+    pass_over(read, start, size - start, pages.look)
+    runs = pages.runs()
+    if not runs or header is None:
+        return
+    laid = [Laid(*one).moved(begin) for one in floats_of(header)]
+    lost = lost_pages(read, runs, laid, size)
+    if lost is None:
+        return
+    first, last, tensor = lost
+    named = shown(text_of(tensor.name[:120]))
+    text = (
+        f"has {last - first:,} zero bytes from {first:,} on, inside a row of {named}: whole pages "
+        "that most likely never reached the disk"
+    )
+    raise DamagedError("pages", text, offset=first, member=named)
 
 
 def end_of_tensors(tensors: Tensors) -> int:

@@ -36,6 +36,9 @@ BITS = {
 }
 """Of an element. A type that is not here is of a later version, and its size is not judged."""
 
+FLOATS = frozenset({b"F16", b"BF16", b"F32", b"F64", b"F8_E5M2", b"F8_E4M3"})
+"""Types of floating point whose elements are whole bytes."""
+
 METADATA = b"__metadata__"
 
 # Bytes that no file has, and whose bits still fit in 64.
@@ -87,6 +90,19 @@ def _end(header: bytes) -> int | None:
         if bits == 0 or bits != 8 * (end - begin):
             return None
     return end if end < _LARGE else None
+
+
+def floats_of(header: bytes) -> list[tuple[bytes, int, int, int, tuple[int, ...]]]:
+    """Give the tensors of floating point in a header that is as usual.
+
+    Returns:
+        Of each its name, where it begins and ends, the bytes of an element, and its shape.
+    """
+    return [
+        (name, int(start), int(stop), BITS[kind] // 8, tuple(map(int, shape.split(b","))))
+        for name, kind, shape, start, stop in _TENSOR.findall(header)
+        if kind in FLOATS and shape
+    ]
 
 
 _known = functools.lru_cache(maxsize=512)(_end)

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from preflight.formats.blocks import BLOCK, Block, LongRead, shorter
+from preflight.formats.blocks import BLOCK, Block, LongRead, Look, shorter
 from preflight.formats.crc import Crc32, combined, crc32_for
 from preflight.readers.opened import holes
 
@@ -65,16 +65,18 @@ class Large(LongRead):
             return crc32(block, 0)
         return self._go_through(offset, size, crc32)
 
-    def pass_over(self, offset: int, size: int) -> None:
-        """Read a stretch that must be there."""
-        self._go_through(offset, size, None)
+    def pass_over(self, offset: int, size: int, look: Look | None = None) -> None:
+        """Read a stretch that must be there, and show each piece of it."""
+        self._go_through(offset, size, None, look)
 
     def next_data(self, offset: int) -> int | None:
         """Ask the system for the end of a hole."""
         find = holes(self._file)
         return offset if find is None else find(offset)
 
-    def _go_through(self, offset: int, size: int, crc32: Crc32 | None) -> int:
+    def _go_through(
+        self, offset: int, size: int, crc32: Crc32 | None, look: Look | None = None
+    ) -> int:
         """Read a stretch in shares, and put their checksums together."""
         end = offset + size
         shares = [(at, min(at + _SHARE, end)) for at in range(offset, end, _SHARE)]
@@ -84,7 +86,7 @@ class Large(LongRead):
 
         def work(tell: Callable[[], None]) -> None:
             while not failed and (turn := next(turns)) < len(shares):
-                sums[turn] = self._share(*shares[turn], crc32, tell)
+                sums[turn] = self._share(*shares[turn], crc32, look, tell)
 
         def second() -> None:
             try:
@@ -102,7 +104,14 @@ class Large(LongRead):
             found = combined(found, one, stop - begin)
         return found
 
-    def _share(self, begin: int, end: int, crc32: Crc32 | None, tell: Callable[[], None]) -> int:
+    def _share(
+        self,
+        begin: int,
+        end: int,
+        crc32: Crc32 | None,
+        look: Look | None,
+        tell: Callable[[], None],
+    ) -> int:
         """Read a stretch block by block."""
         buffer = memoryview(bytearray(_BLOCK))
         found = 0
@@ -114,6 +123,8 @@ class Large(LongRead):
                 raise shorter(begin)
             if crc32 is not None:
                 found = crc32(block[:count], found)
+            if look is not None:
+                look(block[:count], begin)
             begin += count
         return found
 

@@ -1,0 +1,156 @@
+"""Finds pages of a file that hold zeros only, and tells those that were lost from a tensor's own.
+
+A crash of the machine, or a copy that skipped what it could not read, leaves whole pages of zeros.
+Tensors hold runs of zeros too: padding, masks, weights that begin at zero. But those begin and end
+where rows do, or anywhere; hardly ever do both ends fall on pages and inside of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from preflight.formats.blocks import Block, Read
+
+PAGE = 4096
+"""Bytes of a page: what systems write at a time."""
+
+_ZEROS = bytes(PAGE)
+
+# Runs that are looked at, and pieces of such that are kept. Where there are more, zeros are nothing
+# special.
+_MOST_RUNS = 64
+_MOST_KEPT = 4_096
+
+# Bytes that rows and pages have in common at most, where rows begin anywhere in pages.
+_ODD = 8
+
+# Zero bytes that are none of a tensor's own by chance, where at most one in eight elements is zero.
+_NO_CHANCE = 256
+_FEW = 8
+
+
+class Laid(NamedTuple):
+    """Where a tensor of floating point lies."""
+
+    name: bytes
+    begin: int
+    end: int
+    """In bytes from the beginning of the file."""
+
+    element: int
+    """Bytes of an element."""
+
+    sides: tuple[int, ...]
+    """Its shape; empty for a single number."""
+
+    def moved(self, by: int) -> Laid:
+        """Give it with a place so many bytes further on."""
+        return self._replace(begin=self.begin + by, end=self.end + by)
+
+    def is_inside_row(self, place: int) -> bool:
+        """Whether a place lies in the tensor, and not at the beginning of a row."""
+        row = self.element * (self.sides[-1] if self.sides else 1)
+        return self.begin < place < self.end and (place - self.begin) % row != 0
+
+    def seldom_begins_at(self, place: int) -> bool:
+        """Whether a place lies in the tensor, and zeros of its own hardly ever begin or end there.
+
+        Rows of odd lengths come to the beginning of a page only now and then.
+        """
+        row = self.element * (self.sides[-1] if self.sides else 1)
+        odd = math.gcd(row, PAGE) <= _ODD
+        return self.begin < place < self.end if odd else self.is_inside_row(place)
+
+    def last_part(self) -> int:
+        """Give where the last of its parts begins, such as a channel of a picture; else its end."""
+        sides = [side for side in self.sides if side > 1]
+        return self.end - (self.end - self.begin) // sides[0] if len(sides) > 2 else self.end
+
+
+class ZeroPages:
+    """The pages of a file that hold zeros only."""
+
+    __slots__ = ("_end", "_kept")
+
+    def __init__(self, size: int) -> None:
+        """Begin with none.
+
+        Args:
+            size: the file's, in bytes; its last page may be shorter.
+        """
+        self._end = size
+        self._kept: list[tuple[int, int]] = []
+
+    def look(self, block: Block, at: int) -> None:
+        """Look at a stretch of the file that begins here; in any order."""
+        first = -at % PAGE
+        last_bytes = bytes(block[first + PAGE - 1 :: PAGE])
+        found = last_bytes.find(0)
+        while found >= 0:
+            begin = first + found * PAGE
+            end = begin
+            while bytes(block[end : end + PAGE]) == _ZEROS:
+                end += PAGE
+            self._keep(at + begin, at + end)
+            found = last_bytes.find(0, max(found + 1, (end - first) // PAGE))
+        rest = (at + len(block)) % PAGE
+        if rest and at + len(block) == self._end and not any(block[-rest:]):
+            self._keep(self._end - rest, self._end)
+
+    def _keep(self, begin: int, end: int) -> None:
+        if begin < end and len(self._kept) <= _MOST_KEPT:
+            self._kept.append((begin, end))
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Give where each run of such pages begins and ends, in order; none of too many."""
+        if len(self._kept) > _MOST_KEPT:
+            return []
+        runs: list[tuple[int, int]] = []
+        for begin, end in sorted(self._kept):
+            if runs and runs[-1][1] == begin:
+                begin = runs.pop()[0]  # noqa: PLW2901  the run goes on
+            runs.append((begin, end))
+        return runs if len(runs) <= _MOST_RUNS else []
+
+
+def lost_pages(
+    read: Read, runs: Iterable[tuple[int, int]], tensors: Iterable[Laid], size: int
+) -> tuple[int, int, Laid] | None:
+    """Give the first of the runs that no tensor has of itself, and the tensor it begins in.
+
+    Args:
+        read: gives bytes of the file.
+        runs: of pages that hold zeros only.
+        tensors: those of floating point, as they lie in the file.
+        size: the file's, in bytes.
+    """
+    laid = list(tensors)
+    for begin, end in runs:
+        inside = next((one for one in laid if one.seldom_begins_at(begin)), None)
+        if inside is None or not _is_dense(read, inside, begin):
+            continue
+        if end < size:
+            other = next((one for one in laid if one.seldom_begins_at(end)), None)
+            lost = other is not None and any(read(end, other.element))
+        else:
+            enough = inside.is_inside_row(begin) and inside.end - begin >= _NO_CHANCE
+            later = sum(one.end - one.begin for one in laid if begin < one.begin)
+            lost = enough and (later >= _NO_CHANCE or begin < inside.last_part() < inside.end)
+        if lost:
+            return begin, end, inside
+    return None
+
+
+def _is_dense(read: Read, tensor: Laid, end: int) -> bool:
+    """Whether the tensor's last element before a place is no zero, and few of those before it are.
+
+    Of what is mostly zeros anyway, runs are long.
+    """
+    element = tensor.element
+    last = end - (end - tensor.begin) % element  # the element that a page may begin inside of
+    begin = max(tensor.begin, last - _NO_CHANCE)
+    before = bytes(read(begin, last - begin))
+    zeros = sum(not any(before[at : at + element]) for at in range(0, len(before), element))
+    return any(before[-element:]) and zeros * element * _FEW <= len(before)
