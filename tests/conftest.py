@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.warming import warm
+
 ROOT = Path(__file__).parents[1]
 
 # Whatever a developer's shell, a scheduler or a launcher has set must not decide a test.
@@ -33,6 +35,13 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(_SCRUBBED) or name in _SCRUBBED_NAMES:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have processes of the test keep workers at hand that have imported torch already."""
+    for name, value in warm(12).items():
+        monkeypatch.setenv(name, value)
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -23,6 +23,7 @@ import preflight
 from preflight import registry
 from preflight.finding import Severity
 from preflight.report import Report
+from tests.warming import warm
 
 HERE = Path(__file__).parent
 IDS = ["loader-unpicklable", "loader-unloadable"]
@@ -150,9 +151,13 @@ def both(words: list[str], folder: Path) -> tuple[dict[str, Real], dict[str, lis
         for part in range(parts)
     ],
 )
-def test_the_verdict_is_what_really_happens(module: str, part: int, tmp_path: Path) -> None:
+def test_the_verdict_is_what_really_happens(
+    module: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For each loader, down to the type of the error where pickle refuses it."""
     words = words_of(module)[part :: GROUPS[module]]
+    for name, value in warm(40).items():
+        monkeypatch.setenv(name, value)
 
     real, ours = both(words, tmp_path)
 

@@ -14,6 +14,7 @@ import pytest
 import preflight
 from preflight.facts import Loaded
 from preflight.plain import from_plain
+from tests.warming import warm
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,23 +69,38 @@ sys.path[:1] = [{folder!r}]
 import job
 
 if __name__ == "__main__":
-    loader = DataLoader = getattr(job, {name!r})()
+    loader = DataLoader = job.make()
     around = Surroundings(timeout={timeout}, alive=lambda: None, path=sys.path[:], files={{}})
     sent, loaded = travel(loader, name="loader", root={folder!r}, factory=None, num_workers=None,
                           start_method="spawn", surroundings=around)
+    end = getattr(sys.modules.get("sitecustomize"), "end", None)
+    if end is not None:
+        end()  # those that were at hand, and that nobody has asked for
     left = [one.cmdline() for one in psutil.Process().children(recursive=True)]
     left = [one for one in left if not hasattr(job, "kept") or "resource_tracker" not in one[-1]]
     print("FACTS" + json.dumps({{"loaded": to_plain(loaded), "left": left}}))
 """
 
 
-def look(folder: Path, code: str, *, name: str = "make", timeout: float = 60) -> Loaded:
-    """Look at a loader in a process of its own; nothing that was started is left over."""
+def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -> Loaded:
+    """Look at a loader in a process of its own; nothing that was started is left over.
+
+    Args:
+        folder: where the code is written to.
+        code: makes the loader, by a function `make`.
+        timeout: seconds after which a worker that says nothing is late.
+        fresh: whether each worker imports torch itself.
+    """
     (folder / "job.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
-    text = LOOK.format(root=str(ROOT), folder=str(folder), name=name, timeout=timeout)
+    text = LOOK.format(root=str(ROOT), folder=str(folder), timeout=timeout)
     (folder / "look.py").write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "look.py"], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "look.py"],
+        cwd=folder,
+        env=dict(os.environ) if fresh else {**os.environ, **warm(12)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout.partition("FACTS")[2])
@@ -119,6 +135,7 @@ def test_a_healthy_loader_is_loaded_by_both(tmp_path: Path) -> None:
                 torch.sparse_coo_tensor([[0]], [1.0], (4,)), torch.Generator().get_state(),
             ), num_workers=2)
         """,
+        fresh=True,
     )
 
     assert outcomes(loaded) == ["loaded", "loaded"]
@@ -199,7 +216,7 @@ def test_a_worker_that_never_comes_back_is_put_down_to_its_object(tmp_path: Path
     """It is given its time, and then ended."""
     code = "def make(): return DataLoader(Numbers(1, Slow()), num_workers=1)"
 
-    loaded = look(tmp_path, code, timeout=13)
+    loaded = look(tmp_path, code, timeout=4 if warm(1) else 13)
 
     (one,) = loaded.objects
     assert one.paths == ("dataset.held[1]",)
@@ -311,6 +328,7 @@ def test_locks_and_pipes_of_multiprocessing_arrive(tmp_path: Path) -> None:
                     spawn.Event(), spawn.SimpleQueue(), *spawn.Pipe()]
             return DataLoader(Numbers(*kept), num_workers=1)
         """,
+        fresh=True,
     )
 
     assert outcomes(loaded) == ["loaded", "loaded"]
@@ -341,6 +359,7 @@ def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -
             import unguarded
             return DataLoader(Numbers(unguarded.crop), num_workers=1)
         """,
+        fresh=True,
     )
 
     assert loaded.started_work == "unguarded.py:9"
@@ -358,6 +377,7 @@ def test_a_default_that_was_not_chosen_stays_so(tmp_path: Path) -> None:
         def make():
             return DataLoader(Numbers(), num_workers=1)
         """,
+        fresh=True,
     )
 
     assert outcomes(loaded) == ["loaded", "loaded"]
@@ -397,6 +417,7 @@ def test_a_worker_sees_what_it_sees_while_it_starts(tmp_path: Path) -> None:
         def make():
             return DataLoader(Numbers(Curious()), num_workers=1)
         """,
+        fresh=True,
     )
 
     assert outcomes(loaded) == ["loaded", "loaded"]

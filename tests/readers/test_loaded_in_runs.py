@@ -95,6 +95,7 @@ def test_odd_loaders_that_start_are_left_alone(tmp_path: Path) -> None:
     assert report.verdict == "go"
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_odd_loaders_that_do_not_start_are_named(tmp_path: Path) -> None:
     """Each by its path, whatever else there is beside it."""
     report = run(
@@ -138,6 +139,7 @@ def test_odd_loaders_that_do_not_start_are_named(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_a_module_that_a_worker_cannot_import_is_told_beside_what_cannot_be_sent(
     tmp_path: Path,
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_module_that_a_worker_cannot_import_is_told_beside_what_cannot_be_sent
     assert "RuntimeError: not here" in found["loader-unloadable"]
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_shared_memory_that_the_users_code_leaves_is_freed(tmp_path: Path) -> None:
     """As at the end of any process that is not killed."""
     (tmp_path / "name").touch()
