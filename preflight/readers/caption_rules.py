@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, overload
 
 from preflight.formats.image_names import EXTENSIONS
 from preflight.targets import CaptionRule
@@ -31,6 +31,9 @@ _FEW_SAMPLES = 3
 _FEW_PAIRS = 8
 
 
+Suffixes: TypeAlias = tuple[str, ...]
+
+
 class Group(NamedTuple):
     """Files that belong together: one sample of a shard, or one stem in a folder.
 
@@ -40,11 +43,59 @@ class Group(NamedTuple):
     key: str
     """What their names share: `a/dog-0017`, to which a dot and a suffix are added."""
 
-    suffixes: tuple[str, ...]
+    suffixes: Suffixes
     """As they are written, without the dot: `jpg`, `JPG`, `seg.png`."""
 
     many: int = 1
     """Groups like this one that it stands for, where only their number counts."""
+
+
+class Groups(Sequence[Group]):
+    """Groups in two columns: of millions of samples, hardly any is asked for by itself."""
+
+    __slots__ = ("keys", "made_of")
+
+    def __init__(
+        self, keys: list[str] | None = None, made_of: list[Suffixes] | None = None
+    ) -> None:
+        """Begin with these, or with none.
+
+        Args:
+            keys: of the groups, in their order.
+            made_of: the suffixes of each.
+        """
+        self.keys = [] if keys is None else keys
+        self.made_of: list[Suffixes] = [] if made_of is None else made_of
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[Group]:
+        """Give each as a value of its own."""
+        return map(Group, self.keys, self.made_of)
+
+    @overload
+    def __getitem__(self, place: int) -> Group: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Groups: ...
+
+    def __getitem__(self, place: int | slice) -> Group | Groups:
+        """Give one, or some."""
+        if isinstance(place, slice):
+            return Groups(self.keys[place], self.made_of[place])
+        return Group(self.keys[place], self.made_of[place])
+
+
+def keys_of(groups: Sequence[Group]) -> Sequence[str]:
+    """Give the keys, in the order of the groups."""
+    return groups.keys if isinstance(groups, Groups) else [one.key for one in groups]
+
+
+def made_of(groups: Sequence[Group]) -> Sequence[Suffixes]:
+    """Give what each of the groups is made of, in their order."""
+    return groups.made_of if isinstance(groups, Groups) else [one.suffixes for one in groups]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

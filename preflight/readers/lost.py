@@ -67,7 +67,7 @@ def keys_behind(
     samples = Samples()
     for _ in samples.gather(members):
         continue
-    return [one.key for one in samples.groups]
+    return samples.groups.keys
 
 
 def is_broken(samples: Samples, flaw: Flaw, rest: list[str]) -> bool:

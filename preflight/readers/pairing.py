@@ -16,6 +16,8 @@ from preflight.readers.caption_rules import (
     extension_of,
     is_doubled,
     is_image_suffix,
+    keys_of,
+    made_of,
     settle,
 )
 from preflight.targets import CaptionRule
@@ -50,7 +52,7 @@ def pair(
         spared = {one.key for one in masks}
         groups = [one for one in groups if one.key not in spared]
         alike = _alike(groups)
-    once = not shard or len({one.key for one in groups}) == len(groups)
+    once = not shard or len(set(keys_of(groups))) == len(groups)
     images = sum(one.many * sum(map(is_image_suffix, one.suffixes)) for one in (*alike, *masks))
     applied = settle(alike if once else _alike(_put_together(groups)), rule, shard=shard)
     if applied is None:
@@ -78,7 +80,7 @@ def pair(
 
 def _alike(groups: Sequence[Group]) -> Sequence[Group]:
     """Let one sample stand for all that have the same suffixes, where only numbers count."""
-    counted = Counter([one.suffixes for one in groups])
+    counted = Counter(made_of(groups))
     return [Group(f"{key}", *alike) for key, alike in enumerate(counted.items())]
 
 
@@ -252,7 +254,7 @@ def _head(suffix: str) -> str:
 
 def _apart(groups: Sequence[Group], rule: Rule) -> dict[str, str]:
     """Say which keys are met more than once in an archive, and what stands in their groups."""
-    met = Counter([one.key for one in groups])
+    met = Counter(keys_of(groups))
     twice = {key: "" for key, count in met.items() if count > 1}
     for one in groups:
         if one.key in twice:

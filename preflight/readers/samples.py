@@ -12,7 +12,7 @@ from typing import NamedTuple
 from preflight.facts import Pairing, Unpaired
 from preflight.formats.image_names import is_image
 from preflight.formats.tar import Found, Member
-from preflight.readers.pairing import Group
+from preflight.readers.caption_rules import Groups
 from preflight.readers.strange import Strange, is_plain
 
 # What webdataset passes over (tariterators.py: skip_meta, and names like __this__ at the top).
@@ -20,9 +20,6 @@ _META = re.compile(r"__[^/]*__($|/)").match
 
 # The key ends at the first dot of the base name (tariterators.py: base_plus_ext).
 _KEY = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$").match
-
-# A named tuple's own constructor takes twice the time.
-_new = tuple.__new__
 
 _MOST_REMEMBERED = 1 << 12
 
@@ -53,7 +50,7 @@ class Samples:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.groups: list[Group] = []
+        self.groups = Groups()
         self.sizes = array("Q")
         """Bytes of each of these."""
 
@@ -79,8 +76,8 @@ class Samples:
 
     def gather(self, walked: Iterable[Found]) -> Iterator[Found]:
         """Take all members in, and give the images that webdataset gives."""
-        suffixes, pictured, groups, sizes = self._suffixes, self._pictured, self.groups, self.sizes
-        usual = self._usual
+        suffixes, pictured, usual, sizes = self._suffixes, self._pictured, self._usual, self.sizes
+        keys, made_of = self.groups.keys, self.groups.made_of
         key: str | None = None
         here: str | None = None
         folder, in_folder, dotted = _NO_PREFIX, 0, False
@@ -105,7 +102,8 @@ class Samples:
                     if picture is not None:
                         # What `_end` does is done here for samples like the one before them.
                         if key is not None and suffixes == usual.listed and not usual.again:
-                            groups.append(_new(Group, (key, usual.suffixes, 1)))
+                            keys.append(key)
+                            made_of.append(usual.suffixes)
                             sizes.append(total - told)
                             suffixes.clear()
                         else:
@@ -166,7 +164,8 @@ class Samples:
             made_of = tuple(suffixes)
             known = self._known.get(made_of) or _Known(list(suffixes), made_of, _again(suffixes))
             self._known[made_of] = self._usual = known
-        self.groups.append(_new(Group, (key, known.suffixes, 1)))
+        self.groups.keys.append(key)
+        self.groups.made_of.append(known.suffixes)
         self.sizes.append(self._bytes - self._told)
         self._told = self._bytes
         if known.again:
@@ -183,7 +182,7 @@ class Samples:
     @property
     def scattered(self) -> bool:
         """Whether members of one key stand apart, so that more of any sample may follow."""
-        return len({one.key for one in self.groups}) < len(self.groups)
+        return len(set(self.groups.keys)) < len(self.groups)
 
     def usual(self) -> tuple[frozenset[str], ...]:
         """Say what samples are made of here, but for the last one: the commonest roles first.
@@ -191,7 +190,7 @@ class Samples:
         What fewer than one sample in ten is made of is not usual.
         """
         counted: Counter[frozenset[str]] = Counter()
-        for suffixes, number in Counter(one.suffixes for one in self.groups[:-1]).items():
+        for suffixes, number in Counter(self.groups.made_of[:-1]).items():
             counted[roles(suffixes)] += number
         least = len(self.groups) / 10
         return tuple(one for one, number in counted.most_common() if number >= least)

@@ -110,14 +110,14 @@ def _read(
         more_damaged=looked.damages.more,
         oddities=samples.strange.told(samples.groups),
         videos=_videos(samples),
-        keys=pack([one.key for one in samples.groups], samples.sizes),
+        keys=pack(samples.groups.keys, samples.sizes),
     )
 
 
 def _videos(samples: Samples) -> int:
     if not any(is_video(one) for suffixes in samples.kinds for one in suffixes):
         return 0
-    return sum(is_video(one) for group in samples.groups for one in group.suffixes)
+    return sum(is_video(one) for suffixes in samples.groups.made_of for one in suffixes)
 
 
 class _Looked:

@@ -9,7 +9,7 @@ from preflight.facts import Oddity
 from preflight.formats.image_names import EXTENSIONS
 from preflight.formats.tar import Member
 from preflight.formats.tar_header import is_shortened
-from preflight.readers.pairing import Group
+from preflight.readers.caption_rules import Group, keys_of, made_of
 
 _FIRST = 5
 """Names of a kind that are kept."""
@@ -106,7 +106,7 @@ def _repeated(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
 
     What stands between two halves of a sample and was left behind there is to blame, not the order.
     """
-    if len({one.key for one in groups}) == len(groups):
+    if len(set(keys_of(groups))) == len(groups):
         return
     places: dict[str, list[Group]] = {}
     before = ""
@@ -129,7 +129,7 @@ def _repeated(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
 
 def _folders(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
     """Give images and texts of one name in two folders, where images have no texts beside them."""
-    kinds = {suffixes: _holds(suffixes) for suffixes in {one.suffixes for one in groups}}
+    kinds = {suffixes: _holds(suffixes) for suffixes in set(made_of(groups))}
     if not {("image",), ("text",)} <= set(kinds.values()):
         return
     texts: dict[str, Group | None] = {}
