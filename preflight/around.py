@@ -49,6 +49,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             keep(place, listed)
         if not suffixes.isdisjoint(CACHE_SUFFIXES):
             kinds["cache"][top] = None
+            keep(place, listed)
         if ".py" in suffixes:
             kinds["source"][folder] = None
     return (

@@ -67,6 +67,20 @@ class CacheTable:
             return range(count)
         return tuple(self._places(_UNSEEN)) if count else ()
 
+    def known(self) -> Sequence[int]:
+        """Give the places of all others."""
+        unseen = self.unseen()
+        if not unseen:
+            return range(len(self.seen))
+        left = set(unseen)
+        return tuple(place for place in range(len(self.seen)) if place not in left)
+
+    def letters(self, places: Sequence[int]) -> bytes:
+        """Give the letters of the files in these places."""
+        if isinstance(places, range) and places.step == 1:
+            return bytes(self.seen[places.start : places.stop])
+        return bytes(self.seen[place] for place in places)
+
     def places(self, letter: str, most: int | None = None) -> list[int]:
         """Give the places of the first files of a letter, or of all."""
         found: list[int] = []
@@ -81,6 +95,10 @@ class CacheTable:
         while at >= 0:
             yield at
             at = self.seen.find(letter.encode(), at + 1)
+
+    def size(self, place: int) -> int:
+        """Give the bytes of a file."""
+        return self.marks[FIELDS * place]
 
     def written(self, place: int) -> int:
         """Say when a file was last written, in ns since the epoch."""

@@ -26,7 +26,7 @@ from preflight.facts.cache import BROKEN, ODD
 from preflight.finding import Location
 from preflight.items import CachePart, stamp_of
 from preflight.ledger import Remembered
-from preflight.marks import FIELDS, digest_of, marks_of
+from preflight.marks import digest_of, marks_of
 from preflight.memory import Memory
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
@@ -49,6 +49,7 @@ _NAMED = 5
 _MOST_LEFT_OVER = 20
 
 # A name that begins with a hash, as caches of captions have it: MD5 to SHA-512.
+_SHORTEST_HASH = 32
 _HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
 
 # Damaged files were most likely left by one crash where so many were written within so many
@@ -116,8 +117,7 @@ class CacheGathering:
             marks = marks_of(self._base, table.names)
             same = row.mark == digest_of(table.names, marks)
             table.take(row.seen.facts, marks, same=same)
-            unseen = set(table.unseen())
-            known = [place for place in range(len(table.names)) if place not in unseen]
+            known = table.known()
             self._begun = min(self._begun, row.seen.read_at)
         self.memory.count(self._how, len(known), self._begun, of=len(table.names))
         if row is not None:
@@ -178,7 +178,7 @@ class CacheGathering:
         """Take in what was seen of some files, and say what is to be judged of it."""
         table = self._table
         table.put(part.places, piece)
-        part.size = sum(table.marks[FIELDS * place] for place in part.places)
+        part.size = sum(table.size(place) for place in part.places)
         self._read = True
         if piece.odd or piece.broken:
             odd, broken = iter(piece.odd), iter(piece.broken)
@@ -210,7 +210,8 @@ class CacheGathering:
 
     def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
         """Give the whole files among these."""
-        seen, table = bytes(self._table.seen[place] for place in places), self._table
+        table = self._table
+        seen = table.letters(places)
         for code, count in Counter(seen).items():
             if chr(code) not in WHOLE:
                 continue
@@ -219,7 +220,7 @@ class CacheGathering:
             for place in alike or [places[seen.index(code)]]:
                 facts = CacheFacts(
                     file=self._name(place),
-                    size=table.marks[FIELDS * place],
+                    size=table.size(place),
                     format=name,
                     verified=verified,
                 )
@@ -364,6 +365,8 @@ def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
     names: dict[str, list[str]] = {}
     of_hash: dict[str, set[str]] = {}
     for path in paths:
+        if len(path) < _SHORTEST_HASH:
+            continue
         name = os.path.basename(path)
         match = _HASHED.fullmatch(name)
         if match is not None:

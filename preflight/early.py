@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 MARK = "PREFLIGHT_CHILD"
@@ -33,8 +34,19 @@ _BOOT = (
     "import preflight.child; sys.path.remove(home); {}preflight.child.main()"
 )
 
-# What a reader of shards needs, imported while nobody has asked it yet.
+# What a reader of shards needs, or one of cached files, imported while nobody has asked it yet.
 _SHARDS = "import preflight.readers.shard; "
+_CACHES = "import preflight.readers.cache_files; "
+
+# Cached files from which on two processes share them, as whoever divides them sees it; and names
+# of folders that are looked at to find so many.
+_ENOUGH_FILES = 1_000
+_MOST_NAMES = 3_000
+
+# Where an earlier run has most likely left what it saw, so that little is left to read.
+_LEDGER = os.path.join(".preflight", "ledger.sqlite")
+
+_CACHE_NAMES = (".pt", ".pth", ".npy", ".npz", ".safetensors")
 
 # Bytes of shards that two processes share, as whoever divides them sees it; or of which only the
 # ends of images are looked at.
@@ -117,19 +129,34 @@ def begin(arguments: Sequence[str]) -> None:
     if arguments[:1] != ["run"] or "--help" in arguments:
         return
     shards = [word for word in arguments if word.endswith(_SHARD_NAMES)]
+    files = 0 if shards else _cached_in(word.removeprefix("cache=") for word in arguments[1:])
+    number = _how_many(shards, files, deep="index" not in arguments)
+    first = _SHARDS if shards else _CACHES if files else ""
     atexit.register(end)
     with contextlib.suppress(OSError):  # whoever needs one will be told
-        for _ in range(_how_many(shards, deep="index" not in arguments)):
+        for _ in range(number):
             mark = os.urandom(8).hex()
             settings = settings_for(mark, starts_others=False)
-            popen = launch(settings, bare=True, first=_SHARDS if shards else "")
+            popen = launch(settings, bare=True, first=first)
             _waiting.append(Early(popen, mark, settings, os.getcwd()))
 
 
-def _how_many(shards: Sequence[str], *, deep: bool) -> int:
+def _cached_in(words: Iterable[str]) -> int:
+    """Count the cached files in folders that are named, by the first names in each."""
+    found = 0
+    for word in words:
+        with contextlib.suppress(OSError), os.scandir(word) as entries:
+            names = (one.name for one in itertools.islice(entries, _MOST_NAMES))
+            found += sum(name.endswith(_CACHE_NAMES) for name in names)
+    return found
+
+
+def _how_many(shards: Sequence[str], files: int, *, deep: bool) -> int:
     """Guess how many processes will be asked: a second one where it has enough to read."""
     if (os.cpu_count() or 1) < 2:
         return 1
+    if files >= _ENOUGH_FILES and not os.path.exists(_LEDGER):
+        return 2
     total = 0
     for name in shards:
         with contextlib.suppress(OSError):

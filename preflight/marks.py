@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from array import array
@@ -76,6 +75,8 @@ def digest_of(names: Sequence[str], marks: array[int]) -> str | None:
     newest = time.time_ns() - YOUNG
     if NOBODY_KNOWS in marks[2::FIELDS] or max(marks[1::FIELDS], default=0) > newest:
         return None
+    import hashlib
+
     digest = hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=16)
     digest.update(marks)
     return digest.hexdigest()

@@ -100,6 +100,36 @@ def test_two_wait_where_there_is_much_to_read(
     assert len(early._waiting) == min(count, os.cpu_count() or 1)
 
 
+@pytest.mark.parametrize(
+    ("number", "name", "more", "count"),
+    [
+        (1_100, "{}.pt", [], 2),
+        (1_100, "{}.jpg", [], 1),
+        (20, "{}.pt", [], 1),
+        (1_100, "{}.pt", [".preflight/ledger.sqlite"], 1),
+    ],
+    ids=["many", "others", "few", "most are remembered"],
+)
+def test_two_wait_where_there_are_many_cached_files(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    name: str,
+    more: list[str],
+    count: int,
+) -> None:
+    """Whether the folder is named alone, or said to be a cache."""
+    for path in [*(f"cache/{name.format(one)}" for one in range(number)), *more]:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).touch()
+    monkeypatch.chdir(tmp_path)
+    for word in ("cache", "cache=cache"):
+        early.begin(["run", word])
+
+        assert len(early._waiting) == min(count, os.cpu_count() or 1)
+        early.end()
+
+
 def test_one_that_has_died_is_not_asked() -> None:
     early.begin(["run", "a.tar"])
     waiting = early._waiting[0].popen

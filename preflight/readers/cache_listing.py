@@ -8,13 +8,10 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from preflight.formats.magic import HEAD, what_is
-from preflight.formats.stored import NUMPY, SAFETENSORS
-from preflight.formats.torchfile import legacy_start, looks_like_torch
 from preflight.links import leads_to_system
-from preflight.targets import CannotLookError
+from preflight.listing import Listed, list_names, take
 
-_SURE = frozenset({".pt", ".pth", SAFETENSORS}) | NUMPY
+_SURE = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors"})
 _PERHAPS = frozenset({".bin", ".ckpt"})
 
 # Files of trainers under a suffix that many other programs use.
@@ -63,18 +60,18 @@ def list_cache(path: str) -> CacheListing:
     left_over: list[str] = []
     folders: list[tuple[str, int]] = []
     unreadable: list[tuple[str, str]] = []
-    for folder, changed, entries in _folders(path, unreadable):
-        folders.append((folder, changed))
-        for entry in entries:
-            try:
-                if _is_cached(entry):
-                    files.append(os.path.join(folder, entry.name))
-                elif is_left_over(entry.name) and entry.is_file(follow_symlinks=False):
-                    left_over.append(os.path.join(folder, entry.name))
-            except CannotLookError as error:
-                unreadable.append((os.path.join(folder, entry.name), str(error)))
+    for folder, listed in _folders(path, unreadable):
+        folders.append((folder, listed.mark[2]))
+        begin = os.path.join(folder, "")
+        for name in listed.files:
+            if _is_cached(name, begin):
+                files.append(begin + name)
+            elif is_left_over(name) and not os.path.islink(begin + name):
+                left_over.append(begin + name)
+        unreadable += ((begin + name, _odd(begin + name)) for name in listed.others if _sure(name))
+    files.sort()
     return CacheListing(
-        files=tuple(sorted(files)),
+        files=tuple(files),
         unreadable=tuple(sorted(unreadable)),
         left_over=tuple(sorted(left_over)),
         folders=tuple(folders),
@@ -86,70 +83,58 @@ def is_left_over(name: str) -> bool:
     return _LEFT_OVER.search(name) is not None
 
 
-def _folders(
-    top: str, unreadable: list[tuple[str, str]]
-) -> Iterator[tuple[str, int, list[os.DirEntry[str]]]]:
-    """Give every folder once, however links lead to it: its path, its time, and what is in it."""
+def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, Listed]]:
+    """Give every folder once, however links lead to it: its path, and what is in it."""
     waiting = [top]
-    seen: set[tuple[int, int]] = set()
+    seen: set[tuple[int, ...]] = set()
     while waiting:
         folder = waiting.pop()
         try:
-            status = os.stat(folder)
-            if (status.st_dev, status.st_ino) in seen:
-                continue
-            seen.add((status.st_dev, status.st_ino))
-            with os.scandir(folder) as listing:
-                entries = list(listing)
+            listed = take(folder) or list_names(folder)
         except OSError as error:
             unreadable.append((folder, error.strerror or str(error)))
             continue
-        if any(entry.name == "pyvenv.cfg" for entry in entries):
+        if listed.mark[:2] in seen:
+            continue
+        seen.add(listed.mark[:2])
+        if "pyvenv.cfg" in listed.files:
             continue  # an environment's own files: numpy and scipy bring test data along
         waiting.extend(
             os.path.join(folder, entry.name)
-            for entry in entries
-            if entry.name not in _NOT_LOOKED_INTO
-            and _is_folder(entry)
-            and not leads_to_system(entry.path)
+            for entry in listed.folders
+            if entry.name not in _NOT_LOOKED_INTO and not leads_to_system(entry.path)
         )
-        yield folder, status.st_mtime_ns, entries
+        yield folder, listed
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
+def _is_cached(name: str, begin: str) -> bool:
+    """Whether a file is a cached one; names that begin with a dot are temporary, or of macOS."""
+    if name[0] == ".":
         return False
-
-
-def _is_cached(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a cached file.
-
-    Raises:
-        CannotLookError: it has such a name, and is none: a link that leads nowhere, or a pipe.
-    """
-    suffix = suffix_of(entry.name)
-    if entry.name.startswith(".") or not (suffix in _SURE or suffix in _PERHAPS):
-        return False  # names that begin with a dot are temporary, or notes of macOS beside a file
-    try:
-        if entry.is_file():
-            return suffix in _SURE or _is_for_torch(entry)
-        odd = not entry.is_dir()
-    except OSError:  # a link that leads to itself
-        odd = True
-    if odd and suffix in _SURE:
-        there = os.path.exists(entry.path)
-        raise CannotLookError("it is no regular file" if there else "leads to a file that is gone")
-    return False
-
-
-def _is_for_torch(entry: os.DirEntry[str]) -> bool:
-    """Whether a file whose suffix says little is meant for torch, by its name or its beginning."""
-    if entry.name.startswith(_TORCH_NAMES):
+    if name[name.rfind(".") :] in _SURE:
         return True
+    suffix = suffix_of(name)
+    return suffix in _SURE or (suffix in _PERHAPS and _is_for_torch(begin + name))
+
+
+def _sure(name: str) -> bool:
+    return suffix_of(name) in _SURE and name[0] != "."
+
+
+def _odd(path: str) -> str:
+    """Say why it is no cached file what has the name of one: a link that is broken, or a pipe."""
+    return "it is no regular file" if os.path.exists(path) else "leads to a file that is gone"
+
+
+def _is_for_torch(path: str) -> bool:
+    """Whether a file whose suffix says little is meant for torch, by its name or its beginning."""
+    if os.path.basename(path).startswith(_TORCH_NAMES):
+        return True
+    from preflight.formats.magic import HEAD, what_is
+    from preflight.formats.torchfile import legacy_start, looks_like_torch
+
     try:
-        with open(entry.path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0) as file:
             head = file.read(HEAD)
     except OSError:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import random
 import shutil
@@ -16,18 +17,16 @@ from typing import NamedTuple
 import pytest
 
 from preflight.readers.cache import read_cache
-from tests.benchmarks.conftest import START
+from tests.benchmarks.conftest import ROOT, START
 from tests.benchmarks.test_memory import peak
 
 resource = pytest.importorskip("resource", reason="what processes take is told by POSIX alone")
 
 pytestmark = pytest.mark.benchmark
 
-# Files that are measured, enough for two processes to share them in both; and those that the goals
-# are of: the starts of programs are paid once.
-FEW = 1_100
-FILES = 2_500
-ASKED = 10_000
+# Files that the goals are of; so many of them are written, and each goes by several names.
+FILES = 10_000
+WRITTEN = 2_500
 
 Work = Callable[[], object]
 Command = Callable[..., Work]
@@ -35,26 +34,28 @@ Command = Callable[..., Work]
 
 @pytest.fixture(scope="module")
 def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of text embeddings of 67 to 254 kB, as a trainer caches them; and one of fewer."""
+    """A folder of text embeddings of 67 to 254 kB, as a trainer caches them."""
     import torch
 
-    top = tmp_path_factory.mktemp("caches")
+    for package in ("preflight", "checks"):  # as an installer does
+        compileall.compile_dir(ROOT / package, quiet=2)
+    folder = tmp_path_factory.mktemp("caches") / "many"
+    folder.mkdir()
     chance = random.Random(3)
     noise = torch.randint(0, 256, (1 << 22,), dtype=torch.uint8)
     then = time.time() - 3_600
-    for name in ("many", "few"):
-        (top / name).mkdir()
     for index in range(FILES):
+        path = folder / f"{index:06}.pt"
+        if index >= WRITTEN:
+            os.link(folder / f"{index % WRITTEN:06}.pt", path)
+            continue
         tokens = chance.randrange(520, 1980)
         begin = 2 * chance.randrange((len(noise) - tokens * 128) // 2)
         embeds = noise[begin : begin + tokens * 128].clone().view(torch.float16)
-        path = top / "many" / f"{index:06}.pt"
         mask = torch.ones(77, dtype=torch.bool)
         torch.save({"prompt_embeds": embeds.view(tokens, 64), "mask": mask}, path)
         os.utime(path, (then, then))
-        if index < FEW:
-            os.link(path, top / "few" / path.name)
-    return top
+    return folder.parent
 
 
 _LOAD = """
@@ -95,15 +96,9 @@ def least_of(works: Sequence[Work], *, rounds: int) -> list[Least]:
     return least
 
 
-def scaled(few: Least, many: Least) -> Least:
-    """Give the seconds for as many files as the goals are of."""
-    times = (ASKED - FEW) / (FILES - FEW)
-    return Least(*(one + (other - one) * times for one, other in zip(few, many, strict=True)))
-
-
-def run(command: Command, folder: Path, name: str, *words: str) -> Work:
+def run(command: Command, folder: Path, *words: str) -> Work:
     """Give what runs preflight over a cache."""
-    return command("-c", START, "run", name, "--elsewhere", "-q", *words, folder=folder)
+    return command("-c", START, "run", "many", "--elsewhere", "-q", *words, folder=folder)
 
 
 def said(least: Least) -> str:
@@ -120,46 +115,39 @@ def test_a_cache_against_loading_it_and_against_testzip(
 ) -> None:
     """Whole command against whole process; the goals are 7 times torch.load, 2.5 times testzip."""
     works = [
-        run(command, caches, "few", "--no-ledger"),
-        run(command, caches, "many", "--no-ledger"),
-        *(command("-c", _LOAD, name, folder=caches) for name in ("few", "many")),
-        *(command("-c", _TEST, name, folder=caches) for name in ("few", "many")),
+        run(command, caches, "--no-ledger"),
+        command("-c", _LOAD, "many", folder=caches),
+        command("-c", _TEST, "many", folder=caches),
     ]
-    least = least_of(works, rounds=3)
-    ours, load, test = (scaled(*least[at : at + 2]) for at in (0, 2, 4))
+    ours, load, test = least_of(works, rounds=4)
     tell(
         capsys,
-        f"preflight run over 10,000 files of 160 kB: {said(ours)}; over {FEW:,}: {said(least[0])}\n"
+        f"preflight run over 10,000 files of 160 kB: {said(ours)}\n"
         f"    torch.load(weights_only=True) / preflight: {load.seconds / ours.seconds:.1f} "
         f"(goal at least 7); {said(load)}\n"
         f"    zipfile.testzip / preflight: {test.seconds / ours.seconds:.1f} "
         f"(goal at least 2.5); {said(test)}",
     )
 
-    # By the clock it has two processors, where others leave it both.
-    assert load.processor / ours.processor >= 1.6
-    assert test.processor / ours.processor >= 0.6
+    # By the clock it has two processors, where others leave it both: half of the goals.
+    assert load.processor / ours.processor >= 3.5
+    assert test.processor / ours.processor >= 1.25
 
 
 def test_a_second_run_is_much_faster_than_the_first(
     command: Command, caches: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The goal is a quarter of the time."""
-    run(command, caches, "few")()
-    run(command, caches, "many")()
-    works = [
-        *(run(command, caches, name, "--no-ledger") for name in ("few", "many")),
-        *(run(command, caches, name) for name in ("few", "many")),
-    ]
-    least = least_of(works, rounds=3)
-    first, again = scaled(*least[:2]), scaled(*least[2:])
+    run(command, caches)()
+    first, again = least_of([run(command, caches, "--no-ledger"), run(command, caches)], rounds=8)
     tell(
         capsys,
         f"preflight run over 10,000 files / again: {first.seconds / again.seconds:.1f} "
-        f"(goal at least 4); {said(first)} against {said(again)}; over {FEW:,}: {said(least[2])}",
+        f"(goal at least 4); {said(first)} against {said(again)}",
     )
 
-    assert first.processor / again.processor >= 1.4
+    # By the clock the start of the program is most of it, and the first run has two processors.
+    assert first.processor / again.processor >= 2.8
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
