@@ -16,12 +16,16 @@ import pytest
 
 import preflight
 from preflight.cache_table import CacheTable
+from preflight.caches import CacheGathering
 from preflight.facts import CacheFacts, CachePiece
 from preflight.job import Job
 from preflight.marks import digest_of, marks_of
 from preflight.memory import Memory
 from preflight.readers.cache_files import Files
+from preflight.readers.cache_listing import list_cache
 from preflight.report import Outcome, Report
+from preflight.runner import Left, Looked
+from preflight.targets import CacheFolder
 
 WHOLE = (2).to_bytes(8, "little") + b"{}"
 HOUR = 3_600
@@ -215,27 +219,49 @@ def test_a_table_is_read_back_whatever_its_names_are(tmp_path: Path) -> None:
         assert again.odd[1].globals == ("a.b",)
 
 
+def gathering_of(folder: Path, *, each: bool = False) -> CacheGathering:
+    """Gather a folder of cached files that is below the job's."""
+    return CacheGathering(
+        target=CacheFolder(path=str(folder)),
+        listing=list_cache(str(folder)),
+        root=str(folder.parent),
+        memory=Memory(job=Job(root=str(folder.parent))),
+        depth="bytes",
+        each=each,
+    )
+
+
 def test_a_check_that_may_judge_whole_files_is_asked_of_each(tmp_path: Path) -> None:
     """Those that say nothing of them are told their number."""
-    from preflight.caches import CacheGathering
-    from preflight.readers.cache_listing import list_cache
-    from preflight.targets import CacheFolder
-
     write(tmp_path / "cache", ["a.safetensors", "b.safetensors", "c.safetensors"])
     for each, told in ((False, [3]), (True, [1, 1, 1])):
-        gathering = CacheGathering(
-            target=CacheFolder(path=str(tmp_path / "cache")),
-            listing=list_cache(str(tmp_path / "cache")),
-            root=str(tmp_path),
-            memory=Memory(job=Job(root=str(tmp_path))),
-            depth="bytes",
-            each=each,
-        )
+        gathering = gathering_of(tmp_path / "cache", each=each)
         (part,) = gathering.parts()
         piece = CachePiece(seen="eee", marks=b64encode(array("q", [1] * 12)).decode())
 
-        looks = list(gathering.heard(part, piece))
+        looks = [one for one in gathering.heard(part, piece) if isinstance(one, Looked)]
 
-        assert [one.count for one in looks] == told  # type: ignore[union-attr]
-        names = [one.facts.file for one in looks]  # type: ignore[union-attr]
+        assert [one.count for one in looks] == told
+        names = [one.facts.file for one in looks if isinstance(one.facts, CacheFacts)]
         assert names == [f"cache/{one}.safetensors" for one in "abc"][: len(told)]
+
+
+def test_a_file_that_changes_while_it_is_looked_at_is_judged_by_nobody(tmp_path: Path) -> None:
+    """One that looked damaged and was written since, and one that is no longer there."""
+    folder = tmp_path / "cache"
+    write(folder, ["cut.safetensors", "gone.safetensors", "grown.safetensors"], b"")
+    gathering = gathering_of(folder)
+    (part,) = gathering.parts()
+    (folder / "gone.safetensors").unlink()
+    (piece,) = read(folder, list(part.plain["names"]))
+    write(folder, ["grown.safetensors"])
+
+    looks = list(gathering.heard(part, piece))
+
+    assert [one.reason for one in looks if isinstance(one, Left)] == [
+        "gone before it was looked at",
+        "written while it was looked at",
+    ]
+    assert [one.facts for one in looks if isinstance(one, Looked)] == list(piece.odd[:1])
+    assert gathering.facts().entries == 1
+    assert gathering.left == 2
