@@ -6,15 +6,17 @@ import dataclasses
 import functools
 import importlib.util
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import preflight
 from preflight import registry
-from preflight.check import Check
 from preflight.finding import Finding
+from preflight.job import Job
 from preflight.report import Report
+from tests.warming import warm
 
 ROOT = Path(__file__).parents[1]
 CHECKS = registry.built_in()
@@ -34,28 +36,54 @@ def make_case(check_id: str, folder: Path, *, mended: bool) -> list[str]:
     return made
 
 
-def findings_of(check_id: str, folder: Path, words: list[str]) -> tuple[Report, list[Finding]]:
-    """Look at a case through session, processes and all."""
-    report = preflight.run(*words, folder=str(folder), select=[check_id])
-    return report, [finding for finding in report.findings if finding.check == check_id]
+@dataclass(frozen=True)
+class Case:
+    """A case that was looked at through session, processes and all."""
+
+    report: Report
+    found: list[Finding]
+    """What it came to, of the check that the case is for."""
+
+    said: list[Finding]
+    """What the check itself said, before anything was made of it."""
+
+
+def look(check_id: str, folder: Path, *, mended: bool) -> Case:
+    """Build a case and look at it."""
+    words = make_case(check_id, folder, mended=mended)
+    checks, bad = registry.load()
+    said: list[Finding] = []
+
+    def ask(facts: object, job: Job) -> Iterator[Finding]:
+        for finding in checks[check_id].ask(facts, job):
+            said.append(finding)
+            yield finding
+
+    listening = {**checks, check_id: dataclasses.replace(checks[check_id], ask=ask)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "load", lambda: (listening, bad))
+        for name, value in warm(12).items() if check_id.startswith("loader-") else ():
+            patch.setenv(name, value)
+        report = preflight.run(*words, folder=str(folder), select=[check_id])
+    found = [finding for finding in report.findings if finding.check == check_id]
+    return Case(report=report, found=found, said=said)
 
 
 @pytest.fixture(scope="module")
-def broken_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Finding]]:
+def broken_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
     """Give what a check finds in its case, which is looked at once for all tests."""
 
     @functools.cache
-    def found(check_id: str) -> list[Finding]:
-        folder = tmp_path_factory.mktemp(check_id)
-        return findings_of(check_id, folder, make_case(check_id, folder, mended=False))[1]
+    def seen(check_id: str) -> Case:
+        return look(check_id, tmp_path_factory.mktemp(check_id), mended=False)
 
-    return found
+    return seen
 
 
 @each_check
-def test_its_case_is_found(check_id: str, broken_case: Callable[[str], list[Finding]]) -> None:
+def test_its_case_is_found(check_id: str, broken_case: Callable[[str], Case]) -> None:
     """The defect that the check was written for, at the severity that it declares."""
-    found = broken_case(check_id)
+    found = broken_case(check_id).found
 
     assert found
     assert max(finding.severity for finding in found) == CHECKS[check_id].severity
@@ -64,34 +92,22 @@ def test_its_case_is_found(check_id: str, broken_case: Callable[[str], list[Find
 @each_check
 def test_the_mended_case_is_left_alone(check_id: str, tmp_path: Path) -> None:
     """The same files; the difference is the fix and nothing else."""
-    words = make_case(check_id, tmp_path, mended=True)
+    case = look(check_id, tmp_path, mended=True)
 
-    report, found = findings_of(check_id, tmp_path, words)
-
-    assert found == []
-    outcome = next(one for one in report.checks if one.id == check_id)
+    assert case.found == []
+    outcome = next(one for one in case.report.checks if one.id == check_id)
     assert outcome.broken == ()
-    assert report.verdict in {"go", "cannot-judge"}
+    assert case.report.verdict in {"go", "cannot-judge"}
 
 
 @each_check
-def test_an_emptied_check_would_be_missed(
-    check_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_finds_the_case_is_the_check_itself(
+    check_id: str, broken_case: Callable[[str], Case]
 ) -> None:
-    """Whatever finds the case is the check itself, and not something beside it."""
+    """And not something beside it: an emptied check would be missed."""
+    case = broken_case(check_id)
 
-    def says_nothing(_facts: object, _job: object) -> Iterator[Finding]:
-        yield from ()
-
-    checks, bad = registry.load()
-    emptied: dict[str, Check] = dict(checks)
-    emptied[check_id] = dataclasses.replace(checks[check_id], ask=says_nothing)
-    monkeypatch.setattr(registry, "load", lambda: (emptied, bad))
-    words = make_case(check_id, tmp_path, mended=False)
-
-    _, found = findings_of(check_id, tmp_path, words)
-
-    assert found == []
+    assert {one.fingerprint for one in case.found} <= {one.fingerprint for one in case.said}
 
 
 @each_check
@@ -104,11 +120,9 @@ def test_the_explanation_answers_three_questions(check_id: str) -> None:
 
 
 @each_check
-def test_its_messages_read_as_sentences(
-    check_id: str, broken_case: Callable[[str], list[Finding]]
-) -> None:
+def test_its_messages_read_as_sentences(check_id: str, broken_case: Callable[[str], Case]) -> None:
     """`{at}: {message}` is one; a fix is one thing to do."""
-    for finding in broken_case(check_id):
+    for finding in broken_case(check_id).found:
         assert str(finding.at), finding
         assert not finding.message.endswith("."), finding
         assert "\n" not in finding.message, finding
@@ -119,10 +133,10 @@ def test_its_messages_read_as_sentences(
 
 @each_check
 def test_no_two_findings_share_a_fingerprint(
-    check_id: str, broken_case: Callable[[str], list[Finding]]
+    check_id: str, broken_case: Callable[[str], Case]
 ) -> None:
     """A baseline would take one for the other."""
-    prints = [finding.fingerprint for finding in broken_case(check_id)]
+    prints = [finding.fingerprint for finding in broken_case(check_id).found]
 
     assert len(set(prints)) == len(prints)
 

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 
 def said(*words: str | Path, folder: Path, expect: int = 0) -> str:
     """Run a command away from the checkout, and give what it says on stdout."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    unwanted = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}  # what is imported twice is compiled once
+    environment = {key: value for key, value in os.environ.items() if key not in unwanted}
     done = subprocess.run(
         [os.fspath(word) for word in words],
         cwd=folder,
@@ -57,11 +58,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install it into an empty environment, with everything that it asks for."""
     folder = tmp_path_factory.mktemp("empty")
-    venv.create(folder / "env", with_pip=True)
+    venv.create(folder / "env")
     programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
     constraints = ROOT / "constraints.txt"
-    said(programs / "python", "-m", "pip", "install", "-q", "-c", constraints, wheel, folder=folder)
+    pip(programs, "install", "--no-compile", "-c", constraints, wheel, folder=folder)
     return programs
+
+
+def pip(programs: Path, *words: str | Path, folder: Path) -> None:
+    """Run our own pip on an environment that has none."""
+    environment = programs.parent
+    said(sys.executable, "-m", "pip", "-q", "--python", environment, *words, folder=folder)
 
 
 def test_the_wheel_holds_every_file(wheel: Path) -> None:
@@ -109,12 +116,11 @@ def test_a_plug_in_is_found_and_its_id_bears_its_name(programs: Path, tmp_path: 
         },
         entry_points="[train_preflight.checks]\nshard = acme_shard\nbroken = not_there\n",
     )
-    pip = (programs / "python", "-m", "pip")
-    said(*pip, "install", "-q", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
+    pip(programs, "install", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
     try:
         listed = said(programs / "preflight", "checks", folder=tmp_path)
     finally:
-        said(*pip, "uninstall", "-q", "-y", "acme-checks", folder=tmp_path)
+        pip(programs, "uninstall", "-y", "acme-checks", folder=tmp_path)
 
     assert "acme-checks/acme-shard" in listed
     assert "broken" in listed
@@ -125,13 +131,12 @@ def test_another_package_of_the_same_name_is_told(programs: Path, tmp_path: Path
     """Two distributions that own preflight/__init__.py overwrite each other's files."""
     stand_in = {"preflight/__init__.py": "", "preflight/other.py": ""}
     plain_wheel(tmp_path / "other_preflight-1-py3-none-any.whl", stand_in)
-    pip = (programs / "python", "-m", "pip")
-    said(*pip, "install", "-q", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
+    pip(programs, "install", "--no-deps", *tmp_path.glob("*.whl"), folder=tmp_path)
     try:
         for words in (["--help"], ["run"], ["demo"], ["checks"]):
             assert said(programs / "preflight", *words, folder=tmp_path, expect=2) == ""
     finally:
-        said(*pip, "uninstall", "-q", "-y", "other-preflight", folder=tmp_path)
+        pip(programs, "uninstall", "-y", "other-preflight", folder=tmp_path)
 
 
 def test_our_own_record_is_no_rival(tmp_path: Path) -> None:
