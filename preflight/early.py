@@ -129,7 +129,9 @@ def begin(arguments: Sequence[str]) -> None:
     if arguments[:1] != ["run"] or "--help" in arguments:
         return
     shards = [word for word in arguments if word.endswith(_SHARD_NAMES)]
-    files = 0 if shards else _cached_in(word.removeprefix("cache=") for word in arguments[1:])
+    files = 0
+    if not shards and ("--no-ledger" in arguments or not os.path.exists(_LEDGER)):
+        files = _cached_in(word.removeprefix("cache=") for word in arguments[1:])
     number = _how_many(shards, files, deep="index" not in arguments)
     first = _SHARDS if shards else _CACHES if files else ""
     atexit.register(end)
@@ -155,7 +157,7 @@ def _how_many(shards: Sequence[str], files: int, *, deep: bool) -> int:
     """Guess how many processes will be asked: a second one where it has enough to read."""
     if (os.cpu_count() or 1) < 2:
         return 1
-    if files >= _ENOUGH_FILES and not os.path.exists(_LEDGER):
+    if files >= _ENOUGH_FILES:
         return 2
     total = 0
     for name in shards:
