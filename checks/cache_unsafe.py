@@ -7,8 +7,10 @@ What it finds
     other (argparse.Namespace, a numpy array, a trainer's own class) is a warning: it does no harm,
     and torch.load stops at it. Of numpy's arrays of Python objects (.npy, and those inside .npz) is
     told what they name beyond numpy and Python's own values: texts, numbers, dicts, dates and the
-    like are left alone. TorchScript and torch.package hold code by design, and are left alone. The
-    file is read, and never loaded.
+    like are left alone. TorchScript and torch.package hold code by design, and are left alone; so
+    is what trainers write into a checkpoint and load back themselves (`rng_state_0.pth`,
+    `training_args.bin`), unless it names what could run a program. The file is read, and never
+    loaded.
 
 Why it matters
     A pickle is a program: whoever loads one runs what it names. From PyTorch 2.6 on, torch.load
@@ -25,6 +27,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from preflight.check import check
@@ -35,6 +38,12 @@ from preflight.job import Job
 from preflight.names import first_of
 
 _NUMPY_NAMES = (".npy", ".npz")
+
+# What transformers, accelerate and DeepSpeed write into a checkpoint, and load with what it names.
+_STATE = re.compile(
+    r"(rng_state|random_states)(_\d+)?\.(pth|pkl|pt)|training_args\.bin"
+    r"|\w*mp_rank_\d+_(model|optim)_states\.pt|layer_\d+-model\w*_states\.pt"
+)
 
 _REFUSED = (
     "From PyTorch 2.6 on torch.load stops at it, unless it is told weights_only=False: Weights "
@@ -70,12 +79,17 @@ def cache_unsafe(facts: CacheFacts, _: Job) -> Iterator[Finding]:
         strange = [name for name in facts.globals if not is_of_arrays(name)]
         if strange:
             yield _objects(facts, strange)
-    elif facts.globals and facts.format != "pickle":  # pickle.load refuses nothing
-        yield _refused(facts)
+    elif facts.globals and facts.format != "pickle" and not _is_state(facts):
+        yield _refused(facts)  # what is a bare pickle is left out: pickle.load refuses nothing
 
 
 def _is_numpys(facts: CacheFacts) -> bool:
     return facts.format in ("npy", "npz") or facts.file.lower().endswith(_NUMPY_NAMES)
+
+
+def _is_state(facts: CacheFacts) -> bool:
+    """Whether a trainer wrote it for itself, by its name."""
+    return _STATE.fullmatch(facts.file.rpartition("/")[2]) is not None
 
 
 def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:

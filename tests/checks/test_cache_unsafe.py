@@ -273,6 +273,31 @@ def test_a_pickle_that_only_pickle_reads_may_hold_objects(tmp_path: Path) -> Non
     assert findings(path) == []
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "out/checkpoint-500/rng_state.pth",
+        "out/checkpoint-500/rng_state_12.pth",
+        "out/checkpoint-500/training_args.bin",
+        "out/global_step9/mp_rank_00_model_states.pt",
+        "out/global_step9/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt",
+    ],
+)
+def test_what_a_trainer_writes_for_itself_is_left_alone(file: str) -> None:
+    """It is loaded by its writer, which allows what it names."""
+    assert of_names("numpy.ndarray", "transformers.TrainingArguments", file=file) == []
+
+
+def test_what_a_trainer_writes_for_itself_runs_no_program() -> None:
+    (finding,) = of_names("posix.system", file="out/checkpoint-500/training_args.bin")
+
+    assert finding.severity is Severity.ERROR
+
+
+def test_a_name_that_only_begins_like_a_trainers_is_told() -> None:
+    assert len(of_names("numpy.ndarray", file="out/rng_state_of_mine.pth")) == 1
+
+
 def test_the_mended_case_is_left_alone_and_is_what_torch_and_numpy_read(tmp_path: Path) -> None:
     """The files are made without either."""
     folder = tmp_path / case().make(tmp_path, mended=True)[0]
