@@ -46,6 +46,10 @@ _SAID = {
     ("torch zip", "trailing"): f"torch.load stops at it: {_NO_DIRECTORY}",
     ("torch zip", "structure"): "torch.load stops at it, or loads what nobody wrote.",
     ("torch zip", "storage"): "torch.load stops at it; with mmap=True it loads what nobody wrote.",
+    (
+        "torch zip",
+        "unfinished",
+    ): "torch.load stops at it: PytorchStreamReader failed locating file.",
     ("torch legacy", "cut"): "torch.load stops at it: unexpected EOF, or an empty EOFError.",
     ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
     ("numpy", "empty"): "numpy.load stops at it: No data left in file.",

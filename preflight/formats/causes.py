@@ -13,6 +13,7 @@ from preflight.formats.blocks import Read, blocks
 from preflight.names import counted
 
 MID_WRITE = "most likely killed in mid-write"
+STOPPED = "most likely an error or Ctrl-C stopped torch.save midway"
 SEVERAL = "most likely several processes wrote it at once"
 BY_WEAR = "most likely by memory or a disk"
 NEVER_WRITTEN = "most likely never reached the disk"

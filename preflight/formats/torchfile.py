@@ -19,8 +19,12 @@ from preflight.names import counted, shown
 # the number 0x1950A86A20F9469CFC6C, of which protocol and frame stand before this.
 _LEGACY_MAGIC = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 
+# The same of protocol 0 or 1, which has neither in front of it.
+_LEGACY_TEXT = b"L119547037146038801333356L\n."
+
 # The pickle behind that, of the number 1001: the only version of the format that there is.
 _LEGACY_VERSION = b"M\xe9\x03."
+_LEGACY_VERSIONS = (_LEGACY_VERSION, b"I1001\n.")
 
 # Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
 _ELEMENT = {
@@ -48,9 +52,16 @@ _ELEMENT = {
 _TORCH_NAMES = (b"/data.pkl", b"/constants.pkl", b"/version", b"/byteorder", b"/archive_format")
 _DATA_PICKLE = b"/data.pkl"
 
+# Records that torch.save writes before and behind its pickle and storages.
+_AROUND = frozenset(
+    {b"version", b"byteorder", b".format_version", b".storage_alignment", b".data/serialization_id"}
+)
+
 
 def legacy_start(head: bytes) -> int | None:
     """Where a file from before the zip format goes on behind its magic number; None: it is none."""
+    if head.startswith(_LEGACY_TEXT):
+        return len(_LEGACY_TEXT)
     at = head[:32].find(_LEGACY_MAGIC)
     return at + len(_LEGACY_MAGIC) if at > 0 and head[:1] == b"\x80" else None
 
@@ -79,7 +90,7 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...]]:
         them.
 
     Raises:
-        DamagedError: `structure`, `checksum` or `storage`.
+        DamagedError: `structure`, `checksum`, `storage` or `unfinished`.
     """
     root = parts.records[0].name.partition(b"/")[0]
     archive.refuse_twins(parts)
@@ -90,7 +101,19 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...]]:
         walked = _walk_record(pickle)
         _check_storages(parts, root, walked)
         return contents.verified, walked.globals
+    _refuse_without_pickle(parts, root)
     return contents.verified, ()
+
+
+def _refuse_without_pickle(parts: Archive, root: bytes) -> None:
+    """Refuse what torch.save leaves where pickling raises: an archive with all but its content.
+
+    torch.package and torch.export have records of other names, and no data.pkl either.
+    """
+    names = {one.name.removeprefix(root + b"/") for one in parts.records}
+    if names <= _AROUND:
+        text = f"holds no data.pkl, so nothing was saved in it: {causes.STOPPED}"
+        raise DamagedError("unfinished", text, member="data.pkl")
 
 
 def _walk_record(pickle: bytes) -> Walked:
@@ -105,13 +128,16 @@ def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
     lengths = {one.name: one.length for one in parts.records}
     if storages_fit(walked, root, lengths):
         return
+    sums = {one.name: one.checksum for one in parts.records}
     for storage in walked.storages:
         length = lengths.get(_record_of(storage, root))
         wanted = _bytes_of(storage)
         name = f"data/{shown(storage.key)}"
         if length is None:
-            text = f"lacks the record {name}, which its pickle names: {causes.SEVERAL}"
-            raise DamagedError("storage", text, member=name)
+            text = f"lacks the record {name}, which its pickle names"
+            if sums[root + _DATA_PICKLE]:  # pickle and directory are of one writer: they agree
+                raise DamagedError("unfinished", f"{text}: {causes.STOPPED}", member=name)
+            raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
         if wanted is not None and length != wanted:
             text = f"holds {counted(length, 'byte')} in {name}; its pickle speaks of {wanted:,}"
             raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
@@ -182,7 +208,8 @@ def check_legacy(read: Read, size: int) -> tuple[str, ...]:
     """
     head = bytes(read(0, 64))
     at = legacy_start(head)
-    if at is not None and len(head) == 64 and _LEGACY_VERSION not in head[at : at + 15]:
+    known = at is None or any(version in head[at : at + 15] for version in _LEGACY_VERSIONS)
+    if len(head) == 64 and not known:
         text = "has a version behind its magic number that torch does not know"
         raise DamagedError("structure", text, offset=at)
     texts: tuple[str, ...] = ()

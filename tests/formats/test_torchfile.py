@@ -8,6 +8,7 @@ import pickle
 import random
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -130,8 +131,46 @@ def test_a_pickle_and_storages_that_disagree_are_found() -> None:
     assert kind_of(shorter) == "storage"
     assert "156 bytes in data/0; its pickle speaks of 160" in str(held(shorter).flaw)
     lacking = with_record(WHOLE, "data/1", lambda _: None)
-    assert kind_of(lacking) == "storage"
+    assert kind_of(lacking) == "unfinished"
     assert "lacks the record data/1" in str(held(lacking).flaw)
+
+
+class _Raises:
+    """Cannot be pickled, and fails only once torch has come to it."""
+
+    def __reduce__(self) -> str:
+        raise MemoryError
+
+
+def test_an_archive_without_content_is_found(tmp_path: Path) -> None:
+    """torch.save ends the archive in order when pickling raises, and torch.load then stops."""
+    path = tmp_path / "x.pt"
+    with pytest.raises(MemoryError):
+        torch.save([TENSORS, _Raises()], path)
+
+    flaw = held(path.read_bytes()).flaw
+
+    assert loads(path.read_bytes()) == "refused"
+    assert flaw is not None
+    assert flaw.kind == "unfinished"
+    assert flaw.text == (
+        "holds no data.pkl, so nothing was saved in it: "
+        "most likely an error or Ctrl-C stopped torch.save midway"
+    )
+
+
+def test_packages_and_exported_programs_have_no_pickle_of_that_name(tmp_path: Path) -> None:
+    """Their readers are others."""
+    with torch.package.PackageExporter(tmp_path / "package.pt") as package:
+        package.save_text("a", "b.txt", "c")
+    names = ("archive_format", "archive_version", "models/model.json", "byteorder", "version")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name in names:
+            file.writestr(f"x/{name}", "pt2")
+
+    assert held((tmp_path / "package.pt").read_bytes()).flaw is None
+    assert held(out.getvalue()).flaw is None
 
 
 def test_a_pickle_that_was_cut_before_it_was_put_away_is_found() -> None:
@@ -184,7 +223,7 @@ def test_a_legacy_file_is_known_and_can_not_be_verified() -> None:
     assert held(LEGACY) == Held("torch legacy", verified=False)
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
 def test_a_legacy_file_of_any_protocol_is_known(protocol: int) -> None:
     """Its magic number is a pickle, and looks different in each."""
     content = saved(_use_new_zipfile_serialization=False, pickle_protocol=protocol)
