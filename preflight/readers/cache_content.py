@@ -45,7 +45,7 @@ _SAFETENSORS_TYPES = {
 }
 
 DAMAGED = "it is damaged; see cache-damaged"
-UNSAFE = "torch.load refuses it; see cache-unsafe"
+UNSAFE = "torch.load refuses what it names (weights_only)"
 OBJECTS = "it holds Python objects, which are not loaded"
 SCRIPT = "it is TorchScript, which holds code"
 

@@ -480,8 +480,8 @@ def test_a_damaged_file_is_left_to_cache_damaged(tmp_path: Path, name: str, kept
 @pytest.mark.parametrize(
     ("thing", "reason"),
     [
-        (argparse.Namespace(a=1), "torch.load refuses it; see cache-unsafe"),
-        (np.float32(1), "torch.load refuses it; see cache-unsafe"),
+        (argparse.Namespace(a=1), "torch.load refuses what it names (weights_only)"),
+        (np.float32(1), "torch.load refuses what it names (weights_only)"),
     ],
 )
 def test_what_torch_refuses_is_left_to_cache_unsafe(
