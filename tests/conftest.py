@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
@@ -28,6 +29,16 @@ _SCRUBBED_NAMES = {
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
 }
+
+
+def pytest_configure() -> None:
+    """Compile our sources once, as an installer does.
+
+    Where a shell wants no byte code kept, each of the thousands of processes here would do it.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        for package in ("preflight", "checks"):
+            compileall.compile_dir(ROOT / package, quiet=2)
 
 
 @pytest.fixture(autouse=True)

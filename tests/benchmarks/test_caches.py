@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import os
 import random
 import shutil
@@ -17,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from preflight.readers.cache import read_cache
-from tests.benchmarks.conftest import ROOT, START
+from tests.benchmarks.conftest import START
 from tests.benchmarks.test_memory import peak
 
 resource = pytest.importorskip("resource", reason="what processes take is told by POSIX alone")
@@ -37,8 +36,6 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of text embeddings of 67 to 254 kB, as a trainer caches them."""
     import torch
 
-    for package in ("preflight", "checks"):  # as an installer does
-        compileall.compile_dir(ROOT / package, quiet=2)
     folder = tmp_path_factory.mktemp("caches") / "many"
     folder.mkdir()
     chance = random.Random(3)
