@@ -1,10 +1,16 @@
 """The checkpoint from which the job would go on is not whole.
 
 What it finds
-    In a folder that was named as `checkpoint=`, where each folder or file is one state of a run: a
-    newest checkpoint with a damaged file, or without a file that all others have. The newest one
-    that is whole is named, and what is wrong with the others. Of a folder whose newest checkpoint
-    is whole, only that is a note if others are not.
+    In a folder of checkpoints (`checkpoint=out`, `checkpoints = true` in `[[cache]]`, or a folder
+    that was found or named and holds some called `checkpoint-500`), where each folder or file is
+    one state of a run: a newest checkpoint with a damaged file, with a `.json` that was cut, or
+    without a file that all others have, or that its own index (`model.safetensors.index.json`)
+    names. The newest is that of the highest number, as trainers take it; where not all are numbered
+    alike, the one last written. What has a name for the time being (`tmp-checkpoint-500`) is passed
+    over. The newest one that is whole is named, and what is wrong with the others. Of a folder
+    whose newest checkpoint is whole, only that is a note if others are not. A folder with an index
+    of its own is one model: here only files that the index names and that are not there are told,
+    and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -29,7 +35,7 @@ from preflight.names import counted, first_of, shown
 @check(
     over=CheckpointFacts,
     title="newest checkpoint that is not whole",
-    many="folders have a newest checkpoint that is not whole",
+    many="newest checkpoints or models are not whole",
     severity=Severity.ERROR,
 )
 def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
@@ -40,32 +46,53 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     whole = next((one for one in facts.checkpoints if not _wrong(one)), None)
     newest = facts.checkpoints[0]
     is_newest = bool(_wrong(newest))
+    alone = len(facts.checkpoints) == 1
     said = "; ".join(f"{shown(one.name)} {_wrong(one)}" for one in broken[:3])
     more = f"; and {len(broken) - 3:,} more are not whole" if len(broken) > 3 else ""
-    named = f"the newest whole one is {shown(whole.name)}, of {_when(whole)}" if whole else ""
+    if whole:
+        more += f"; the newest whole one is {shown(whole.name)}, of {_when(whole)}"
+    elif not alone:
+        more += "; none of them is whole"
     yield cache_checkpoint.found(
-        f"{said}{more}; {named or 'none of them is whole'}",
+        f"{said}{more}",
         at=Location(file=facts.file),
         also=tuple(Location(file=f"{facts.file}/{one.name}") for one in broken[1:6]),
         severity=Severity.ERROR if is_newest else Severity.NOTE,
-        why="A job that goes on from the newest checkpoint stops there, or begins anew."
-        if is_newest
-        else "The newest checkpoint is whole; a job that is told to take one of these stops there.",
-        fix=f"Go on from {shown(whole.name)}, and move the others aside."
-        if whole
-        else "Take a copy from elsewhere, or begin anew.",
+        why=_why(is_newest=is_newest, alone=alone),
+        fix=_fix(whole, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
     )
 
 
+def _why(*, is_newest: bool, alone: bool) -> str:
+    if not is_newest:
+        return (
+            "The newest checkpoint is whole; a job that is told to take one of these stops there."
+        )
+    if alone:
+        return "A job that loads it stops there, or goes on without what is missing."
+    return "A job that goes on from the newest checkpoint stops there, or begins anew."
+
+
+def _fix(whole: Checkpoint | None, *, alone: bool) -> str:
+    if whole is not None:
+        return f"Go on from {shown(whole.name)}, and move the others aside."
+    if alone:
+        return "Copy or download again what is named."
+    return "Take a copy from elsewhere, or begin anew."
+
+
 def _wrong(one: Checkpoint) -> str:
     """Say what is wrong with a checkpoint, as a predicate; empty where it is whole."""
+    said = []
     if one.damaged:
         of = counted(one.files, "file")
-        return f"has {one.damaged:,} damaged of {of}: {shown(one.first_damaged)}"
+        said.append(f"has {one.damaged:,} damaged of {of}: {shown(one.first_damaged)}")
+    if one.absent:
+        said.append(f"lacks {first_of(one.absent, len(one.absent))}, which its index names")
     if one.lacks:
-        return f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have"
-    return ""
+        said.append(f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have")
+    return ", and ".join(said)
 
 
 def _when(one: Checkpoint) -> str:

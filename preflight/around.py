@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".ti
 CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy")
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
+
+# As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does.
+_CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
 
 # Paths of one folder that are looked up singly, before the folder is listed.
 _OFTEN = 1_000
@@ -36,9 +40,12 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     """
     shards: list[Target] = []
     unread: list[str] = []
+    states: set[str] = set()
     kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
     for place, listed in _walk(folder, unread):
         top, names = folder if whole else _first_below(folder, place), listed.names
+        if place == top and _holds_checkpoints(listed):
+            states.add(top)
         # A folder may hold a hundred thousand files, and has few suffixes.
         suffixes = {suffix.lower() for suffix in {name[name.rfind(".") :] for name in names}}
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
@@ -55,10 +62,17 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     return (
         *shards,
         *(Folder(path=path) for path in kinds["image"]),
-        *(CacheFolder(path=path) for path in kinds["cache"]),
+        *(CacheFolder(path=path, checkpoint=path in states) for path in kinds["cache"]),
         *(Source(path=path) for path in kinds["source"]),
         *(Unread(path=path) for path in unread),
     )
+
+
+def _holds_checkpoints(listed: Listed) -> bool:
+    """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
+    if any(_CHECKPOINT.fullmatch(one.name) for one in listed.folders):
+        return True
+    return any(name.endswith(".safetensors.index.json") for name in listed.names)
 
 
 class Presence:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from preflight.facts import Checkpoint
 from preflight.names import name_of
+from preflight.small_files import OddFileError, read_small
+
+INDEX = ".index.json"
+"""How the name of a file ends that says which tensors of a model lie in which of its files."""
+
+# A folder under a name for the time being: its writer renames it at the end, and trainers that look
+# for the newest checkpoint pass it over.
+_UNFINISHED = re.compile(r"tmp[-_.].*|.*[-_.]tmp|.*\.(?:part|partial|incomplete)", re.IGNORECASE)
+
+_STEP = re.compile(r"(.*?)(\d{1,18})")
 
 
 def checkpoints(
@@ -15,7 +27,9 @@ def checkpoints(
 ) -> tuple[Checkpoint, ...]:
     """Give the checkpoints below a folder, the newest first.
 
-    Each folder directly below it that holds cached files is one; where there is none, each file is.
+    Each folder directly below it that holds cached files is one; where there is none, each file is,
+    or all of them together where an index says that they are one model. The newest is that of the
+    highest number, as trainers look for it; where not all are numbered alike, the last written.
 
     Args:
         top: the folder, or one file.
@@ -27,14 +41,23 @@ def checkpoints(
         first, _, rest = name_of(path, top).partition("/")
         groups.setdefault(first if rest else "", []).append(path)
     alone = groups.pop("", [])
-    if not groups:
-        groups = {
-            name_of(path, top) if path != top else os.path.basename(path): [path] for path in alone
-        }
-        usual: frozenset[str] = frozenset()
-    else:
+    groups = {name: of for name, of in groups.items() if not _UNFINISHED.fullmatch(name)} or groups
+    if groups:
         usual = _usual(top, groups)
-    found = [_checkpoint(top, name, those, damaged, usual) for name, those in groups.items()]
+        found = [_checkpoint(top, name, those, damaged, usual) for name, those in groups.items()]
+    elif any(name.endswith(INDEX) for name in _names_in(top)):
+        found = [_checkpoint(top, "", alone, {}, frozenset())]  # each damaged file is told itself
+    else:
+        none: frozenset[str] = frozenset()
+        names = (name_of(path, top) if path != top else os.path.basename(path) for path in alone)
+        found = [
+            _checkpoint(top, name, [path], damaged, none)
+            for name, path in zip(names, alone, strict=True)
+        ]
+    steps = [_STEP.fullmatch(one.name) for one in found]
+    if len({step[1] for step in steps if step}) == 1 and all(steps):
+        numbers = {one.name: int(step[2]) for one, step in zip(found, steps, strict=True) if step}
+        return tuple(sorted(found, key=lambda one: -numbers[one.name]))
     return tuple(sorted(found, key=lambda one: (-one.written, one.name)))
 
 
@@ -45,27 +68,79 @@ def _checkpoint(
     damaged: Mapping[str, tuple[str, float]],
     usual: frozenset[str],
 ) -> Checkpoint:
-    wrong = [path for path in paths if path in damaged]
-    folder = os.path.join(top, name)
-    lacks = usual - {name_of(path, folder) for path in paths}
+    folder = os.path.join(top, name) if name else top
+    wrong = [f"{name_of(path, top)} {damaged[path][0]}" for path in paths if path in damaged]
+    notes = sorted(one for one in _names_in(folder) if one.endswith(".json"))
+    cut = [(one, said) for one in notes if (said := _cut_json(os.path.join(folder, one)))]
+    wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
+    lacks = usual - _held(folder, paths)
+    absent = {
+        part
+        for one in notes
+        if one.endswith(INDEX)
+        for part in _named_by(os.path.join(folder, one))
+        if not os.path.lexists(os.path.join(folder, part))
+    }
     return Checkpoint(
-        name=name,
-        files=len(paths),
+        name=name or os.path.basename(os.path.abspath(top)),
+        files=len(paths) + len(cut),
         written=max(map(_written, paths)),
         damaged=len(wrong),
-        first_damaged=f"{name_of(wrong[0], top)} {damaged[wrong[0]][0]}" if wrong else "",
-        lacks=tuple(sorted(lacks)),
+        first_damaged=wrong[0] if wrong else "",
+        lacks=tuple(sorted(lacks - absent)),
+        absent=tuple(sorted(absent)),
     )
+
+
+def _names_in(folder: str) -> list[str]:
+    """List what lies directly in a folder; nothing where it is none."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _cut_json(path: str) -> str:
+    """Say what a writer left of a JSON file that was killed; empty where it has an end."""
+    try:
+        text = read_small(path)
+    except (OSError, OddFileError):
+        return ""
+    if not text.strip():
+        return f"holds nothing in its {len(text):,} bytes" if text else "is empty"
+    if not text.strip(b"\0"):
+        return f"holds nothing but zero bytes ({len(text):,})"
+    ends = {b"{": b"}", b"[": b"]"}
+    first, last = text.strip()[:1], text.strip()[-1:]
+    return f"ends in the middle, at {len(text):,} bytes" if last != ends.get(first, last) else ""
+
+
+def _named_by(path: str) -> Iterator[str]:
+    """Give the files that an index names, each once; of one that cannot be read, none."""
+    try:
+        index = json.loads(read_small(path))
+    except (OSError, OddFileError, ValueError, RecursionError):
+        return
+    named = index.get("weight_map") if isinstance(index, dict) else None
+    if isinstance(named, dict):
+        files = {one for one in named.values() if isinstance(one, str)}
+        yield from (one for one in files if one and "\0" not in one and not os.path.isabs(one))
 
 
 def _usual(top: str, groups: Mapping[str, list[str]]) -> frozenset[str]:
     """Name the files that all checkpoints but one have; of fewer than three, nobody can say."""
     if len(groups) < 3:
         return frozenset()
-    counted = Counter(
-        name_of(path, os.path.join(top, name)) for name, paths in groups.items() for path in paths
-    )
+    counted: Counter[str] = Counter()
+    for name, paths in groups.items():
+        counted.update(_held(os.path.join(top, name), paths))
     return frozenset(name for name, count in counted.items() if count >= len(groups) - 1)
+
+
+def _held(folder: str, paths: Iterable[str]) -> set[str]:
+    """Name what a checkpoint holds: its cached files, and what trainers note beside them."""
+    notes = (one for one in _names_in(folder) if one.endswith(".json"))
+    return {*(name_of(path, folder) for path in paths), *notes}
 
 
 def _written(path: str) -> float:

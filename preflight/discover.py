@@ -182,7 +182,7 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             yield name, absent
         else:
             empty = holds_no_cache(path)
-            there = CacheFolder(path=path, entry=index)
+            there = CacheFolder(path=path, entry=index, checkpoint=cache.checkpoints)
             is_one = empty is None or _may_be_filled(path, job)
             yield name, there if is_one else replace(absent, holds=empty)
     for kind, factories in (("loader", job.loader), ("model", job.model)):

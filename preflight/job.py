@@ -82,6 +82,9 @@ class CacheSettings:
     name: str | None = None
     of: tuple[str, ...] = ()
     key: str | None = None
+    checkpoints: bool = False
+    """Whether it is a folder of checkpoints, of which the job takes the newest."""
+
     split: str | None = None
     writer: str | None = None
     atomic: bool | None = None

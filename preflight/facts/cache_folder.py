@@ -46,6 +46,9 @@ class Checkpoint:
     lacks: tuple[str, ...] = ()
     """Files that the others have."""
 
+    absent: tuple[str, ...] = ()
+    """Files that are not there, and that an index beside them names."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFolderFacts:

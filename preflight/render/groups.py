@@ -50,12 +50,23 @@ class Group:
     def place(self) -> str:
         """The one place of all of them, or what their places have in common."""
         places = {where(one.at) for one in self.findings} | set(self.more)
+        return self._shared or f"{len(places):,} places"
+
+    @property
+    def begin(self) -> str:
+        """Where to begin: the place of all of them, or that of the first."""
+        return self._shared or where(self.findings[0].at)
+
+    @property
+    def _shared(self) -> str:
+        """What the places have in common; empty: nothing."""
+        places = {where(one.at) for one in self.findings} | set(self.more)
         if len(places) == 1:
             return places.pop()
         files = {one.at.file or "" for one in self.findings} | set(self.more)
         if len(files) == 1 and "" not in files:
             return files.pop()
-        return _common_folder(files) or f"{len(places):,} places"
+        return _common_folder(files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

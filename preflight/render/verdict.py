@@ -34,11 +34,12 @@ def ending(report: Report, found: Sequence[Group]) -> str:
         if first is None:
             return "It does not start like this."
         things = counted(sum(group.gates for group in found), "thing")
-        return f"{things} to mend. Begin with {first.number}: {first.place}."
+        return f"{things} to mend. Begin with {first.number}: {first.begin}."
     counts = count_by_outcome(report.checks)
     passed = f"{counted(counts['passed'], 'check')} passed"
     if report.verdict == "cannot-judge":
-        return f"{passed}, {counts['broken']:,} could not look everywhere."
+        broken = f", {counts['broken']:,} could not look everywhere" if counts["broken"] else ""
+        return f"{passed}{broken}."
     rest = [
         f"{counts[outcome]:,} {said}"
         for outcome, said in (("found", "found something"), ("skipped", "skipped"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -113,3 +114,123 @@ def test_single_files_are_checkpoints_too(tmp_path: Path) -> None:
 
     assert finding.message.startswith("epoch-2.npz has 1 damaged of 1 file: epoch-2.npz ")
     assert "the newest whole one is epoch-1.npz" in finding.message
+
+
+def test_the_newest_is_that_of_the_highest_number(out: Path) -> None:
+    """Whatever times a copy has given them, and however many digits they have."""
+    (out / "checkpoint-300").rename(out / "checkpoint-1000")
+    os.utime(out / "checkpoint-200" / "model.npz")
+    cut(out / "checkpoint-1000" / "model.npz")
+
+    (finding,) = found(out.parent)
+
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("checkpoint-1000 has ")
+
+
+def test_what_was_never_finished_is_not_the_newest(out: Path) -> None:
+    """Trainers pass over it, and take the one before."""
+    (out / "tmp-checkpoint-400").mkdir()
+    (out / "tmp-checkpoint-400" / "model.npz").write_bytes(b"")
+    assert found(out.parent) == []
+    cut(out / "checkpoint-300" / "model.npz")
+
+    (finding,) = found(out.parent)
+
+    assert finding.message.startswith("checkpoint-300 has ")
+    assert finding.fix == "Go on from checkpoint-200, and move the others aside."
+
+
+@pytest.mark.parametrize("word", [".", "out"])
+def test_a_folder_of_checkpoints_is_known_by_their_names(out: Path, word: str) -> None:
+    cut(out / "checkpoint-300" / "model.npz")
+
+    assert len(look(out.parent, word).findings) == (word == "out")
+
+
+def test_the_settings_may_say_that_it_is_one(out: Path) -> None:
+    text = '[[cache]]\npath = "out"\ncheckpoints = true\n'
+    (out.parent / "preflight.toml").write_text(text)
+    cut(out / "checkpoint-300" / "model.npz")
+
+    report = preflight.run(folder=str(out.parent), elsewhere=True, select=["cache-checkpoint"])
+
+    assert len(report.findings) == 1
+
+
+@pytest.mark.parametrize("text", ['{"step": 3}', '{\n"a": []\n}\n\n', "[1]", "3", '"a"'])
+def test_notes_with_an_end_are_left_alone(out: Path, text: str) -> None:
+    (out / "checkpoint-300" / "trainer_state.json").write_text(text)
+
+    assert found(out.parent) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ('{"log_history": [{"step": 1', "ends in the middle, at 27 bytes"),
+        ("\0" * 1000, "holds nothing but zero bytes (1,000)"),
+    ],
+)
+def test_notes_that_were_cut_are_found(out: Path, text: str, said: str) -> None:
+    (out / "checkpoint-300" / "trainer_state.json").write_text(text)
+
+    (finding,) = found(out.parent)
+
+    assert f"has 1 damaged of 4 files: checkpoint-300/trainer_state.json {said}; " in (
+        finding.message
+    )
+
+
+def test_a_newest_without_the_notes_that_are_written_last_is_found(out: Path) -> None:
+    for number in (100, 200):
+        (out / f"checkpoint-{number}" / "trainer_state.json").write_text("{}")
+
+    (finding,) = found(out.parent)
+
+    assert finding.message.startswith("checkpoint-300 lacks trainer_state.json, which the others")
+
+
+def model(folder: Path, *, parts: int) -> None:
+    """Write a model in three pieces, of which some are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [f"model-0000{number}-of-00003.npz" for number in (1, 2, 3)]
+    for name in names[:parts]:
+        np.savez(folder / name, x=np.ones(9))
+    index = {"metadata": {}, "weight_map": {f"layer.{name}": name for name in names}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def test_a_model_of_which_all_pieces_are_there_is_left_alone(tmp_path: Path) -> None:
+    model(tmp_path / "base", parts=3)
+
+    assert look(tmp_path, "base").findings == ()
+
+
+def test_a_piece_that_the_index_names_and_that_is_not_there_is_found(tmp_path: Path) -> None:
+    model(tmp_path / "base", parts=2)
+
+    (finding,) = look(tmp_path, "base").findings
+
+    assert finding.message == "base lacks model-00003-of-00003.npz, which its index names"
+    assert finding.fix == "Copy or download again what is named."
+
+
+def test_a_checkpoint_lacks_what_its_own_index_names(out: Path) -> None:
+    model(out / "checkpoint-300", parts=1)
+
+    (finding,) = found(out.parent)
+
+    assert finding.message.startswith(
+        "checkpoint-300 lacks model-00002-of-00003.npz and model-00003-of-00003.npz, which its "
+        "index names; the newest whole one is checkpoint-200"
+    )
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"weight_map": 3}', '{"weight_map": {"a": ["/"]}}'])
+def test_an_index_that_says_nothing_names_nothing(tmp_path: Path, text: str) -> None:
+    model(tmp_path / "base", parts=3)
+    (tmp_path / "base" / "model.safetensors.index.json").write_text(text)
+
+    assert len(look(tmp_path, "base").findings) == (text == "{")
