@@ -33,11 +33,10 @@ def best_of(works: Sequence[Work], *, rounds: int = 7) -> list[float]:
 
 
 @pytest.fixture
-def ratio(capsys: pytest.CaptureFixture[str]) -> Callable[..., float]:
-    """Measure how many times as long one thing takes as another, and show it beside its goal."""
+def shown(capsys: pytest.CaptureFixture[str]) -> Callable[..., float]:
+    """Say how many times as long one thing took as another, and show it beside its goal."""
 
-    def measure(name: str, ours: Work, theirs: Work, *, goal: str, rounds: int = 7) -> float:
-        mine, other = best_of([ours, theirs], rounds=rounds)
+    def show(name: str, mine: float, other: float, *, goal: str) -> float:
         with capsys.disabled():
             sys.stdout.write(
                 f"\n  {name}: {mine / other:.2f} (goal {goal}); "
@@ -45,10 +44,21 @@ def ratio(capsys: pytest.CaptureFixture[str]) -> Callable[..., float]:
             )
         return mine / other
 
-    return measure
+    return show
 
 
 @pytest.fixture
+def ratio(shown: Callable[..., float]) -> Callable[..., float]:
+    """Measure how many times as long one thing takes as another, and show it."""
+
+    def measure(name: str, ours: Work, theirs: Work, *, goal: str, rounds: int = 7) -> float:
+        mine, other = best_of([ours, theirs], rounds=rounds)
+        return shown(name, mine, other, goal=goal)
+
+    return measure
+
+
+@pytest.fixture(scope="session")
 def command() -> Callable[..., Work]:
     """Give something that starts a Python process and waits for it, whatever it exits with."""
 
