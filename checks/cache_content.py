@@ -54,7 +54,7 @@ def _nothing_loaded(contents: CacheContents, _: Job) -> str | None:
 @check(
     over=CacheContents,
     title="cached file whose numbers a run cannot use",
-    many="cached files hold numbers that a run cannot use",
+    many="places where cached files hold what a run cannot use",
     severity=Severity.ERROR,
     skip=_nothing_loaded,
 )
@@ -145,13 +145,13 @@ _WORDS: Mapping[str, _Words] = {
     ),
     "missing-key": _Words(
         Severity.ERROR,
-        lambda odd: f"is not in this file, and in {_neighbours(odd)}",
+        lambda odd: f"is not in this file, where {_neighbours(odd)} have it",
         "The code that reads it stops with a KeyError when it comes to this file.",
         AGAIN,
     ),
     "extra-key": _Words(
         Severity.WARNING,
-        lambda odd: f"is in this file, and in none of {_neighbours(odd)}",
+        lambda odd: f"is in this file, and not in {_neighbours(odd)}",
         "It was made by other settings than they, and its numbers may differ from theirs.",
         AGAIN,
     ),

@@ -50,7 +50,7 @@ _CALLED = {
 @check(
     over=CacheFolderFacts,
     title="files in a cache that are not its own",
-    many="folders hold files that are not the cache's own",
+    many="things in caches that are not their own",
     severity=Severity.WARNING,
 )
 def cache_foreign(facts: CacheFolderFacts, _job: Job) -> Iterator[Finding]:

@@ -64,7 +64,7 @@ def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
 @check(
     over=CacheKeys,
     title="cache that does not fit its samples",
-    many="caches do not fit their samples",
+    many="places where caches and samples do not fit",
     severity=Severity.ERROR,
     skip=_cannot_tell,
 )

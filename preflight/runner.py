@@ -206,7 +206,7 @@ WORDS = {
     "CacheFacts": "cache",
     "CacheContents": "cache by torch (--deep)",
     "CheckpointFacts": "folder of checkpoints",
-    "CacheKeys": "cache of data sets that are named",
+    "CacheKeys": "cache whose data sets are named (of)",
     "CacheFolderFacts": "folder of cached files",
     "Sent": "loader",
     "Loaded": "loader",

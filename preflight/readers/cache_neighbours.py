@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from preflight.facts import CacheContents, Content, OddContent
 from preflight.readers.held_sizes import FEWEST, SHARE, held_side
@@ -26,6 +26,10 @@ _MOST_FORMS = 10_000
 _VARYING = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
 )
+
+
+_Held: TypeAlias = Mapping[str, tuple[int | None, int, int]]
+"""By path, the dimension that is the same in nearly all files, its size, and in how many."""
 
 
 class _Form(NamedTuple):
@@ -134,15 +138,16 @@ def _beside(place: str, group: _Group) -> Iterator[OddContent]:
     """Say what stands out among files beside each other."""
     kinds = _kinds(group)
     usual_name = _usual_name(group) if kinds else None
+    held = {form: _held(group.forms[form]) for form in kinds}
     for form, files in group.forms.items():
         yield from _zeros(place, files)
         if form in kinds:
-            yield from _shapes(files)
+            yield from (odd for one in files if (odd := _of_size(one, held[form])) is not None)
         elif kinds:
             like = max(kinds, key=lambda kind: (_alike(form, kind), kinds[kind]))
             for one in files:
                 if _is_meant_alike(one, form, like, usual_name):
-                    yield from _unlike(one, form, like, kinds[like])
+                    yield from _unlike(one, form, like, kinds[like], held[like])
     yield from _mixed(place, kinds)
 
 
@@ -189,7 +194,9 @@ def _alike(one: _Form, other: _Form) -> int:
     return keys + paths + same + (one.kind == other.kind)
 
 
-def _unlike(file: _File, form: _Form, usual: _Form, alike: int) -> Iterator[OddContent]:
+def _unlike(
+    file: _File, form: _Form, usual: _Form, alike: int, held: _Held
+) -> Iterator[OddContent]:
     """Say in which way a file is unlike: the gravest of all."""
 
     def odd(kind: str, path: str = "", seen: str = "", instead: str = "") -> OddContent:
@@ -214,7 +221,9 @@ def _unlike(file: _File, form: _Form, usual: _Form, alike: int) -> Iterator[OddC
             return
     for path, dtype, _ in usual.tensors:
         if path in here and here[path][0] != dtype:
-            yield odd("dtype", path, seen=here[path][0], instead=dtype)
+            both_float = "float" in here[path][0] and "float" in dtype  # which alone would do
+            other = _of_size(file, held) if both_float else None
+            yield other or odd("dtype", path, seen=here[path][0], instead=dtype)
             return
     extra = [key for key in form.keys if key not in usual.keys]
     if extra:
@@ -265,25 +274,28 @@ def _zeros(place: str, files: list[_File]) -> Iterator[OddContent]:
 # --- sizes
 
 
-def _shapes(files: list[_File]) -> Iterator[OddContent]:
-    """Say whose tensors have another number of channels or features than nearly all others."""
+def _held(files: list[_File]) -> _Held:
+    """Find which sizes may not vary among files."""
     if len(files) < FEWEST:
-        return
+        return {}
     by_path: dict[str, Counter[Shape]] = defaultdict(Counter)
     for one in files:
         for path, shape in one.shapes:
             by_path[path][shape] += 1
-    held = {path: held_side(shapes) for path, shapes in by_path.items()}
-    for one in files:
-        for path, shape in one.shapes:
-            place, side, count = held[path]
-            if shape is not None and place is not None and shape[place] != side:
-                yield OddContent(
-                    file=one.name,
-                    kind="shape",
-                    path=path,
-                    seen=size_text(shape),
-                    usual=f"{side} in place of {shape[place]}",
-                    count=count,
-                )
-                break
+    return {path: held_side(shapes) for path, shapes in by_path.items()}
+
+
+def _of_size(file: _File, held: _Held) -> OddContent | None:
+    """Say whose tensor has another number of channels or features than nearly all others."""
+    for path, shape in file.shapes:
+        place, side, count = held.get(path, (None, 0, 0))
+        if shape is not None and place is not None and shape[place] != side:
+            return OddContent(
+                file=file.name,
+                kind="shape",
+                path=path,
+                seen=size_text(shape),
+                usual=f"{side} in place of {shape[place]}",
+                count=count,
+            )
+    return None

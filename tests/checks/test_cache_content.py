@@ -85,7 +85,7 @@ def test_each_file_of_the_case_is_found_once(tmp_path: Path) -> None:
     assert found == {
         "cache/text/0008.pt, ['pooled']": (
             "error",
-            "is not in this file, and in 8 files beside it",
+            "is not in this file, where 8 files beside it have it",
         ),
         "cache/text/0009.pt, ['prompt_embeds']": (
             "error",

@@ -302,6 +302,18 @@ def test_latents_of_another_model_are_found_by_their_channels() -> None:
     assert odd([*files, content("a999.pt", tensor(4, 128, 128))]) == [("a999.pt", "shape", "")]
 
 
+def test_another_number_of_channels_is_graver_than_another_float() -> None:
+    """A batch of both types can be stacked, and one of both sizes cannot."""
+    others = many(40, LATENT)
+
+    def kinds_of(one: CachedTensor) -> list[str]:
+        return [kind for _, kind, _ in odd([*others, content("a99999.pt", one)])]
+
+    assert kinds_of(tensor(4, 128, 128, dtype="float32")) == ["shape"]
+    assert kinds_of(tensor(16, 96, 128, dtype="float32")) == ["dtype"]
+    assert kinds_of(tensor(4, 128, 128, dtype="int64")) == ["dtype"]
+
+
 def test_an_odd_one_beside_two_kinds_is_held_against_the_nearer() -> None:
     """It is an embedding without its pooled part, not a latent without anything."""
     files = [*many(100, tensor(4, 64, 64, path="['latents']")), *many(40, EMBED, POOLED, begin="t")]
