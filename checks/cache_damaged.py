@@ -21,6 +21,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from preflight.check import check
@@ -60,6 +61,11 @@ _SAID = {
     ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }
+# What is downloaded as it is, and written by no cache.
+_WEIGHTS = re.compile(
+    r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
+    r"\.(?:safetensors|bin|pth?)$|.*-\d{5}-of-\d{5}\."
+)
 # Kinds of damage that a reader may also pass over.
 _MAY_PASS = frozenset({"checksum", "storage", "structure"})
 _OPENED_BY = {"torch": "torch.load", "numpy": "numpy.load", "safetensors": "safetensors"}
@@ -85,7 +91,7 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
         damage.text,
         at=Location(file=facts.file),
         why=_why(facts, damage),
-        fix=_fix(damage),
+        fix=_fix(facts, damage),
         evidence=_evidence(facts, damage),
     )
 
@@ -103,14 +109,20 @@ def _why(facts: CacheFacts, damage: Damage) -> str:
     return said or f"{opener} stops at it{unclear}."
 
 
-def _fix(damage: Damage) -> str:
+def _name_of(facts: CacheFacts) -> str:
+    return facts.file.rpartition("/")[2]
+
+
+def _fix(facts: CacheFacts, damage: Damage) -> str:
     if damage.fetch is not None:
         return f"Fetch it:  {lfs_pull(damage.fetch)}"
     if "Git LFS pointer" in damage.text:
         return DOWNLOAD
     if causes.SEVERAL in damage.text:
         return AGAIN
-    return REPLACE if damage.kind in ("foreign", "checksum", "pages") else AGAIN
+    if damage.kind in ("foreign", "checksum", "pages") or _WEIGHTS.match(_name_of(facts)):
+        return REPLACE
+    return AGAIN
 
 
 def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:

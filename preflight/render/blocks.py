@@ -19,6 +19,7 @@ from preflight.render.groups import (
     shared_advice,
     summary,
     where,
+    within,
 )
 from preflight.render.lines import Line, Paper, Span, cells, padded, spread
 
@@ -96,14 +97,21 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
 def _list_line(group: Group, view: View, *, digits: int, words: int) -> Line:
     paper = view.paper
     place = paper.shorten_path(paper.say(group.place), paper.width * 2 // 5)
-    used = 2 + digits + 2 + words + 2
-    text = paper.shorten(paper.say(summary(group)), paper.width - used - cells(place) - 2)
+    room = paper.width - (2 + digits + 2 + words + 2) - cells(place) - 2
+    text = paper.shorten(paper.say(_said(group, view, room)), room)
     left = (
         Span(f"  {group.number:>{digits}}", f"number.{group.severity.word}"),
         Span(f"  {padded(paper.say(group.word), words)}  {text}"),
     )
     link = view.place(group.findings[0].at).link if len(group.findings) == 1 else None
     return spread(left, Span(place, "place", link), paper.width)
+
+
+def _said(group: Group, view: View, room: int) -> str:
+    """Say what a group found; of one whose place inside a file is long, what is wrong with it."""
+    first = group.findings[0]
+    long = cells(view.paper.say(within(first.at))) > room // 2
+    return first.message if group.total == 1 and long else summary(group)
 
 
 def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:

@@ -242,6 +242,28 @@ def test_what_several_processes_wrote_is_not_made_again_as_before(tmp_path: Path
     assert found.fix == AGAIN
 
 
+@pytest.mark.parametrize(
+    ("name", "is_model"),
+    [
+        ("model.safetensors", True),
+        ("model-00002-of-00004.safetensors", True),
+        ("diffusion_pytorch_model.fp16.safetensors", True),
+        ("pytorch_model.bin", True),
+        ("consolidated.00.pth", True),
+        ("models_a_and_b.pt", False),
+        ("model/a.pt", False),
+        ("00002.pt", False),
+    ],
+)
+def test_what_is_downloaded_need_not_be_made_again(name: str, *, is_model: bool) -> None:
+    damage = Damage(kind="cut", text="ends at 5 of 9 bytes")
+    facts = CacheFacts(file=f"base/{name}", size=5, format="unknown", damage=damage)
+
+    (found,) = ask("cache-damaged", facts)
+
+    assert found.fix == ("Move it aside, and make or download it again." if is_model else AGAIN)
+
+
 def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: Path) -> None:
     """A baseline holds for the file, not for where it was cut this time."""
     first = finding_of("a.pt", WHOLE[:5000], tmp_path)

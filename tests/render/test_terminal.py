@@ -259,6 +259,25 @@ def test_a_message_is_cut_behind_a_word_and_told_in_full_below() -> None:
     assert '   int(os.environ["SLURM_LOCALID"]) is read; the variable is not set\n' in page
 
 
+def test_the_list_says_what_is_wrong_and_not_only_in_which_tensor() -> None:
+    name = "['base_model.model.layers.0.self_attn.q_proj.lora_A.weight']"
+    bad = replace(
+        finding("cache-content", "holds 3 NaN"), at=Location(file="out/adapter.pt", name=name)
+    )
+    page = terminal.render(with_findings(bad))
+
+    assert re.search(r"^  1  cache   holds 3 NaN +out/adapter.pt$", page, re.MULTILINE)
+    assert f"   {name}: holds 3" in page
+
+
+def test_where_to_begin_is_a_place_also_where_places_have_nothing_in_common() -> None:
+    both = (finding("cache-damaged", "is empty", file=name) for name in ("b/x.pt", "a/y.pt"))
+    page = terminal.render(with_findings(*both))
+
+    assert "2 places\n" in page
+    assert page.endswith("Begin with 1: b/x.pt.\n")
+
+
 def test_a_command_is_never_broken() -> None:
     """What is to be copied is one piece, also where it is wider than the page."""
     command = "preflight run " + " ".join(f"data/part-{number:03}" for number in range(20))
