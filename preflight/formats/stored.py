@@ -302,6 +302,8 @@ def _check_gzip(read: Read, size: int) -> Held:
     if stream.error is not None:
         text = f"is a gzip stream with wrong bytes: {stream.error}"
         raise DamagedError("checksum", text, offset=stream.position)
+    if stream.endless:  # of zeros, mostly: it was not unpacked to its end
+        return Held("gzip")
     if not stream.ended:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its gzip stream", offset=size)
     names = () if held is None else _look_inside(b"".join(held))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from preflight.formats import torchfile
+from preflight.formats import packed, torchfile
 from preflight.formats.blocks import Block
 from preflight.formats.stored import Held, look
 
@@ -286,6 +286,16 @@ def test_what_gzip_has_packed_is_verified_by_its_checksum(content: bytes) -> Non
         wrong = bytearray(packed)
         wrong[at] ^= 1 << chance.randrange(8)
         assert kind_of(bytes(wrong)) in ("checksum", "cut"), at
+
+
+def test_a_stream_that_is_not_unpacked_to_its_end_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Latents of zeros pack a thousandfold; how much of them is unpacked has a limit."""
+    content = gzip.compress(saved(torch.zeros(4_000_000)))
+    monkeypatch.setattr(packed, "MOST_UNPACKED", 1 << 20)
+
+    assert held(content) == Held("gzip")
 
 
 def test_what_stands_behind_a_legacy_file_is_left_alone() -> None:
