@@ -112,13 +112,14 @@ def _find_directory(read: Read, size: int) -> tuple[tuple[int, int, int, int], i
 
 def _read_end(read: Read, at: int) -> tuple[int, int, int, int]:
     """Give where the directory begins, its length, its records, and where it should end."""
-    _, disk, _, here, count, length, directory, _ = _END.unpack(exactly(read, at, _END.size))
+    end = _END.unpack(exactly(read, at, _END.size))
+    _, disk, first_disk, here, count, length, directory, _ = end
     locator_at = at - _LOCATOR.size
     if locator_at >= 0:
         magic, _, at64, disks = _LOCATOR.unpack(exactly(read, locator_at, _LOCATOR.size))
         if magic == b"PK\x06\x07":
             return _read_end64(read, at64, locator_at if disks == 1 else 0)
-    if disk or here != count:
+    if disk or first_disk or here != count:
         raise DamagedError("structure", "has an end record that speaks of other disks", offset=at)
     return directory, length, count, at
 

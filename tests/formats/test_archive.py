@@ -412,3 +412,8 @@ def test_every_byte_is_read_once_but_for_headers() -> None:
     look()
 
     assert sum(counted) < len(content) + 1000
+
+
+def test_a_directory_that_begins_on_another_disk_is_refused() -> None:
+    """As torch does: there is one disk, the first."""
+    assert flaw_of(patched(written(), -16, b"\1\0")) == "structure"
