@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import preflight
 from preflight.facts import Frame, Unbuilt
-from preflight.finding import Finding, Location
+from preflight.finding import Finding, Location, Severity
 from preflight.report import Report
 from preflight.session import UsageError
 from preflight.testing import ask
@@ -22,39 +24,62 @@ def look(folder: Path, source: str, word: str = "train:make") -> Report:
     return preflight.run(word, folder=str(folder))
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        LOADER + "def make():\n    return DataLoader([1, 2])\n",
-        LOADER + "make = DataLoader([1, 2])\n",
-        LOADER + "import functools\nmake = functools.partial(DataLoader, [1, 2], batch_size=2)\n",
-        LOADER + "class make(DataLoader):\n    def __init__(self): super().__init__([1])\n",
-        LOADER + "def make():\n    return {'train': DataLoader([1]), 'steps': 4}\n",
-        LOADER + "def make():\n    return DataLoader([1]), None\n",
-        "import torch\ndef make():\n    return torch.utils.data.TensorDataset(torch.ones(4))\n",
-        "import torch\ndef make():\n    return torch.nn.Linear(2, 2)\n",
-        "import torch\nmake = torch.nn.Linear(2, 2)\n",
-        LOADER + "import sys\ntry:\n    sys.exit()\nexcept SystemExit:\n    pass\n"
-        "def make():\n    return DataLoader([1])\n",
-    ],
-    ids=[
-        "a function",
-        "a loader itself",
-        "a partial",
-        "a class",
-        "a dict with other things in it",
-        "a tuple",
-        "a bare data set",
-        "a model",
-        "a model itself, which can be called",
-        "an exit that is caught",
-    ],
-)
-def test_what_can_be_made_is_left_alone(tmp_path: Path, source: str) -> None:
-    """Functions, partials and classes are called; all else is taken as it is."""
-    report = look(tmp_path, source)
+SOUND = {
+    "a function": LOADER + "def make():\n    return DataLoader([1, 2])\n",
+    "a loader itself": LOADER + "make = DataLoader([1, 2])\n",
+    "a partial": LOADER
+    + "import functools\nmake = functools.partial(DataLoader, [1, 2], batch_size=2)\n",
+    "a class": LOADER + "class make(DataLoader):\n    def __init__(self): super().__init__([1])\n",
+    "a dict with other things in it": LOADER
+    + "def make():\n    return {'train': DataLoader([1]), 'steps': 4}\n",
+    "a tuple": LOADER + "def make():\n    return DataLoader([1]), None\n",
+    "a bare data set": "import torch\ndef make():\n"
+    "    return torch.utils.data.TensorDataset(torch.ones(4))\n",
+    "a model": "import torch\ndef make():\n    return torch.nn.Linear(2, 2)\n",
+    "a model itself, which can be called": "import torch\nmake = torch.nn.Linear(2, 2)\n",
+    "an exit that is caught": LOADER + "import sys\ntry:\n    sys.exit()\nexcept SystemExit:\n"
+    "    pass\ndef make():\n    return DataLoader([1])\n",
+}
 
-    assert report.findings == ()
+RAISING = {
+    "an import that raises": (
+        "1 / 0\nmake = 1\n",
+        "while it is imported: ZeroDivisionError",
+    ),
+    "an interrupt": (
+        "def make():\n    raise KeyboardInterrupt\n",
+        "when it is called: KeyboardInterrupt",
+    ),
+    "a missing package": (
+        "import not_installed_anywhere\nmake = 1\n",
+        "while it is imported: ModuleNotFoundError",
+    ),
+    "no Python": ("def make(:\n", "while it is imported: SyntaxError"),
+}
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]:
+    """Look at sources, each a file of its own, in one run for all tests."""
+
+    @functools.cache
+    def look_at(*sources: str) -> Report:
+        folder = tmp_path_factory.mktemp("seen")
+        for number, source in enumerate(sources):
+            (folder / f"case_{number}.py").write_text(source, encoding="utf-8")
+        words = [f"case_{number}:make" for number in range(len(sources))]
+        return preflight.run(*words, folder=str(folder))
+
+    return look_at
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_can_be_made_is_left_alone(name: str, seen: Callable[..., Report]) -> None:
+    """Functions, partials and classes are called; all else is taken as it is."""
+    report = seen(*SOUND.values())
+
+    file = f"case_{[*SOUND].index(name)}.py"
+    assert [finding for finding in report.findings if finding.at.file == file] == []
     assert report.verdict == "go"
 
 
@@ -72,22 +97,15 @@ def test_the_innermost_line_of_the_users_own_code_is_the_place(tmp_path: Path) -
     assert "return DataLoader([1], batch_size=size)" in (finding.why or "")
 
 
-@pytest.mark.parametrize(
-    ("source", "step"),
-    [
-        ("1 / 0\nmake = 1\n", "while it is imported: ZeroDivisionError"),
-        ("def make():\n    raise KeyboardInterrupt\n", "when it is called: KeyboardInterrupt"),
-        ("import not_installed_anywhere\nmake = 1\n", "while it is imported: ModuleNotFoundError"),
-        ("def make(:\n", "while it is imported: SyntaxError"),
-    ],
-    ids=["an import that raises", "an interrupt", "a missing package", "no Python"],
-)
-def test_what_is_raised_is_told_with_the_step(tmp_path: Path, source: str, step: str) -> None:
+@pytest.mark.parametrize("name", RAISING)
+def test_what_is_raised_is_told_with_the_step(name: str, seen: Callable[..., Report]) -> None:
     """One finding; the verdict is NO-GO, since the job runs the same lines."""
-    report = look(tmp_path, source)
+    report = seen(*(source for source, _ in RAISING.values()))
 
-    (finding,) = report.findings
-    assert step in finding.message
+    file = f"case_{[*RAISING].index(name)}.py"
+    (finding,) = (one for one in report.findings if one.at.file == file)
+    assert RAISING[name][1] in finding.message
+    assert finding.severity is Severity.ERROR
     assert report.verdict == "no-go"
 
 
