@@ -32,6 +32,12 @@ _NUMBERED = re.compile(r"([^{}\[\]*?:]*?)(\d{1,18})(\.(?:tar|tgz)[.a-z0-9]*)", r
 
 _MOST_RANGES = 8
 
+# Shards of a range of which one may be missing.
+_TELLING = 8
+
+# Folders of one folder that are taken for a cache each.
+_MOST_CACHES = 8
+
 _LOADERS = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader"})
 
 
@@ -56,7 +62,10 @@ def write(folder: str, *, force: bool) -> str:
         raise SettingsError([f"{FILE} is there already; --force writes over it"])
     targets = look_around(folder)
     made = tuple(_made_in(folder))
-    text = "\n".join([_HEAD, *_data(targets, folder), *_caches(targets, folder), *_code(made)])
+    data = tuple(_data(targets, folder))
+    tables = (_table("data", remark=remark, **{key: said}) for key, said, remark in data)
+    caches = _caches(targets, folder, tuple(said for _, said, _ in data))
+    text = "\n".join([_HEAD, *tables, *caches, *_code(made)])
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -65,18 +74,19 @@ def write(folder: str, *, force: bool) -> str:
     return f"Wrote {FILE}. Read it through, then:  preflight run"
 
 
-def _data(targets: tuple[Target, ...], folder: str) -> Iterator[str]:
+def _data(targets: tuple[Target, ...], folder: str) -> Iterator[tuple[str, str, str | None]]:
+    """Give each data set: under which key it is named, how, and a remark."""
     shards: dict[str, list[str]] = {}
     for target in targets:
         if isinstance(target, Shard):
             place, name = os.path.split(target.path)
             shards.setdefault(place, []).append(name)
         elif isinstance(target, Folder):
-            yield _table("data", path=_below(target.path, folder))
+            yield "path", _below(target.path, folder), None
     for place, names in shards.items():
-        for pattern, remark in _ranges(names) or [("*.tar*", f"{len(names):,} here now")]:
+        for pattern, remark in _ranges(names) or [_wildcard(names)]:
             below = "/".join(part for part in (_below(place, folder), pattern) if part != ".")
-            yield _table("data", shards=below, remark=remark)
+            yield "shards", below, remark
 
 
 def _ranges(names: list[str]) -> list[tuple[str, str]]:
@@ -95,11 +105,19 @@ def _ranges(names: list[str]) -> list[tuple[str, str]]:
         first, last = min(some, key=int), max(some, key=int)
         named = int(last) - int(first) + 1
         padded = len(set(map(len, some))) == 1
-        if len(some) < 2 or not (padded or _are_bare(some)) or 10 * (named - len(some)) > named:
+        if len(some) < 2 or not (padded or _are_bare(some)):
+            return []
+        if named - len(some) > (1 if named >= _TELLING else 0) and 10 * (named - len(some)) > named:
             return []
         here = f"{len(some):,} of {named:,}" if named > len(some) else f"{named:,}"
         found.append((f"{before}{{{first}..{last}}}{after}", f"{here} here now"))
     return found if len(found) <= _MOST_RANGES else []
+
+
+def _wildcard(names: list[str]) -> tuple[str, str]:
+    """Write shards as a pattern with a star, which takes in as little else as it can."""
+    suffixes = {name[name.lower().rindex(".t") :] for name in names}
+    return f"*{suffixes.pop() if len(suffixes) == 1 else '.tar*'}", f"{len(names):,} here now"
 
 
 def _are_bare(numbers: list[str]) -> bool:
@@ -107,10 +125,43 @@ def _are_bare(numbers: list[str]) -> bool:
     return all(number == str(int(number)) for number in numbers)
 
 
-def _caches(targets: tuple[Target, ...], folder: str) -> Iterator[str]:
+def _caches(targets: tuple[Target, ...], folder: str, data: tuple[str, ...]) -> Iterator[str]:
+    of_data = {
+        entry.name
+        for target in targets
+        if isinstance(target, Folder)
+        for entry in os.scandir(target.path)
+        if entry.is_dir()
+    }
     for target in targets:
         if isinstance(target, CacheFolder):
-            yield _table("cache", path=_below(target.path, folder))
+            for one in _apart(target, of_data):
+                table = _table("cache", path=_below(one.path, folder))
+                if one.checkpoint:
+                    table += "checkpoints = true  # states of a run, or one model in pieces\n"
+                elif data:
+                    named = json.dumps(list(data), ensure_ascii=False)
+                    table += _OF.format("# " if len(data) > 1 else "", named)
+                yield table
+
+
+# One data set is what a cache was made of; of several, somebody has to say it.
+_OF = """\
+# What it was made of, so that entries that are missing or old are told:
+{}of = {}
+# key = "md5(caption)"     # how entries are named after samples; the usual ways are tried
+"""
+
+
+def _apart(target: CacheFolder, of_data: set[str]) -> tuple[CacheFolder, ...]:
+    """Take a folder of a few caches for those: `cache/vae` and `cache/text`.
+
+    Folders that are called as those of the data hold one cache, in a tree like theirs.
+    """
+    inner = tuple(one for one in look_around(target.path) if isinstance(one, CacheFolder))
+    names = {os.path.basename(one.path) for one in inner}
+    few = 1 < len(inner) <= _MOST_CACHES and all(one.path != target.path for one in inner)
+    return inner if few and not target.checkpoint and names.isdisjoint(of_data) else (target,)
 
 
 def _code(made: tuple[Made, ...]) -> Iterator[str]:

@@ -219,11 +219,19 @@ def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[T
     found = sorted(_glob(os.path.join(folder, name)))
     if not found:
         raise UnknownWordError(f"the pattern {name!r} fits no file in {folder}")
+    fits: list[Target] = []
+    unfit: UnknownWordError | None = None
     for one in found:
         if os.path.isdir(one) or not one.lower().endswith(SHARD_SUFFIXES):
-            yield from _read_path(one, one)
+            try:
+                fits += _read_path(one, one)
+            except UnknownWordError as error:  # such as a list of checksums beside the shards
+                unfit = unfit or error
         else:
-            yield Shard(path=one, captions=captions)
+            fits.append(Shard(path=one, captions=captions))
+    if unfit is not None and not fits:
+        raise unfit
+    yield from fits
 
 
 def _glob(path: str) -> list[str]:

@@ -64,7 +64,28 @@ def test_numbered_shards_are_written_as_ranges(
 def test_other_shards_are_written_with_a_star(tmp_path: Path, names: list[str]) -> None:
     job = written(tmp_path, *names)
 
-    assert [one.shards for one in job.data] == ["data/*.tar*"]
+    assert [one.shards for one in job.data] == ["data/*.tar"]
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern"),
+    [
+        (["a.tar.gz", "b.tar.gz", "b.tar.gz.part"], "data/*.tar.gz"),
+        (["a.tar.gz", "b.tar", "md5sums.txt"], "data/*.tar*"),
+    ],
+)
+def test_a_star_takes_in_all_shards_of_a_folder(
+    tmp_path: Path, names: list[str], pattern: str
+) -> None:
+    job = written(tmp_path, *names)
+
+    assert [one.shards for one in job.data] == [pattern]
+
+
+def test_one_of_a_few_numbered_shards_may_be_missing(tmp_path: Path) -> None:
+    job = written(tmp_path, *numbered("{:02}.tar", range(9), 5))
+
+    assert [one.shards for one in job.data] == ["data/{00..08}.tar"]
 
 
 def test_a_gap_in_what_was_written_is_found(tmp_path: Path) -> None:
@@ -76,3 +97,56 @@ def test_a_gap_in_what_was_written_is_found(tmp_path: Path) -> None:
     assert [(one.check, one.at.file) for one in report.findings] == [
         ("shard-missing", "data/07.tar")
     ]
+
+
+def caches_of(folder: Path, *files: str) -> Job:
+    """Write settings for a folder in which these empty files lie."""
+    for name in files:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    write(str(folder), force=False)
+    return make_job(folder=str(folder), environ={})
+
+
+def test_two_caches_of_one_folder_are_an_entry_each(tmp_path: Path) -> None:
+    job = caches_of(tmp_path, "cache/vae/a.pt", "cache/text/sub/a.pt")
+
+    assert [(one.path, one.of) for one in job.cache] == [("cache/text", ()), ("cache/vae", ())]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["cache/cats/a.pt", "cache/dogs/a.pt", "photos/cats/a.jpg", "photos/dogs/a.jpg"],
+        ["cache/a.pt", "cache/text/a.pt"],
+        ["cache/text/a.pt"],
+        [f"cache/{number}/a.pt" for number in range(20)],
+    ],
+    ids=["a tree like that of the data", "files beside", "only one", "very many"],
+)
+def test_one_cache_is_one_entry(tmp_path: Path, files: list[str]) -> None:
+    job = caches_of(tmp_path, *files)
+
+    assert [one.path for one in job.cache] == ["cache"]
+
+
+def test_a_cache_is_held_against_the_only_data_set(tmp_path: Path) -> None:
+    job = caches_of(tmp_path, "cache/a.pt", "photos/a.jpg")
+
+    assert [one.of for one in job.cache] == [("photos",)]
+
+
+def test_of_several_data_sets_somebody_has_to_say_which(tmp_path: Path) -> None:
+    job = caches_of(tmp_path, "cache/a.pt", "photos/a.jpg", "more/a.jpg")
+
+    assert [one.of for one in job.cache] == [()]
+    assert '\n# of = ["more", "photos"]\n' in (tmp_path / "preflight.toml").read_text()
+
+
+def test_folders_of_checkpoints_are_written_as_such(tmp_path: Path) -> None:
+    job = caches_of(
+        tmp_path, "out/checkpoint-5/a.pt", "base/model.safetensors.index.json", "base/a.safetensors"
+    )
+
+    assert [(one.path, one.checkpoints) for one in job.cache] == [("base", True), ("out", True)]

@@ -305,3 +305,14 @@ def test_a_built_target_keeps_its_folder(place: Path) -> None:
     assert target == Built(spec="mod:make", folder=str(place))
     (remote,) = read_word("s3://b/x.tar", str(place))
     assert remote == Remote(address="s3://b/x.tar")
+
+
+def test_a_star_passes_over_what_lies_beside_the_shards(place: Path) -> None:
+    """A list of checksums, or what a download has left; alone, it is a mistake."""
+    (place / "a.tar.md5").touch()
+
+    found = discover(["*.tar*"], Job(root=str(place)), str(place))
+
+    assert [type(target).__name__ for _, target in found.pairs] == ["Shard"]
+    with pytest.raises(UnknownWordError, match=r"a\.tar\.md5"):
+        discover(["*.md5"], Job(root=str(place)), str(place))
