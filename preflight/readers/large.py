@@ -6,7 +6,7 @@ import io
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from preflight.formats.blocks import BLOCK, Block, LongRead, Look, shorter
 from preflight.formats.crc import Crc32, combined, crc32_for
@@ -66,8 +66,30 @@ class Large(LongRead):
         return self._go_through(offset, size, crc32)
 
     def pass_over(self, offset: int, size: int, look: Look | None = None) -> None:
-        """Read a stretch that must be there, and show each piece of it."""
-        self._go_through(offset, size, None, look)
+        """Read a stretch that must be there, and show each piece of it; holes to nobody."""
+        if look is not None:
+            self._go_through(offset, size, None, look)
+            return
+        for begin, end in self._stored(offset, offset + size):
+            self._go_through(begin, end - begin, None)
+
+    def _stored(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Give where bytes are stored: what `numpy.memmap` lays out is a hole up to its first use.
+
+        Raises:
+            OSError: the file has become shorter.
+        """
+        find_hole = holes(self._file, getattr(os, "SEEK_HOLE", None))
+        while begin < end:
+            data = self.next_data(begin)
+            if data is None or data >= end:
+                size = os.fstat(self._file.fileno()).st_size
+                if size < end:
+                    raise shorter(size)
+                return
+            hole = None if find_hole is None else find_hole(data)
+            begin = end if hole is None or hole <= data else min(hole, end)
+            yield data, begin
 
     def next_data(self, offset: int) -> int | None:
         """Ask the system for the end of a hole."""

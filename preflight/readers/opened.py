@@ -31,15 +31,20 @@ def reading(stream: FileIO, total: int) -> Read:
     return read
 
 
-def holes(stream: FileIO) -> NextData | None:
-    """Give what finds the end of a hole in a sparse file, where the system can say."""
-    if not hasattr(os, "SEEK_DATA"):
+def holes(stream: FileIO, to: int | None = getattr(os, "SEEK_DATA", None)) -> NextData | None:
+    """Give what finds the end of a hole in a sparse file, where the system can say.
+
+    Args:
+        stream: the file; its place in it is moved.
+        to: `os.SEEK_HOLE` where the next hole is asked for.
+    """
+    if to is None:
         return None
     descriptor = stream.fileno()
 
     def next_data(offset: int) -> int | None:
         try:
-            return os.lseek(descriptor, offset, os.SEEK_DATA)
+            return os.lseek(descriptor, offset, to)
         except OSError as error:
             return None if error.errno == errno.ENXIO else offset
 
