@@ -30,6 +30,9 @@ from preflight.version import __version__
 
 PARTS = ("data", "cache", "loader", "model", "script")
 
+AGAINST = "cache against data"
+"""Whether each sample has its entry in a cache: only where the data set of a cache is named."""
+
 _JUDGES: Mapping[str, frozenset[type]] = {
     "data": frozenset({ShardFacts, FolderFacts}),
     "cache": frozenset({CacheFacts}),
@@ -49,10 +52,17 @@ _OUTLINED = {"index": ("by their structure",)}
 def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str, ...]:
     """Name the parts of a job that nobody was asked to look at."""
     known: set[type] = set()
+    caches = apart = 0
     for _, target in pairs:
         if survey.seen.has(target):
             known |= set(_expected(target, survey))
-    return tuple(part for part in PARTS if known.isdisjoint(_JUDGES[part]))
+            if isinstance(target, CacheFolder) and not target.checkpoint:
+                caches += 1
+                apart += target.entry is None or not survey.job.cache[target.entry].of
+    parts = [part for part in PARTS if known.isdisjoint(_JUDGES[part])]
+    if caches and caches == apart and "data" not in parts:
+        parts.append(AGAINST)
+    return tuple(parts)
 
 
 def _expected(target: Target, survey: Survey) -> Iterable[type]:

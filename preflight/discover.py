@@ -71,7 +71,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         pairs += from_settings(job)
     else:
         around = look_around(folder)
-        pairs += [(target_name(target, folder), target) for target in around]
+        pairs += [(_name_around(target, folder), target) for target in around]
         datasets += _by_folder(None, around, folder)
         if not pairs:
             raise UnknownWordError(
@@ -167,6 +167,15 @@ def target_name(target: Target, root: str) -> str:
             return target.address
         case Host():
             return "this machine" if target.recording is None else target.recording
+
+
+def _name_around(target: Target, root: str) -> str:
+    """Name what lies around: all shards of a folder by that."""
+    return (
+        name_of(os.path.dirname(target.path), root)
+        if isinstance(target, Shard)
+        else (target_name(target, root))
+    )
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -238,6 +238,25 @@ def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
     assert "cache" in report["not_judged"]
 
 
+def test_a_cache_that_is_held_against_no_data_says_so(preflight: Run, cache: Path) -> None:
+    """Where there are data; a folder of checkpoints is made of none."""
+    folder = cache.parent
+    (cache / "empty.safetensors").unlink()
+    with tarfile.open(folder / "a.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("a.cls"))
+
+    def parts() -> list[str]:
+        return list(json.loads(preflight("run", "--format", "json").stdout)["not_judged"])
+
+    assert "cache against data" in parts()
+    assert "of = [...]" in preflight("run").stdout
+    (cache / "checkpoint-5").mkdir()
+    assert "cache against data" not in parts()
+    (cache / "checkpoint-5").rmdir()
+    assert preflight("init").returncode == 0
+    assert "cache against data" not in parts()
+
+
 def test_memory_that_is_asked_for_without_a_gpu_is_no_go(preflight: Run, cache: Path) -> None:
     """It was asked for, so that it is no skip."""
     (cache / "empty.safetensors").unlink()

@@ -316,3 +316,14 @@ def test_a_star_passes_over_what_lies_beside_the_shards(place: Path) -> None:
     assert [type(target).__name__ for _, target in found.pairs] == ["Shard"]
     with pytest.raises(UnknownWordError, match=r"a\.tar\.md5"):
         discover(["*.md5"], Job(root=str(place)), str(place))
+
+
+def test_shards_that_lie_around_are_named_by_their_folder(tmp_path: Path) -> None:
+    """A page has no line for each of a thousand."""
+    (tmp_path / "data").mkdir()
+    for number in range(3):
+        tarfile.open(tmp_path / "data" / f"{number}.tar", "w").close()
+
+    found = discover([], Job(root=str(tmp_path)), str(tmp_path))
+
+    assert [word for word, target in found.pairs if isinstance(target, Shard)] == ["data"] * 3

@@ -16,6 +16,12 @@ _TARGETS = 8
 _SKIPS = 4
 _WORTH_TELLING = 0.2  # of all seconds
 
+# How a part is named that has no obvious word.
+_HINTS = {
+    "script": "source=FILE has a script read",
+    "cache against data": "of = [...] in [[cache]] says what a cache was made of",
+}
+
 
 def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
     """Give the foot of a page that found something, or could not look."""
@@ -106,8 +112,8 @@ def _common(report: Report, view: View, *, skips: bool = True) -> Iterator[Line]
         yield from _skipped(report, view)
     if report.not_judged:
         names = ", ".join(report.not_judged)
-        read = "; source=FILE has a script read" if "script" in report.not_judged else ""
-        yield from entry("Not judged", f"{names}: not named{read}.", view)
+        hints = "".join(f"; {hint}" for part, hint in _HINTS.items() if part in report.not_judged)
+        yield from entry("Not judged", f"{names}: not named{hints}.", view)
     if report.unread and view.verbose:
         yield from entry("Not used", ", ".join(report.unread), view)
     if report.accepted:
