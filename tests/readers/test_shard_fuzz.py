@@ -159,11 +159,13 @@ def test_what_loses_samples_in_webdataset_is_told(tmp_path: Path, tar_format: in
         try:
             told = is_anything_told(look(tmp_path, content))
         except CannotLookError:
-            told = True
+            continue
+        if told:  # and nothing can be missed
+            continue
         (expected, _), (given, raised) = given_by_webdataset(whole), given_by_webdataset(content)
         if given == expected and not raised:
             continue
-        if not told and not is_sound_again(content, given, raised=raised):
+        if not is_sound_again(content, given, raised=raised):
             missed.append((number, mutation.__name__, len(given), raised))
     assert missed == []
 
