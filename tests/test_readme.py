@@ -87,8 +87,9 @@ def test_its_commands_work(preflight: Run, tmp_path: Path, command: str) -> None
     (tmp_path / "data").mkdir()
     for number in range(100):
         tarfile.open(tmp_path / "data" / f"train-{number:03}.tar", "w").close()
-    (tmp_path / "cache" / "text").mkdir(parents=True)
-    (tmp_path / "cache" / "text" / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    for folder in ("cache/text", "out/checkpoint-500"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     (tmp_path / "train.py").write_text(
         "import torch\n"
         "def make_loader():\n    return torch.utils.data.DataLoader([1, 2])\n"
@@ -101,12 +102,14 @@ def test_its_commands_work(preflight: Run, tmp_path: Path, command: str) -> None
 
 
 def test_its_settings_are_valid(tmp_path: Path) -> None:
-    """Every key of the example is known."""
-    (text,) = re.findall(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+    """Every key of the examples is known."""
+    jobs = []
+    for text in re.findall(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
+        (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+        jobs.append(make_job(folder=str(tmp_path), environ={}))
 
-    job = make_job(folder=str(tmp_path), environ={})
-
+    of_a_cache, job = jobs
+    assert of_a_cache.cache[0].of == ("pets",)
     assert job.launch.gpus == 8
     assert job.loader[0].kwargs == {"batch_size": 16}
 
