@@ -9,8 +9,8 @@ What it finds
     alike, the one last written. What has a name for the time being (`tmp-checkpoint-500`) is passed
     over. The newest one that is whole is named, and what is wrong with the others. Of a folder
     whose newest checkpoint is whole, only that is a note if others are not. A folder with an index
-    of its own is one model: here only files that the index names and that are not there are told,
-    and a `.json` that was cut.
+    of its own is one model: here only files and tensors that the index names and that are not there
+    are told, and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -90,6 +90,11 @@ def _wrong(one: Checkpoint) -> str:
         said.append(f"has {one.damaged:,} damaged of {of}: {shown(one.first_damaged)}")
     if one.absent:
         said.append(f"lacks {first_of(one.absent, len(one.absent))}, which its index names")
+    if one.without:
+        tensors = counted(len(one.without), "tensor")
+        said.append(
+            f"lacks {tensors} that its index names: {first_of(one.without[:1], len(one.without))}"
+        )
     if one.lacks:
         said.append(f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have")
     return ", and ".join(said)

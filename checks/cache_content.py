@@ -21,6 +21,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -32,6 +33,12 @@ from preflight.names import counted
 from preflight.sizes import format_size
 
 AGAIN = "Move it aside, and have it made again by the settings that made the others."
+
+
+# A state of a run, which no settings can make again.
+_STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/")
+_DIVERGED = "Most likely the run that wrote it had diverged: what goes on from it computes NaN at once."
+_BEFORE = "Go on from a checkpoint that was written before the loss became NaN."
 
 
 class _Words(NamedTuple):
@@ -62,6 +69,8 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
     """Tell what stands out, each once a file."""
     for odd in contents.odd:
         words = _WORDS[odd.kind]
+        if odd.kind in ("nan", "infinite") and _STATE.search(odd.file):
+            words = words._replace(why=_DIVERGED, fix=_BEFORE)
         mild = odd.kind == "dtype" and _adds_up(odd.seen, odd.usual)
         yield cache_content.found(
             words.message(odd),

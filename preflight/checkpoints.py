@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from preflight.facts import Checkpoint
 from preflight.names import name_of
+from preflight.readers.model_index import INDEX, held_against
 from preflight.small_files import OddFileError, read_small
-
-INDEX = ".index.json"
-"""How the name of a file ends that says which tensors of a model lie in which of its files."""
 
 # A folder under a name for the time being: its writer renames it at the end, and trainers that look
 # for the newest checkpoint pass it over.
@@ -74,13 +71,8 @@ def _checkpoint(
     cut = [(one, said) for one in notes if (said := _cut_json(os.path.join(folder, one)))]
     wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
     lacks = usual - _held(folder, paths)
-    absent = {
-        part
-        for one in notes
-        if one.endswith(INDEX)
-        for part in _named_by(os.path.join(folder, one))
-        if not os.path.lexists(os.path.join(folder, part))
-    }
+    indexes = [held_against(os.path.join(folder, one)) for one in notes if one.endswith(INDEX)]
+    absent = {file for one in indexes for file in one.files}
     return Checkpoint(
         name=name or os.path.basename(os.path.abspath(top)),
         files=len(paths) + len(cut),
@@ -89,6 +81,7 @@ def _checkpoint(
         first_damaged=wrong[0] if wrong else "",
         lacks=tuple(sorted(lacks - absent)),
         absent=tuple(sorted(absent)),
+        without=tuple(tensor for one in indexes for tensor in one.tensors),
     )
 
 
@@ -113,18 +106,6 @@ def _cut_json(path: str) -> str:
     ends = {b"{": b"}", b"[": b"]"}
     first, last = text.strip()[:1], text.strip()[-1:]
     return f"ends in the middle, at {len(text):,} bytes" if last != ends.get(first, last) else ""
-
-
-def _named_by(path: str) -> Iterator[str]:
-    """Give the files that an index names, each once; of one that cannot be read, none."""
-    try:
-        index = json.loads(read_small(path))
-    except (OSError, OddFileError, ValueError, RecursionError):
-        return
-    named = index.get("weight_map") if isinstance(index, dict) else None
-    if isinstance(named, dict):
-        files = {one for one in named.values() if isinstance(one, str)}
-        yield from (one for one in files if one and "\0" not in one and not os.path.isabs(one))
 
 
 def _usual(top: str, groups: Mapping[str, list[str]]) -> frozenset[str]:

@@ -49,6 +49,9 @@ class Checkpoint:
     absent: tuple[str, ...] = ()
     """Files that are not there, and that an index beside them names."""
 
+    without: tuple[str, ...] = ()
+    """Tensors that an index names, and that are not in the file that it says."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFolderFacts:

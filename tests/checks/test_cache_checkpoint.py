@@ -228,6 +228,43 @@ def test_a_checkpoint_lacks_what_its_own_index_names(out: Path) -> None:
     )
 
 
+def safetensors(path: Path, *names: str) -> None:
+    """Write tensors of one byte each."""
+    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
+    for at, name in enumerate(names):
+        header[name] = {"dtype": "U8", "shape": [1], "data_offsets": [at, at + 1]}
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"x" * len(names))
+
+
+def test_a_tensor_that_the_index_names_and_its_piece_does_not_hold_is_found(
+    tmp_path: Path,
+) -> None:
+    """A loader gives it numbers of chance, and says so in a line that nobody reads."""
+    base = tmp_path / "base"
+    base.mkdir()
+    safetensors(base / "a.safetensors", "up", "down")
+    weights = {"up": "a.safetensors", "down": "a.safetensors"}
+    index = base / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": weights}))
+    assert look(tmp_path, "base").findings == ()
+    index.write_text(json.dumps({"weight_map": {**weights, "gate": "a.safetensors"}}))
+
+    (finding,) = look(tmp_path, "base").findings
+
+    assert finding.message == ("base lacks 1 tensor that its index names: gate in a.safetensors")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 99, b"\x02" + bytes(7) + b"[]", b"version h"])
+def test_a_damaged_piece_is_told_by_itself(tmp_path: Path, content: bytes) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "a.safetensors").write_bytes(content)
+    (base / "model.safetensors.index.json").write_text('{"weight_map": {"a": "a.safetensors"}}')
+
+    assert look(tmp_path, "base").findings == ()
+
+
 @pytest.mark.parametrize("text", ["[]", "{", '{"weight_map": 3}', '{"weight_map": {"a": ["/"]}}'])
 def test_an_index_that_says_nothing_names_nothing(tmp_path: Path, text: str) -> None:
     model(tmp_path / "base", parts=3)

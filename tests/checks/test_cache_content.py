@@ -173,3 +173,10 @@ def test_two_oddities_of_one_tensor_have_two_fingerprints() -> None:
 
     assert len(prints) == len(KINDS)
     assert one(kind="nan", count=1).fingerprint == one(kind="nan", count=2).fingerprint
+
+
+@pytest.mark.parametrize("kind", ["nan", "infinite"])
+def test_a_checkpoint_is_not_to_be_made_again(kind: str) -> None:
+    found = one(kind=kind, file="out/checkpoint-500/model.safetensors", count=3, of=9)
+
+    assert found.fix == "Go on from a checkpoint that was written before the loss became NaN."
