@@ -2,11 +2,12 @@
 
 What it finds
     With --deep, torch loads every cached file (weights_only) and looks at its numbers: NaN and
-    infinity (but -inf in masks), tensors that hold nothing but zeros, and views that were saved
-    with the whole storage behind them. Where five files or more lie beside each other, it also
-    finds the few that are unlike all others: a key that is missing, another number of dimensions,
-    another type, another number of channels or features. Sizes that vary by nature (height and
-    width, tokens) are left free, and so is what many files have in common.
+    infinity (but -inf in masks, and single numbers such as the best loss so far), tensors that hold
+    nothing but zeros, and views that were saved with the whole storage behind them. Where five
+    files or more lie beside each other, it also finds the few that are unlike all others: a key
+    that is missing, another number of dimensions, another type, another number of channels or
+    features. Sizes that vary by nature (height and width, tokens) are left free, and so is what
+    many files have in common.
 
 Why it matters
     One NaN in one cached latent turns every weight of the model into NaN at the step that meets it,
@@ -37,7 +38,7 @@ AGAIN = "Move it aside, and have it made again by the settings that made the oth
 
 # A state of a run, which no settings can make again.
 _STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/")
-_DIVERGED = "Most likely the run that wrote it had diverged: what goes on from it computes NaN at once."
+_DIVERGED = "Most likely its run had diverged; what goes on from it computes NaN at once."
 _BEFORE = "Go on from a checkpoint that was written before the loss became NaN."
 
 

@@ -42,12 +42,19 @@ def by_itself(content: Content) -> Iterator[OddContent]:
             )
 
 
+def _is_a_score(one: CachedTensor) -> bool:
+    """Whether it is one number, as trainers keep the best loss so far, which begins with inf."""
+    return one.shape == ()
+
+
 def _is_nan(_: str, one: CachedTensor) -> bool:
-    return one.nan > 0
+    return one.nan > 0 and not _is_a_score(one)
 
 
 def _is_infinite(file: str, one: CachedTensor) -> bool:
     """Whether a number is infinite that should not be: -inf is what masks are made of."""
+    if _is_a_score(one):
+        return False
     legal = one.zero or _speaks_of(_MASKS, file, one.path)
     return one.infinite > 0 or (one.negative > 0 and not legal and not one.nan)
 

@@ -235,6 +235,14 @@ def test_masks_may_hold_minus_infinity(one: CachedTensor) -> None:
     assert odd([content("a.pt", one)]) == []
 
 
+@pytest.mark.parametrize("name", ["infinite", "negative", "nan"])
+def test_the_best_score_of_a_run_may_be_any_number(name: str) -> None:
+    """EarlyStopping and ModelCheckpoint begin with inf, and have NaN where nothing was measured."""
+    score = tensor(path="['callbacks']['EarlyStopping']['best_score']", **{name: 1})
+
+    assert odd([content("epoch=1.ckpt", score, tensor(64, 64, path="['w']"))]) == []
+
+
 def test_small_views_and_shared_storages_are_left_alone() -> None:
     """Less than a megabyte is not worth a word, and a storage may have many tensors."""
     small = tensor(10, storage=900_000, used=40)
