@@ -20,8 +20,8 @@ CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy")
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
-# As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does.
-_CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
+CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
+"""As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does."""
 
 # Paths of one folder that are looked up singly, before the folder is listed.
 _OFTEN = 1_000
@@ -70,7 +70,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
 
 def _holds_checkpoints(listed: Listed) -> bool:
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
-    if any(_CHECKPOINT.fullmatch(one.name) for one in listed.folders):
+    if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
     return any(name.endswith(".safetensors.index.json") for name in listed.names)
 

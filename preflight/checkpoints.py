@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from preflight.around import CHECKPOINT
 from preflight.facts import Checkpoint
 from preflight.names import name_of
 from preflight.readers.model_index import INDEX, held_against
@@ -15,6 +16,8 @@ from preflight.small_files import OddFileError, read_small
 # A folder under a name for the time being: its writer renames it at the end, and trainers that look
 # for the newest checkpoint pass it over.
 _UNFINISHED = re.compile(r"tmp[-_.].*|.*[-_.]tmp|.*\.(?:part|partial|incomplete)", re.IGNORECASE)
+
+_RANKED = re.compile(r"(.*?_)(\d{1,4})(\D.*)")
 
 _STEP = re.compile(r"(.*?)(\d{1,18})")
 
@@ -38,7 +41,7 @@ def checkpoints(
         first, _, rest = name_of(path, top).partition("/")
         groups.setdefault(first if rest else "", []).append(path)
     alone = groups.pop("", [])
-    groups = {name: of for name, of in groups.items() if not _UNFINISHED.fullmatch(name)} or groups
+    groups = _states(groups)
     if groups:
         usual = _usual(top, groups)
         found = [_checkpoint(top, name, those, damaged, usual) for name, those in groups.items()]
@@ -58,6 +61,14 @@ def checkpoints(
     return tuple(sorted(found, key=lambda one: (-one.written, one.name)))
 
 
+def _states(groups: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Leave out what is no state of the run: what was never finished, and a model beside them."""
+    finished = {name: of for name, of in groups.items() if not _UNFINISHED.fullmatch(name)}
+    return {name: of for name, of in finished.items() if CHECKPOINT.fullmatch(name)} or (
+        finished or groups
+    )
+
+
 def _checkpoint(
     top: str,
     name: str,
@@ -70,7 +81,7 @@ def _checkpoint(
     notes = sorted(one for one in _names_in(folder) if one.endswith(".json"))
     cut = [(one, said) for one in notes if (said := _cut_json(os.path.join(folder, one)))]
     wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
-    lacks = usual - _held(folder, paths)
+    lacks = _but_for_ranks(usual, _held(folder, paths))
     indexes = [held_against(os.path.join(folder, one)) for one in notes if one.endswith(INDEX)]
     absent = {file for one in indexes for file in one.files}
     return Checkpoint(
@@ -116,6 +127,31 @@ def _usual(top: str, groups: Mapping[str, list[str]]) -> frozenset[str]:
     for name, paths in groups.items():
         counted.update(_held(os.path.join(top, name), paths))
     return frozenset(name for name, count in counted.items() if count >= len(groups) - 1)
+
+
+def _but_for_ranks(usual: frozenset[str], held: set[str]) -> set[str]:
+    """Name what is usual and not held, but for files of ranks that a smaller launch has not."""
+    lacks = set(usual - held)
+    for family, numbers in _by_family(usual).items():
+        here = _by_family(held).get(family, set())
+        first = set(range(min(numbers), min(numbers) + len(here)))
+        if here and here == first and 2 * len(here) <= len(numbers):
+            lacks -= {name for name in lacks if _family(name)[0] == family}
+    return lacks
+
+
+def _by_family(names: Iterable[str]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for family, number in map(_family, names):
+        if number is not None:
+            found.setdefault(family, set()).add(number)
+    return found
+
+
+def _family(name: str) -> tuple[str, int | None]:
+    """Set the number apart that tells files of ranks from one another: `rng_state_3.pth`."""
+    match = _RANKED.fullmatch(name)
+    return (f"{match[1]}#{match[3]}", int(match[2])) if match else (name, None)
 
 
 def _held(folder: str, paths: Iterable[str]) -> set[str]:

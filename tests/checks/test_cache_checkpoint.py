@@ -141,6 +141,31 @@ def test_what_was_never_finished_is_not_the_newest(out: Path) -> None:
     assert finding.fix == "Go on from checkpoint-200, and move the others aside."
 
 
+@pytest.mark.parametrize("name", ["unet/model.npz", "final/model.npz", "best_model/a/b.npz"])
+def test_a_model_that_lies_beside_its_checkpoints_is_no_newer_one(out: Path, name: str) -> None:
+    """As pipelines are saved at the end; it needs no state of an optimizer."""
+    (out / name).parent.mkdir(parents=True)
+    np.savez(out / name, x=np.ones(9))
+    assert found(out.parent) == []
+    cut(out / name)
+    assert found(out.parent) == []
+    cut(out / "checkpoint-300" / "model.npz")
+
+    (finding,) = found(out.parent)
+
+    assert finding.message.startswith("checkpoint-300 has ")
+
+
+@pytest.mark.parametrize(("ranks", "is_told"), [(8, 0), (7, 1), (5, 1), (4, 0), (1, 0), (0, 1)])
+def test_a_launch_on_fewer_ranks_leaves_fewer_files(out: Path, ranks: int, is_told: int) -> None:
+    """A rank that was killed is missed all the same."""
+    for number in (100, 200, 300):
+        for rank in range(8 if number < 300 else ranks):
+            np.savez(out / f"checkpoint-{number}" / f"rng_state_{rank}.npz", x=np.ones(9))
+
+    assert len(found(out.parent)) == is_told
+
+
 @pytest.mark.parametrize("word", [".", "out"])
 def test_a_folder_of_checkpoints_is_known_by_their_names(out: Path, word: str) -> None:
     cut(out / "checkpoint-300" / "model.npz")
