@@ -5,12 +5,11 @@ What it finds
     torch's own list for weights_only. A name that can start a program, change files or run code
     (os.system, builtins.eval, subprocess.Popen), or one that the pickle hides, is an error. Any
     other (argparse.Namespace, a numpy array, a trainer's own class) is a warning: it does no harm,
-    and torch.load stops at it. Of numpy's arrays of Python objects (.npy, and those inside .npz) is
-    told what they name beyond numpy and Python's own values: texts, numbers, dicts, dates and the
-    like are left alone. TorchScript and torch.package hold code by design, and are left alone; so
-    is what trainers write into a checkpoint and load back themselves (`rng_state_0.pth`,
-    `training_args.bin`), unless it names what could run a program. The file is read, and never
-    loaded.
+    and torch.load stops at it. So is a pickle of protocol 4 or 5 that torch.save was told to write
+    (pickle_protocol=4), which the same loader cannot read. Of numpy's arrays of Python objects
+    (.npy, and those inside .npz) is told what they name beyond numpy and Python's own values:
+    texts, numbers, dicts, dates and the like are left alone. TorchScript and torch.package hold
+    code by design, and are left alone. The file is read, and never loaded.
 
 Why it matters
     A pickle is a program: whoever loads one runs what it names. From PyTorch 2.6 on, torch.load
@@ -33,7 +32,7 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import CacheFacts
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.pickle_globals import is_dangerous, is_of_arrays
+from preflight.formats.pickle_globals import FRAMED, is_dangerous, is_of_arrays
 from preflight.job import Job
 from preflight.names import first_of
 
@@ -118,12 +117,17 @@ def _objects(facts: CacheFacts, names: Sequence[str]) -> Finding:
 
 
 def _refused(facts: CacheFacts) -> Finding:
+    names = tuple(name for name in facts.globals if name != FRAMED)
+    said = [f"is written in {FRAMED}"] if FRAMED in facts.globals else []
+    said += [f"names {_listed(names)}"] if names else []
+    fixes = [_fix(names)] if names else []
+    fixes += ["Leave out pickle_protocol= where it is saved."] if FRAMED in facts.globals else []
     return cache_unsafe.found(
-        f"names {_listed(facts.globals)}, which torch.load refuses with weights_only",
+        f"{' and '.join(said)}, which torch.load refuses with weights_only",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
         why=_REFUSED,
-        fix=_fix(facts.globals),
+        fix=" ".join(fixes),
         evidence=_evidence(facts),
     )
 

@@ -55,6 +55,9 @@ _ALLOWED_KIND = re.compile(
     re.ASCII,
 )
 
+FRAMED = "pickle protocol 4 or 5"
+"""Stands among the globals of a file of torch.save whose pickle is divided into frames, as from
+protocol 4 on: torch.load refuses it with weights_only, whatever else is in it."""
 
 # Modules whose functions start programs, change files or run code; their classes hold values.
 _DANGEROUS_MODULES = frozenset(

@@ -45,7 +45,7 @@ Value: TypeAlias = Atom | tuple[Atom, ...]
 class Machine:
     """The stack and memo of a pickle, holding stand-ins only."""
 
-    __slots__ = ("globals", "marks", "memo", "stack", "storages", "texts")
+    __slots__ = ("framed", "globals", "marks", "memo", "stack", "storages", "texts")
 
     def __init__(self) -> None:
         self.stack: list[Value] = []
@@ -54,6 +54,7 @@ class Machine:
         self.storages: list[Storage] = []
         self.texts: list[str] = []
         self.globals: list[str] = []
+        self.framed = False
 
     def held(self) -> int:
         """Count the values that are held."""

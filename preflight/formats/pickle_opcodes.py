@@ -17,7 +17,11 @@ Effect: TypeAlias = Callable[[Machine, bytes], None]
 
 
 def _nothing(machine: Machine, _: bytes) -> None:
-    """PROTO, FRAME and the like leave the stack alone."""
+    """PROTO and the like leave the stack alone."""
+
+
+def _frame(machine: Machine, _: bytes) -> None:
+    machine.framed = True
 
 
 def _push(machine: Machine, _: bytes) -> None:
@@ -215,7 +219,7 @@ _FIXED: dict[bytes, tuple[int, Effect]] = {
     b"\x92": (0, _replace(3)),
     b"\x93": (0, _stack_name),
     b"\x94": (0, _memoize),
-    b"\x95": (8, _nothing),
+    b"\x95": (8, _frame),
     b"\x97": (0, _push),
     b"\x98": (0, _last),
 }

@@ -36,6 +36,9 @@ class Walked(NamedTuple):
     steps: int = 0
     """Opcodes that were followed."""
 
+    framed: bool = False
+    """Whether it is divided into frames, as from protocol 4 on."""
+
 
 class _Tape:
     """The bytes of a pickle, of which a window is held."""
@@ -118,7 +121,7 @@ def walk(read: Read, start: int, end: int, most: int = MOST_OPERATIONS) -> Walke
                 where = tape.base + tape.at
                 named = tuple(machine.globals)
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
-                return Walked(where, storages, texts, named, count + 1)
+                return Walked(where, storages, texts, named, count + 1, machine.framed)
             if not count % 1024 and machine.held() > _MOST_HELD:
                 break
     except EOFError:
@@ -127,7 +130,7 @@ def walk(read: Read, start: int, end: int, most: int = MOST_OPERATIONS) -> Walke
         at = tape.base + tape.at
         text = f"holds a pickle that makes no sense at byte {at:,}"
         raise DamagedError("structure", text, offset=at) from None
-    return Walked(None, globals=tuple(machine.globals), steps=most)
+    return Walked(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
 
 
 def _step(tape: _Tape, machine: Machine) -> bool:

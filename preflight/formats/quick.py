@@ -15,7 +15,7 @@ from preflight.formats.archive_directory import END_MAGIC, ENTRY_MAGIC, MAGIC
 from preflight.formats.crc import Crc32
 from preflight.formats.damaged import DamagedError
 from preflight.formats.pickle_forms import Forms
-from preflight.formats.torchfile import storages_fit
+from preflight.formats.torchfile import refused_in, storages_fit
 
 
 class Whole(NamedTuple):
@@ -108,4 +108,4 @@ def _read_pickle(
         walked = _forms.walk(bytes(content[slice(*place)]))
     except DamagedError:
         return None
-    return Whole(verified, walked.globals) if storages_fit(walked, root, lengths) else None
+    return Whole(verified, refused_in(walked)) if storages_fit(walked, root, lengths) else None

@@ -11,6 +11,7 @@ from preflight.formats import archive, causes
 from preflight.formats.archive_directory import Archive
 from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
+from preflight.formats.pickle_globals import FRAMED
 from preflight.formats.pickle_machine import MOST_DANGEROUS, Storage
 from preflight.formats.pickles import Walked, walk, walk_bytes
 from preflight.names import counted, shown
@@ -100,9 +101,14 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...]]:
     for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
         walked = _walk_record(pickle)
         _check_storages(parts, root, walked)
-        return contents.verified, walked.globals
+        return contents.verified, refused_in(walked)
     _refuse_without_pickle(parts, root)
     return contents.verified, ()
+
+
+def refused_in(walked: Walked) -> tuple[str, ...]:
+    """Give what torch.load refuses with weights_only in a pickle of torch.save's."""
+    return (*walked.globals, FRAMED) if walked.framed else walked.globals
 
 
 def _refuse_without_pickle(parts: Archive, root: bytes) -> None:
@@ -220,7 +226,7 @@ def check_legacy(read: Read, size: int) -> tuple[str, ...]:
             break
         walked = walk(read, at, size)
         storages.update((one.key, one) for one in walked.storages)
-        names.update(dict.fromkeys(walked.globals))
+        names.update(dict.fromkeys(refused_in(walked)))
         at, texts = walked.end, walked.texts
     whole = _end_of_storages(at, storages.values(), 8)
     if whole is not None and whole > size:

@@ -495,6 +495,52 @@ def test_what_is_hidden_is_said_to_be() -> None:
     assert found.message.startswith("names something that it hides until it is loaded, which can")
 
 
+@pytest.mark.parametrize("form", ["zip", "legacy"])
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_a_protocol_that_a_safe_loader_cannot_read_is_told(
+    tmp_path: Path, protocol: int, form: str
+) -> None:
+    """torch.load itself says which."""
+    path = tmp_path / "a.pt"
+    thing = {"a": torch.ones(30), "prompt": "a photo of a dog"}
+    torch.save(thing, path, pickle_protocol=protocol, _use_new_zipfile_serialization=form == "zip")
+    try:
+        torch.load(path, weights_only=True)
+        refused = False
+    except pickle.UnpicklingError:
+        refused = True
+
+    found = findings(path)
+
+    assert bool(found) is refused is (protocol > 3)
+    for one in found:
+        assert one.severity is Severity.WARNING
+        assert one.message == (
+            "is written in pickle protocol 4 or 5, which torch.load refuses with weights_only"
+        )
+        assert one.fix == "Leave out pickle_protocol= where it is saved."
+
+
+def test_a_protocol_is_told_beside_what_the_pickle_names(tmp_path: Path) -> None:
+    """Both have to be mended."""
+    torch.save({"a": np.arange(30)}, tmp_path / "a.pt", pickle_protocol=4)
+
+    (found,) = findings(tmp_path / "a.pt")
+
+    assert found.message.startswith("is written in pickle protocol 4 or 5 and names numpy.")
+    assert found.fix is not None
+    assert found.fix.endswith("numpy's. Leave out pickle_protocol= where it is saved.")
+
+
+def test_other_pickles_may_be_of_any_protocol(tmp_path: Path) -> None:
+    """pickle.load and numpy.load read them all."""
+    for name in ("a.pt", "a.npy"):
+        (tmp_path / name).write_bytes(pickle.dumps({"a": "b" * 99}, protocol=5))
+    (tmp_path / "b.pt").write_bytes(gzip.compress(pickle.dumps({"a": "b" * 99}, protocol=5)))
+
+    assert [findings(path) for path in tmp_path.iterdir()] == [[], [], []]
+
+
 def test_names_of_python_2_are_given_as_python_has_them() -> None:
     """torch.save writes pickles of protocol 2."""
     assert refused("__builtin__", "eval") == "builtins.eval"
