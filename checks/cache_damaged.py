@@ -33,6 +33,7 @@ from preflight.names import lfs_pull
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."
+EARLIER = "Go on from a checkpoint that is whole, and move this one aside."
 REPLACE = "Move it aside, and make or download it again."
 
 _NO_DIRECTORY = "PytorchStreamReader failed reading zip archive: failed finding central directory."
@@ -61,6 +62,8 @@ _SAID = {
     ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }
+# A state of a run, which nothing makes again.
+_STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/")
 # What is downloaded as it is, and written by no cache.
 _WEIGHTS = re.compile(
     r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
@@ -118,6 +121,8 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
         return f"Fetch it:  {lfs_pull(damage.fetch)}"
     if "Git LFS pointer" in damage.text:
         return DOWNLOAD
+    if _STATE.search(facts.file):
+        return EARLIER
     if causes.SEVERAL in damage.text:
         return AGAIN
     if damage.kind in ("foreign", "checksum", "pages") or _WEIGHTS.match(_name_of(facts)):

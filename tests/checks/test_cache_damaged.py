@@ -264,6 +264,17 @@ def test_what_is_downloaded_need_not_be_made_again(name: str, *, is_model: bool)
     assert found.fix == ("Move it aside, and make or download it again." if is_model else AGAIN)
 
 
+@pytest.mark.parametrize("kind", ["cut", "checksum", "empty"])
+def test_a_checkpoint_is_not_to_be_made_again(kind: str) -> None:
+    damage = Damage(kind=kind, text="is odd")
+    name = "out/checkpoint-500/optimizer.pt"
+    facts = CacheFacts(file=name, size=5, format="torch zip", damage=damage)
+
+    (found,) = ask("cache-damaged", facts)
+
+    assert found.fix == "Go on from a checkpoint that is whole, and move this one aside."
+
+
 def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: Path) -> None:
     """A baseline holds for the file, not for where it was cut this time."""
     first = finding_of("a.pt", WHOLE[:5000], tmp_path)
