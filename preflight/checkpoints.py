@@ -28,8 +28,10 @@ def checkpoints(
     """Give the checkpoints below a folder, the newest first.
 
     Each folder directly below it that holds cached files is one; where there is none, each file is,
-    or all of them together where an index says that they are one model. The newest is that of the
-    highest number, as trainers look for it; where not all are numbered alike, the last written.
+    or all of them together where an index says that they are one model. A folder that is numbered
+    like the others and holds only notes was begun, and counts, as trainers take it. The newest is
+    that of the highest number, as trainers look for it; where not all are numbered alike, the last
+    written.
 
     Args:
         top: the folder, or one file.
@@ -43,6 +45,7 @@ def checkpoints(
     alone = groups.pop("", [])
     groups = _states(groups)
     if groups:
+        groups.update((name, []) for name in _begun(top, groups))
         usual = _usual(top, groups)
         found = [_checkpoint(top, name, those, damaged, usual) for name, those in groups.items()]
     elif any(name.endswith(INDEX) for name in _names_in(top)):
@@ -69,6 +72,32 @@ def _states(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     )
 
 
+def _begun(top: str, groups: Mapping[str, list[str]]) -> list[str]:
+    """Name the folders whose writer was killed before their first cached file."""
+    like = {step[1] for step in map(_STEP.fullmatch, groups) if step}
+    return [
+        name
+        for name in set(_names_in(top)).difference(groups)
+        if (step := _STEP.fullmatch(name))
+        and step[1] in like
+        and _holds_only_notes(os.path.join(top, name))
+    ]
+
+
+def _holds_only_notes(folder: str) -> bool:
+    def stop(error: OSError) -> None:
+        raise error
+
+    try:
+        return os.path.isdir(folder) and all(
+            file.endswith(".json")
+            for _, _, files in os.walk(folder, onerror=stop)
+            for file in files
+        )
+    except OSError:
+        return False
+
+
 def _checkpoint(
     top: str,
     name: str,
@@ -77,7 +106,8 @@ def _checkpoint(
     usual: frozenset[str],
 ) -> Checkpoint:
     folder = os.path.join(top, name) if name else top
-    wrong = [f"{name_of(path, top)} {damaged[path][0]}" for path in paths if path in damaged]
+    within = top if os.path.isdir(top) else os.path.dirname(top)
+    wrong = [f"{name_of(path, within)} {damaged[path][0]}" for path in paths if path in damaged]
     notes = sorted(one for one in _names_in(folder) if one.endswith(".json"))
     cut = [(one, said) for one in notes if (said := _cut_json(os.path.join(folder, one)))]
     wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
@@ -87,7 +117,7 @@ def _checkpoint(
     return Checkpoint(
         name=name or os.path.basename(os.path.abspath(top)),
         files=len(paths) + len(cut),
-        written=max(map(_written, paths)),
+        written=max(map(_written, paths or [folder])),
         damaged=len(wrong),
         first_damaged=wrong[0] if wrong else "",
         lacks=tuple(sorted(lacks - absent)),
@@ -120,13 +150,19 @@ def _cut_json(path: str) -> str:
 
 
 def _usual(top: str, groups: Mapping[str, list[str]]) -> frozenset[str]:
-    """Name the files that all checkpoints but one have; of fewer than three, nobody can say."""
-    if len(groups) < 3:
+    """Name the files that all checkpoints but one have; of fewer than three, nobody can say.
+
+    Where some hold nothing, those are the ones.
+    """
+    without = sum(not paths for paths in groups.values())
+    if len(groups) < 3 and not without:
         return frozenset()
     counted: Counter[str] = Counter()
     for name, paths in groups.items():
         counted.update(_held(os.path.join(top, name), paths))
-    return frozenset(name for name, count in counted.items() if count >= len(groups) - 1)
+    return frozenset(
+        name for name, count in counted.items() if count >= len(groups) - max(1, without)
+    )
 
 
 def _but_for_ranks(usual: frozenset[str], held: set[str]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,43 @@ def test_a_newest_that_lacks_a_file_is_found(out: Path) -> None:
     (finding,) = found(out.parent)
 
     assert finding.message.startswith("checkpoint-300 lacks rng/state.npz, which the others have; ")
+
+
+@pytest.mark.parametrize("others", [1, 2, 3])
+@pytest.mark.parametrize("note", ["", "unet/config.json"], ids=["empty", "notes"])
+def test_a_newest_that_was_only_begun_is_found(out: Path, note: str, others: int) -> None:
+    """The writer was killed before the first tensor; trainers take the folder by its number."""
+    for number in (300, 200, 100)[others:]:
+        shutil.rmtree(out / f"checkpoint-{number}")
+    (out / "checkpoint-1000" / "unet").mkdir(parents=True)
+    if note:
+        (out / "checkpoint-1000" / note).write_text("{}")
+
+    (finding,) = found(out.parent)
+
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "checkpoint-1000 lacks model.npz, optimizer.npz and rng/state.npz, which the others have; "
+    )
+    assert finding.fix == "Go on from checkpoint-300, and move the others aside."
+
+
+def test_folders_that_are_no_begun_checkpoint_are_left_alone(out: Path) -> None:
+    """What holds files of another kind, is under another name, or cannot be listed."""
+    for name in ("checkpoint-400", "logs", "checkpoint-best", "run-7"):
+        (out / name).mkdir()
+    (out / "checkpoint-400" / "0_0.distcp").write_bytes(b"x")
+    (out / "checkpoint-500").write_text("a file")
+
+    assert found(out.parent) == []
+
+
+def test_one_file_is_called_by_its_name(out: Path) -> None:
+    cut(out / "checkpoint-300" / "model.npz")
+
+    (finding,) = look(out.parent, "checkpoint=out/checkpoint-300/model.npz").findings
+
+    assert finding.message.startswith("model.npz has 1 damaged of 1 file: model.npz ends at 4,096 ")
 
 
 def test_where_none_is_whole_that_is_said(out: Path) -> None:
