@@ -96,6 +96,9 @@ class Ledger:
     usable: bool = True
     """Whether it is used at all."""
 
+    homeless: bool = False
+    """Whether its folder could not be made, which was told."""
+
     _version: str = ""
     _marks: dict[tuple[str, str], str] = field(default_factory=dict)
     """What each file looked like before it was read, by how it is read and by its path."""
@@ -234,7 +237,9 @@ class Ledger:
         try:
             make_state(self.folder)
         except OSError as error:
-            self._do_without(error.strerror or str(error))
+            self.usable, self.homeless = False, True
+            reason = error.strerror or str(error)
+            self.tell(f"neither the ledger nor the report can be kept: {self._file}: {reason}")
             return
         for _ in range(2):  # again where the first try has found it damaged
             if self._use(lambda connection: self._add(connection, rows)) or not self.usable:

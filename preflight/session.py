@@ -129,7 +129,7 @@ def run(
         fail_on=job.gate.fail_on,
         tool=account.tool(judged.machine),
     )
-    return _leave_behind(report, job)
+    return _leave_behind(report, job, told=survey.memory.ledger.homeless)
 
 
 def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Report:
@@ -260,10 +260,15 @@ def _baseline(job: Job) -> frozenset[str]:
     return gate.read_baseline(os.path.join(job.root, job.gate.baseline))
 
 
-def _leave_behind(report: Report, job: Job) -> Report:
+def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:
     """Keep the report under the job's folder, where `preflight report` finds it.
 
     Where it cannot be written, one line on stderr says so, and the verdict stays.
+
+    Args:
+        report: what is kept.
+        job: the settings.
+        told: whether that line was written already.
     """
     import dataclasses
 
@@ -277,7 +282,8 @@ def _leave_behind(report: Report, job: Job) -> Report:
         make_state(state)
         write_whole(path, renderer("json")(report))
     except OSError as error:
-        sys.stderr.write(f"preflight: the report was not kept: {path}: {error.strerror}\n")
+        if not told:
+            sys.stderr.write(f"preflight: the report was not kept: {path}: {error.strerror}\n")
         return dataclasses.replace(report, last=None)
     return report
 
