@@ -55,7 +55,7 @@ _SAID = {
     ("torch legacy", "cut"): "torch.load stops at it: unexpected EOF, or an empty EOFError.",
     ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
     ("numpy", "empty"): "numpy.load stops at it: No data left in file.",
-    ("npz", "checksum"): "numpy.load stops at it: Bad CRC-32.",
+    ("npz", "checksum"): "numpy.load stops at it: Bad CRC-32, or an error of zlib.",
     ("npz", "cut"): "numpy.load stops at it: File is not a zip file.",
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",

@@ -146,17 +146,22 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
     at = behind.rfind(END_MAGIC, 0, len(behind) - _END.size + len(END_MAGIC))
     if at >= 0:
         try:
-            directory, length, _, end = _read_end(read, further + at)
+            directory, length, count, end = _read_end(read, further + at)
         except DamagedError:
             pass
         else:
             if directory + length == end:
-                return goes_on(size, further + at + _END.size)
+                return goes_on(size, further + at + _END.size, _OVER if count else causes.STOPPED)
     zeros = len(tail) - len(tail.rstrip(b"\0"))
     if zeros > _END.size:
         more = "or more " if zeros == len(tail) else ""
         text = f"ends in {zeros:,} {more}zero bytes, where its directory should be: {_LOST_END}"
         return DamagedError("cut", text, offset=size - zeros)
+    return _no_end_record(size, tail)
+
+
+def _no_end_record(size: int, tail: bytes) -> DamagedError:
+    """Say how far a directory goes of which the end record is nowhere."""
     at = tail.find(ENTRY_MAGIC)
     if at < 0:
         return DamagedError(
@@ -164,14 +169,19 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
         )
     while tail.startswith(ENTRY_MAGIC, at) and at + _ENTRY.size <= len(tail):
         at += _ENTRY.size + sum(_ENTRY.unpack_from(tail, at)[6:9])
+    if tail.startswith(b"PK\x06\x06", at):
+        at += _END64.size + _LOCATOR.size
     if len(tail) - at < _END.size or tail.startswith(ENTRY_MAGIC, at):
         return DamagedError("cut", f"ends at {size:,} bytes, inside its directory", offset=size)
     return DamagedError("structure", "has a directory, and no end record behind it", offset=size)
 
 
-def goes_on(size: int, end: int) -> DamagedError:
-    """Say of a file that it goes on behind its archive, so far that nobody finds its end."""
-    text = f"goes on for {counted(size - end, 'byte')} behind the end of its archive: {_OVER}"
+def goes_on(size: int, end: int, cause: str = _OVER) -> DamagedError:
+    """Say of a file that it goes on behind its archive, so far that nobody finds its end.
+
+    Where that holds nothing, numpy's writer came to an error (a full disk) in the first array.
+    """
+    text = f"goes on for {counted(size - end, 'byte')} behind the end of its archive: {cause}"
     return DamagedError("trailing", text, offset=end)
 
 

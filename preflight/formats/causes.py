@@ -13,7 +13,7 @@ from preflight.formats.blocks import Read, blocks
 from preflight.names import counted
 
 MID_WRITE = "most likely killed in mid-write"
-STOPPED = "most likely an error or Ctrl-C stopped torch.save midway"
+STOPPED = "most likely an error or Ctrl-C stopped its writer midway"
 SEVERAL = "most likely several processes wrote it at once"
 BY_WEAR = "most likely by memory or a disk"
 NEVER_WRITTEN = "most likely never reached the disk"
@@ -59,6 +59,8 @@ def of_headers(found: bytes, expected: bytes) -> str:
     differing = int.from_bytes(found, "little") ^ int.from_bytes(expected, "little")
     if len(found) == len(expected) and differing.bit_count() == 1:
         return f"one bit is turned, {BY_WEAR}"
+    if not any(found):
+        return f"zero bytes are there, whose content {NEVER_WRITTEN}"
     return SEVERAL
 
 

@@ -40,7 +40,7 @@ class Objects:
             read: gives its bytes, unpacked, and forwards only.
 
         Raises:
-            DamagedError: its pickle makes no sense, or has no end.
+            DamagedError: `structure` where its pickle makes no sense, or has no end.
         """
         begin = npy.begin_of_objects(read, record.length, _FIRST)
         if begin is None or self._left <= 0:
@@ -50,6 +50,6 @@ class Objects:
         except DamagedError as error:
             name = shown(text_of(record.name[:120]))
             text = f"holds an array of objects, {name}, that {error.flaw.text}"
-            raise DamagedError(error.flaw.kind, text, member=name) from error
+            raise DamagedError("structure", text, member=name) from error
         self._left -= walked.steps
         self._names.update(dict.fromkeys(walked.globals))

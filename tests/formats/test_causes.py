@@ -8,6 +8,7 @@ import zipfile
 import zlib
 
 import pytest
+import torch
 
 from preflight.formats import archive, causes
 from preflight.formats.archive_directory import read_archive
@@ -137,6 +138,7 @@ def test_a_header_with_a_turned_bit_is_told_from_one_of_another_file() -> None:
     )
     assert said(put(at, b"other/00")).endswith(causes.SEVERAL)
     assert said(put(at - 30, b"garb")).endswith(causes.SEVERAL)
+    assert said(put(at - 30, bytes(60))).endswith(causes.NEVER_WRITTEN)
 
 
 def test_an_end_of_zeros_never_reached_the_disk() -> None:
@@ -148,3 +150,19 @@ def test_an_end_of_zeros_never_reached_the_disk() -> None:
 
 def test_bytes_far_behind_the_end_are_of_a_longer_file() -> None:
     assert said(WHOLE + bytes(90_000)).endswith("most likely written over a longer file")
+
+
+def test_an_archive_cut_in_its_last_bytes_is_cut() -> None:
+    """With torch's end records, and with the one that others write."""
+    out = io.BytesIO()
+    torch.save({"a": torch.zeros(9)}, out)
+    for content in (out.getvalue(), WHOLE):
+        for missing in range(1, 23):
+            assert "inside its directory" in said(content[:-missing]), missing
+
+
+def test_an_archive_of_nothing_with_an_array_behind_it_is_of_a_writer_that_came_to_an_error() -> (
+    None
+):
+    """numpy.savez_compressed on a disk that is full."""
+    assert said(b"PK\5\6" + bytes(18) + bytes(90_000)).endswith(causes.STOPPED)

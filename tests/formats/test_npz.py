@@ -116,7 +116,7 @@ def test_a_pickle_that_makes_no_sense_is_damage_though_its_checksum_agrees() -> 
     assert flaw.member == "a.npy"
     assert "holds an array of objects, a.npy, that holds a pickle that makes no sense" in flaw.text
     assert cut is not None
-    assert cut.kind == "cut"
+    assert cut.kind == "structure"
 
 
 def test_a_bomb_costs_little_time_and_memory() -> None:

@@ -156,7 +156,7 @@ def test_an_archive_without_content_is_found(tmp_path: Path) -> None:
     assert flaw.kind == "unfinished"
     assert flaw.text == (
         "holds no data.pkl, so nothing was saved in it: "
-        "most likely an error or Ctrl-C stopped torch.save midway"
+        "most likely an error or Ctrl-C stopped its writer midway"
     )
 
 
