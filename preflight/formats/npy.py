@@ -27,7 +27,16 @@ _PLAIN_TYPE = re.compile(
     rb"""['"]descr['"]\s*:\s*['"][<>|=]?([a-zA-Z?])(\d{0,9})(?:\[[^\]'"]*\])?['"]"""
 )
 
+# As numpy writes the header of a plain array: this it can read.
+_USUAL = re.compile(
+    rb"\{'descr': '[ -&(-\[\]-~]*', 'fortran_order': (?:True|False), "
+    rb"'shape': \((?:\d+,|\d+(?:, \d+)+)?\), \} *\n?"
+)
+
 _LETTERS = {b"?": 1, b"b": 1, b"B": 1}
+
+# Python 2 wrote such numbers.
+_LONG = re.compile(r"(\d)L\b")
 
 # A header without any of these holds no objects, however it is written.
 _PERHAPS_OBJECTS = re.compile(rb"O|object|\\")
@@ -64,10 +73,32 @@ def check(read: Read, size: int) -> tuple[str, ...]:
     if length > MOST_HEADER:
         return ()
     shape = _SHAPE.search(header)
-    if not header.lstrip().startswith(b"{") or shape is None or b"descr" not in header:
+    readable = _USUAL.fullmatch(header) is not None or _can_be_read(header, start[6])
+    if shape is None or not readable:
         text = f"has a header of {length:,} bytes that numpy cannot read"
         raise DamagedError("structure", text, offset=begin - length)
     return _check_array(read, begin, size, header, shape[1])
+
+
+def _can_be_read(header: bytes, version: int) -> bool:
+    """Whether numpy finds in a header what it looks for; what a type says is not judged."""
+    import ast  # few files need it
+    import warnings
+
+    try:
+        text = header.decode("latin-1" if version < 3 else "utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = ast.literal_eval(_LONG.sub(r"\1", text))
+    except (ValueError, SyntaxError, TypeError):
+        return False
+    except (MemoryError, RecursionError):
+        return True  # a later Python may go deeper
+    if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
+        return False
+    shape = found["shape"]
+    whole = isinstance(shape, tuple) and all(isinstance(side, int) for side in shape)
+    return whole and isinstance(found["fortran_order"], bool)
 
 
 def begin_of_objects(read: Read, size: int, first: int) -> int | None:
@@ -98,9 +129,7 @@ def _holds_objects(header: bytes) -> bool:
     """Whether numpy would take what follows for a pickle."""
     import ast  # few files need it
 
-    text = re.sub(
-        r"(\d)L\b", r"\1", header.decode("utf-8", "replace")
-    )  # Python 2 wrote such numbers
+    text = _LONG.sub(r"\1", header.decode("utf-8", "replace"))
     try:
         found = ast.literal_eval(text.strip())
         return isinstance(found, dict) and _is_of_objects(found.get("descr"))

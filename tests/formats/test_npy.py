@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import random
+import re
+import tokenize
 
 import numpy as np
 import pytest
@@ -100,6 +102,37 @@ def test_a_header_that_makes_no_sense_is_found(at: int, new: bytes) -> None:
     content = saved(ARRAYS["plain"])
 
     assert kind_of(content[:at] + new + content[at + len(new) :]) == "structure"
+
+
+def said_of_header(content: bytes) -> str:
+    """Tell what numpy makes of a header: `read`, `refused`, or `type` where it minds only that."""
+    stream = io.BytesIO(content)
+    np.lib.format.read_magic(stream)
+    try:
+        np.lib.format.read_array_header_1_0(stream)
+    except tokenize.TokenError:
+        return "refused"
+    except ValueError as error:
+        return "type" if re.search("descriptor|dtype|time|type|field", str(error)) else "refused"
+    except (KeyError, SyntaxError, TypeError):
+        return "type"
+    return "read"
+
+
+@pytest.mark.filterwarnings("ignore")  # numpy warns of headers of Python 2
+@pytest.mark.parametrize("name", [name for name in ARRAYS if name not in ("objects", "records")])
+def test_every_wrong_bit_in_a_header_that_numpy_cannot_read_is_found(name: str) -> None:
+    """What it reads all the same may be another type or shape, which nobody can know."""
+    content = saved(ARRAYS[name])
+    said: set[tuple[str, str]] = set()
+    for at in range(10, content.index(b"\n")):
+        for bit in range(8):
+            wrong = bytearray(content)
+            wrong[at] ^= 1 << bit
+            said.add((said_of_header(bytes(wrong)), kind_of(bytes(wrong))))
+
+    assert ("refused", "structure") in said
+    assert not said & {("refused", "none"), ("read", "structure")}
 
 
 def test_a_shape_made_to_exhaust_its_reader_exhausts_nothing() -> None:
