@@ -144,7 +144,20 @@ def _is_for_torch(path: str) -> bool:
         legacy_start(head) is not None
         or looks_like_torch(head)
         or what_is(head) in ("HTML page", "Git LFS pointer")
+        or _is_harmful_pickle(head)
     )
+
+
+def _is_harmful_pickle(head: bytes) -> bool:
+    """Whether a short pickle would run something: torch.load and pickle.load take any name."""
+    from preflight.formats.damaged import DamagedError
+    from preflight.formats.pickle_globals import is_dangerous
+    from preflight.formats.pickles import walk_bytes
+
+    try:
+        return any(map(is_dangerous, walk_bytes(head).globals))
+    except DamagedError:
+        return False
 
 
 def suffix_of(name: str) -> str:

@@ -541,6 +541,28 @@ def test_other_pickles_may_be_of_any_protocol(tmp_path: Path) -> None:
     assert [findings(path) for path in tmp_path.iterdir()] == [[], [], []]
 
 
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("name", ["a.ckpt", "b.bin"])
+def test_a_bare_pickle_that_runs_something_is_found_under_any_name(
+    tmp_path: Path, name: str, protocol: int
+) -> None:
+    """torch.load runs it before it says that the file is none of its own."""
+
+    class Runs:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.system, ("true",)
+
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / name).write_bytes(pickle.dumps(Runs(), protocol))
+    (tmp_path / "cache" / "plain.bin").write_bytes(pickle.dumps({"a": 1}, protocol))
+
+    report = preflight.run("cache=cache", folder=str(tmp_path), elsewhere=True)
+
+    (found,) = report.findings
+    assert found.check == "cache-unsafe"
+    assert found.message.startswith("names posix.system, which can run")
+
+
 def test_names_of_python_2_are_given_as_python_has_them() -> None:
     """torch.save writes pickles of protocol 2."""
     assert refused("__builtin__", "eval") == "builtins.eval"
