@@ -151,3 +151,24 @@ def _is_text(head: bytes) -> bool:
 def with_article(name: str) -> str:
     """Put `a` or `an` before a name that `what_is` gave, by its sound: `an HTML page`."""
     return f"an {name}" if name.startswith(_SAID_WITH_AN) else f"a {name}"
+
+
+# What huggingface.co and other servers send where there is no such file, or where it may not be
+# had; `wget` and `curl` keep it under the file's name.
+_ANSWER = re.compile(
+    rb"\s*\{\s*\"(?:error|message|detail)s?\"\s*:[^\r\n]{0,60}"
+    rb"|(?:(?:Entry|Repository|Page) not found|Not Found|Unauthorized|Forbidden"
+    rb"|Invalid username or password|Access to (?:model|dataset|this resource))\b[^\r\n]{0,60}"
+)
+_LONGEST_ANSWER = 4096
+
+
+def said_by_server(head: bytes, size: int) -> str | None:
+    """Give the first words of what a server sent in place of a file; None: it is nothing such.
+
+    Args:
+        head: what the file begins with.
+        size: the file's, in bytes.
+    """
+    answer = _ANSWER.match(head) if size <= _LONGEST_ANSWER else None
+    return answer[0].decode("latin-1").strip() if answer is not None else None

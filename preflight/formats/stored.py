@@ -18,11 +18,12 @@ from preflight.formats.blocks import BLOCK, Block, LongRead, Read, reads_every
 from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
-from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
 from preflight.formats.npz import Objects
 from preflight.formats.packed import Packed
 from preflight.formats.pickles import walk
 from preflight.formats.quick import read_whole
+from preflight.names import shown
 
 TORCH = frozenset({".pt", ".pth", ".bin", ".ckpt"})
 NUMPY = frozenset({".npy", ".npz"})
@@ -199,6 +200,9 @@ def _wanted(suffix: str) -> str:
 def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> Held:
     """Judge a beginning that is none of the formats', as far as its name allows."""
     name = what_is(head)
+    if suffix in TORCH and (said := said_by_server(head, size)) is not None:
+        text = f"is what a server says in place of a file ({shown(said)}), not {_wanted(suffix)}"
+        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
     if name == "run of zero bytes" and suffix in _MAY_HOLD:
         return _look_at_zeros(read, size, suffix)
     if name is not None and (name in _NEVER_MEANT or _is_foreign(name, suffix)):

@@ -348,3 +348,35 @@ def test_a_storage_of_a_later_torch_is_not_judged_by_its_size() -> None:
 
     assert held(content).flaw is None
     assert held(content).verified
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Entry not found",
+        b"Not Found",
+        b"Invalid username or password.",
+        b"Access to model a/b is restricted. You must have access to it and be authenticated.",
+        b'{"error":"Repository not found"}\n',
+        b'{\n  "message": "Bad credentials"\n}',
+    ],
+    ids=range(6),
+)
+def test_what_a_server_says_in_place_of_a_file_is_found(body: bytes) -> None:
+    """As `wget` and `curl` keep it; torch.load blames pickle."""
+    flaw = held(body).flaw
+
+    assert loads(body) == "refused"
+    assert flaw is not None
+    assert flaw.kind == "foreign"
+    assert flaw.text.startswith("is what a server says in place of a file (")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Not foundations alone", "Forbiddenly", '{"errors_per_step": [1]}', "Access to memory"],
+)
+def test_other_texts_are_left_alone(text: str) -> None:
+    """Corpora in Portuguese end in .pt, path files of Python in .pth; also one about errors."""
+    assert held(text.encode()).flaw is None
+    assert held(b"Not Found\n" + b"frase\n" * 2000).flaw is None
