@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import io
+import struct
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,3 +70,19 @@ def flipped(content: bytes, offset: int) -> bytes:
 def zeroed(content: bytes, begin: int, end: int) -> bytes:
     """Lose the bytes of a stretch, as a disk or a sparse copy does."""
     return content[:begin] + bytes(end - begin) + content[end:]
+
+
+def slow(path: Path) -> str:
+    """Write an `.npz` of 15 MB that it takes many seconds to unpack; give its path."""
+    piece, pieces, name = 1 << 24, 900, b"a.npy"
+    stream = zlib.compressobj(9, zlib.DEFLATED, -15)
+    one = stream.compress(bytes(piece)) + stream.flush(zlib.Z_FULL_FLUSH)
+    data = one * pieces + stream.flush()
+    zip64 = struct.pack("<HHQQ", 1, 16, piece * pieces, len(data))
+    of_both = struct.pack("<HHHHHIIIHH", 45, 0, 8, 0, 33, 1, 0xFFFFFFFF, 0xFFFFFFFF, 5, len(zip64))
+    local = b"PK\x03\x04" + of_both + name + zip64
+    central = b"PK\x01\x02\x2d\x00" + of_both + bytes(14) + name + zip64
+    at = len(local) + len(data)
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), at, 0)
+    path.write_bytes(local + data + central + end)
+    return str(path)

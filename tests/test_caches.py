@@ -26,6 +26,7 @@ from preflight.readers.cache_listing import list_cache
 from preflight.report import Outcome, Report
 from preflight.runner import Left, Looked
 from preflight.targets import CacheFolder
+from tests.archives import slow
 
 WHOLE = (2).to_bytes(8, "little") + b"{}"
 HOUR = 3_600
@@ -98,15 +99,7 @@ def test_files_that_nobody_came_to_are_counted(tmp_path: Path) -> None:
     assert any("cache files were not looked at: the budget" in one for one in report.reasons)
 
 
-def endless(path: Path) -> str:
-    """Write an array of zeros, which take no room and long to read."""
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 40},), }}"
-    path.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(118).encode())
-    os.truncate(path, 128 + (4 << 40))
-    return str(path)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="files with holes, and signals")
+@pytest.mark.skipif(sys.platform != "linux", reason="signals")
 @pytest.mark.parametrize(
     ("sent", "said"),
     [(signal.SIGKILL, "was killed by SIGKILL"), (signal.SIGSTOP, "said nothing for 2 s")],
@@ -118,7 +111,7 @@ def test_whatever_one_file_does_to_its_reader_the_others_are_read(
     """Those before it and those behind it, of which the process was asked with it."""
     write(tmp_path / "cache", [f"{number:03}.safetensors" for number in range(300)])
     write(tmp_path / "cache", ["020.safetensors", "080.safetensors"], b"")
-    path = endless(tmp_path / "cache" / "050.npy")
+    path = slow(tmp_path / "cache" / "050.npz")
     before = {one.pid for one in psutil.Process().children()}
 
     def send() -> None:
@@ -136,7 +129,7 @@ def test_whatever_one_file_does_to_its_reader_the_others_are_read(
 
     outcome = of(report, "cache-damaged")
     (lost,) = outcome.broken
-    assert str(lost.at) == "cache/050.npy"
+    assert str(lost.at) == "cache/050.npz"
     assert said in lost.error
     assert outcome.looked_at == 300
     assert [one.at.file for one in report.findings if one.check == "cache-damaged"] == [
