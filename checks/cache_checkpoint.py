@@ -3,14 +3,14 @@
 What it finds
     In a folder of checkpoints (`checkpoint=out`, `checkpoints = true` in `[[cache]]`, or a folder
     that was found or named and holds some called `checkpoint-500`), where each folder or file is
-    one state of a run: a newest checkpoint with a damaged file, with a `.json` that was cut, or
-    without a file that all others have, or that its own index (`model.safetensors.index.json`)
-    names. The newest is that of the highest number, as trainers take it; where not all are numbered
-    alike, the one last written. What has a name for the time being (`tmp-checkpoint-500`) is passed
-    over. The newest one that is whole is named, and what is wrong with the others. Of a folder
-    whose newest checkpoint is whole, only that is a note if others are not. A folder with an index
-    of its own is one model: here only files and tensors that the index names and that are not there
-    are told, and a `.json` that was cut.
+    one state of a run: a newest checkpoint with a damaged file (with --deep, also one that holds
+    NaN or infinity), with a `.json` that was cut, or without a file that all others have, or that
+    its own index (`model.safetensors.index.json`) names. The newest is that of the highest number,
+    as trainers take it; where not all are numbered alike, the one last written. What has a name for
+    the time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
+    what is wrong with the others. Of a folder whose newest checkpoint is whole, only that is a note
+    if others are not. A folder with an index of its own is one model: here only files and tensors
+    that the index names and that are not there are told, and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins

@@ -6,7 +6,8 @@ What it finds
     fetched), or put together from two; and every record whose bytes no longer agree with their
     checksum. Files that carry no checksums are judged by their structure, and .safetensors also by
     whole pages of zeros in the midst of a row. With --depth index the structure is all that is
-    looked at, and the pickles of torch.
+    looked at, and the pickles of torch. In a folder of checkpoints, those that have a newer one
+    beside them are warnings: no job that goes on takes them.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -93,6 +94,7 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     yield cache_damaged.found(
         damage.text,
         at=Location(file=facts.file),
+        severity=Severity.WARNING if facts.is_older else Severity.ERROR,
         why=_why(facts, damage),
         fix=_fix(facts, damage),
         evidence=_evidence(facts, damage),

@@ -57,6 +57,9 @@ _HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
 _FEWEST_OF_BURST = 3
 _BURST = 10.0
 
+# Numbers with which no run goes on, as a predicate of the file that holds them.
+_NO_NUMBERS = {"nan": "holds NaN", "infinite": "holds infinite numbers"}
+
 # Seconds by which a whole file may be older or younger than a burst and still be of its moment.
 _NEAR = 2.0
 
@@ -94,6 +97,8 @@ class CacheGathering:
 
     _kept: float = field(default_factory=time.monotonic)
     _wait: float = _OFTEN
+    _older: frozenset[str] | None = None
+    """Names of checkpoints, but for the newest; None: nobody has asked yet."""
 
     def __post_init__(self) -> None:
         """Begin with nothing seen."""
@@ -123,7 +128,7 @@ class CacheGathering:
         if row is not None:
             yield from self._whole(known, row.seen.read_at)
             for place, facts in table.odd.items():
-                table.odd[place] = replace(facts, file=self._name(place))
+                table.odd[place] = self._placed(place, replace(facts, file=self._name(place)))
                 yield Looked(facts=table.odd[place], read_at=row.seen.read_at)
 
     def keep(self) -> None:
@@ -205,8 +210,15 @@ class CacheGathering:
         if facts.damage is not None and then != stamp_of(self.listing.files[place]):
             self._table.forget(place)
             return Left(reason="written while it was looked at", kinds=(CacheFacts,))
-        self._table.odd[place] = facts
+        self._table.odd[place] = facts = self._placed(place, facts)
         return Looked(facts=facts)
+
+    def _placed(self, place: int, facts: CacheFacts) -> CacheFacts:
+        """Say of a file whether its checkpoint has a newer one beside it."""
+        if self._older is None:
+            self._older = frozenset(one.name for one in self._checkpoints()[1:])
+        state = self._below(self.listing.files[place]).partition("/")[0]
+        return replace(facts, is_older=state in self._older)
 
     def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
         """Give the whole files among these."""
@@ -334,18 +346,28 @@ class CacheGathering:
     def more_facts(self) -> Iterator[CheckpointFacts | CacheContents]:
         """Give what is known of checkpoints, where it is a folder of such, and of its numbers."""
         file = name_of(self.target.path, self.root)
-        found = self._checkpoints()
-        if found:
-            yield CheckpointFacts(file=file, checkpoints=found)
+        contents: CacheContents | None = None
         if self.contents:
             from preflight.readers.cache_neighbours import contents_of
 
-            yield contents_of(file, self.contents)
+            contents = contents_of(file, self.contents)
+        found = self._checkpoints(contents)
+        if found:
+            yield CheckpointFacts(file=file, checkpoints=found)
+        if contents is not None:
+            yield contents
 
-    def _checkpoints(self) -> tuple[Checkpoint, ...]:
+    def _checkpoints(self, contents: CacheContents | None = None) -> tuple[Checkpoint, ...]:
+        """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
-        return checkpoints(self.target.path, self.listing.files, self._damaged)
+        wrong = self._damaged
+        numbers = {one.file: one for one in contents.odd} if contents is not None else {}
+        for place, path in enumerate(self.listing.files) if numbers else ():
+            odd = numbers.get(self._name(place))
+            if odd is not None and odd.kind in _NO_NUMBERS and path not in wrong:
+                wrong[path] = _NO_NUMBERS[odd.kind], self._table.written(place) / 1e9
+        return checkpoints(self.target.path, self.listing.files, wrong)
 
 
 def _note(names: dict[str, list[str]], what: str, name: str) -> None:

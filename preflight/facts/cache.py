@@ -27,6 +27,9 @@ class CacheFacts:
     with weights_only, as they may be shown. `?` stands for what was not told, such as a name that
     the pickle puts together."""
 
+    is_older: bool = False
+    """Whether it is part of a checkpoint, and a newer one lies beside that."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePiece:

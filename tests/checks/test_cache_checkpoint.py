@@ -75,6 +75,48 @@ def test_a_newest_that_was_cut_is_an_error_with_the_one_to_take(out: Path) -> No
     assert finding.fix == "Go on from checkpoint-200, and move the others aside."
 
 
+def test_older_ones_stop_no_job_whose_newest_is_whole(out: Path) -> None:
+    """Neither as checkpoints nor as files, at first sight and as remembered."""
+    cut(out / "checkpoint-100" / "model.npz")
+    cut(out / "checkpoint-200" / "rng" / "state.npz")
+
+    for _ in range(2):
+        report = preflight.run("checkpoint=out", folder=str(out.parent), elsewhere=True)
+        told = {(one.check, one.at.file): one.severity for one in report.findings}
+        assert told == {
+            ("cache-damaged", "out/checkpoint-100/model.npz"): Severity.WARNING,
+            ("cache-damaged", "out/checkpoint-200/rng/state.npz"): Severity.WARNING,
+            ("cache-checkpoint", "out"): Severity.NOTE,
+        }
+        assert report.verdict == "go"
+
+
+def test_a_newest_of_nan_is_none_to_go_on_from(tmp_path: Path) -> None:
+    """Where its numbers are looked at; in no other way is anything wrong with it."""
+    import torch
+
+    for number in (100, 200, 300):
+        weights = torch.full((64,), 0.5 if number < 300 else float("nan"))
+        path = tmp_path / "out" / f"checkpoint-{number}" / "model.pt"
+        path.parent.mkdir(parents=True)
+        torch.save({"weights": weights}, path)
+
+    report = preflight.run(
+        "checkpoint=out",
+        folder=str(tmp_path),
+        elsewhere=True,
+        select=["cache-checkpoint", "cache-content"],
+        deep=True,
+    )
+
+    (finding,) = (one for one in report.findings if one.check == "cache-checkpoint")
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "checkpoint-300 has 1 damaged of 1 file: checkpoint-300/model.pt holds NaN"
+    )
+    assert finding.fix == "Go on from checkpoint-200, and move the others aside."
+
+
 def test_an_older_one_that_was_cut_is_a_note(out: Path) -> None:
     cut(out / "checkpoint-100" / "model.npz")
 
