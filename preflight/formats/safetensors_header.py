@@ -18,7 +18,7 @@ from preflight.formats.safetensors_usual import BITS, METADATA, TENSOR
 from preflight.formats.strict_json import Text, UnfitError, plain_text
 from preflight.names import shown, text_of
 
-MOST_TENSORS = 500_000
+MOST_TENSORS = 200_000
 """Tensors that are held. A header of more is not judged."""
 
 UNKNOWN, TOO_LARGE, NO_BYTES = -1, -2, -3

@@ -17,6 +17,8 @@ from preflight.formats.damaged import TooMuchError
 MOST_STEPS = 5_000_000
 """Words that are read one by one: some seconds. A text of more is not judged."""
 
+# Bytes of one text that are looked at: it is held beside all of the JSON.
+_LONGEST = 1 << 24
 _LONGEST_ESCAPED = 1 << 16
 
 _TOKEN = re.compile(
@@ -61,12 +63,16 @@ class Text:
 
         Raises:
             UnfitError: there is none of these.
+            TooMuchError: it is a very long text.
         """
         self.step()
         match = _TOKEN.match(self.text, self.at)
         if match is None:
             raise UnfitError
         self.at = match.end()
+        if match.end(1) - match.start(1) > _LONGEST:
+            size = match.end(1) - match.start(1)
+            raise TooMuchError(f"it holds a text of {size:,} bytes, which is not looked at")
         token: bytes = match[1]
         if token[:1] == b'"' and (len(token) == 1 or token[-1:] != b'"'):
             return self._escaped(match.start(1))

@@ -223,7 +223,7 @@ def test_a_header_of_more_words_than_are_read_is_not_judged(
 def test_a_header_of_more_tensors_than_are_held_is_not_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nor is a name that is very long and has escapes."""
+    """Nor is a text that is very long, or a name that is long and has escapes."""
     monkeypatch.setattr(safetensors_header, "MOST_TENSORS", 2)
     tensors = [f'"{k}":{{"dtype":"U8","shape":[1],"data_offsets":[{k},{k + 1}]}}' for k in range(3)]
 
@@ -232,6 +232,8 @@ def test_a_header_of_more_tensors_than_are_held_is_not_judged(
         flaw_of("{" + ",".join(reversed(tensors)) + "}", 3)
     with pytest.raises(TooMuchError, match="a name of"):
         flaw_of('{"\\n' + "n" * 70_000 + '":' + TENSOR + "}")
+    with pytest.raises(TooMuchError, match="a text of"):
+        flaw_of('{"__metadata__":{"a":"' + "n" * (1 << 24) + '"}}')
 
 
 def test_tensors_may_be_described_in_any_order_and_any_style() -> None:
