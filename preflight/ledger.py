@@ -239,7 +239,9 @@ class Ledger:
         except OSError as error:
             self.usable, self.homeless = False, True
             reason = error.strerror or str(error)
-            self.tell(f"the report was not kept, nor what was seen: {self._file}: {reason}")
+            self.tell(
+                f"the ledger cannot be used, and the report was not kept: {self._file}: {reason}"
+            )
             return
         for _ in range(2):  # again where the first try has found it damaged
             if self._use(lambda connection: self._add(connection, rows)) or not self.usable:
