@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from preflight.cache_folders import SeenCache
 from preflight.cache_table import WHOLE, CacheTable
-from preflight.checkpoints import checkpoints
 from preflight.facts import (
-    Alike,
-    Burst,
     CacheContents,
     CacheFacts,
     CacheFolderFacts,
     CachePiece,
-    Checkpoint,
     CheckpointFacts,
     Content,
 )
@@ -41,27 +37,6 @@ _TOGETHER = 128
 # keep what was seen.
 _OFTEN = 2.0
 _TIMES = 30
-
-# Names of one kind that are told.
-_NAMED = 5
-
-# Temporary files and locks that are named.
-_MOST_LEFT_OVER = 20
-
-# A name that begins with a hash, as caches of captions have it: MD5 to SHA-512.
-_SHORTEST_HASH = 32
-_HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
-
-# Damaged files were most likely left by one crash where so many were written within so many
-# seconds of one another.
-_FEWEST_OF_BURST = 3
-_BURST = 10.0
-
-# Numbers with which no run goes on, as a predicate of the file that holds them.
-_NO_NUMBERS = {"nan": "holds NaN", "infinite": "holds infinite numbers"}
-
-# Seconds by which a whole file may be older or younger than a burst and still be of its moment.
-_NEAR = 2.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -216,8 +191,8 @@ class CacheGathering:
     def _placed(self, place: int, facts: CacheFacts) -> CacheFacts:
         """Say of a file whether its checkpoint has a newer one beside it."""
         if self._older is None:
-            self._older = frozenset(one.name for one in self._checkpoints()[1:])
-        state = self._below(self.listing.files[place]).partition("/")[0]
+            self._older = frozenset(one.name for one in self._whole_folder.checkpoints()[1:])
+        state = name_of(self.listing.files[place], self.target.path).partition("/")[0]
         return replace(facts, is_older=state in self._older)
 
     def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
@@ -244,35 +219,14 @@ class CacheGathering:
     # --- what there is to say of the folder
 
     @property
-    def _damaged(self) -> dict[str, tuple[str, float]]:
-        """By the path of a damaged file: what is wrong with it, and when it was last written."""
-        return {
-            self.listing.files[place]: (facts.damage.text, self._table.written(place) / 1e9)
-            for place, facts in sorted(self._table.odd.items())
-            if facts.damage is not None
-        }
-
-    def _bursts(self) -> Iterator[Burst]:
-        """Find the moments of which mostly damaged files are left.
-
-        Where as many whole ones are of the same moment, all of them were copied or unpacked then.
-        """
-        damaged, table = self._damaged, self._table
-        bursts = list(_bursts(written for _, written in damaged.values()))
-        if not bursts:
-            return
-        times = [
-            table.written(place) // 10**9
-            for place, path in enumerate(self.listing.files)
-            if chr(table.seen[place]) in WHOLE or (place in table.odd and path not in damaged)
-        ]
-        for one in bursts:
-            whole = sum(one.begin - _NEAR <= then <= one.end + _NEAR for then in times)
-            if whole < one.count:
-                yield one
-
-    def _below(self, path: str) -> str:
-        return name_of(path, self.target.path)
+    def _whole_folder(self) -> SeenCache:
+        return SeenCache(
+            target=self.target,
+            listing=self.listing,
+            table=self._table,
+            root=self.root,
+            same_as=self.same_as,
+        )
 
     def appeared(self) -> int:
         """Count the files that were put in since the folder was listed."""
@@ -289,55 +243,7 @@ class CacheGathering:
 
     def facts(self) -> CacheFolderFacts:
         """Give what is known of the folder as a whole."""
-        left_over = [self._below(path) for path in self.listing.left_over]
-        patterns, apart = _patterns(self._table.names)
-        formats, unverified = self._formats()
-        return CacheFolderFacts(
-            file=name_of(self.target.path, self.root),
-            entries=sum(one.count for one in formats) + len(self._damaged),
-            damaged=len(self._damaged),
-            formats=formats,
-            unverified=unverified,
-            patterns=patterns,
-            apart=apart,
-            left_over=tuple(left_over[:_MOST_LEFT_OVER]),
-            left_over_count=len(left_over),
-            same_as=self.same_as,
-            bursts=tuple(self._bursts()),
-            checkpoints=len(self._checkpoints()),
-        )
-
-    def _formats(self) -> tuple[tuple[Alike, ...], tuple[Alike, ...]]:
-        """Count whole files by format; and, of these, those without checksums."""
-        table = self._table
-        counts, bare = Counter[str](), Counter[str]()
-        first: dict[str, list[int]] = {}
-        first_bare: dict[str, list[int]] = {}
-        for code, count in Counter(table.seen).items():
-            if chr(code) in WHOLE:
-                name, verified = WHOLE[chr(code)]
-                places = table.places(chr(code), _NAMED)
-                counts[name] += count
-                first.setdefault(name, []).extend(places)
-                if not verified:
-                    bare[name] += count
-                    first_bare.setdefault(name, []).extend(places)
-        for place, facts in table.odd.items():
-            if facts.damage is None:
-                counts[facts.format] += 1
-                first.setdefault(facts.format, []).append(place)
-                if not facts.verified:
-                    bare[facts.format] += 1
-                    first_bare.setdefault(facts.format, []).append(place)
-        return self._told(counts, first), self._told(bare, first_bare)
-
-    def _told(self, counts: Counter[str], places: Mapping[str, list[int]]) -> tuple[Alike, ...]:
-        files = self.listing.files
-        names = {
-            what: [self._below(files[place]) for place in sorted(those)[:_NAMED]]
-            for what, those in places.items()
-        }
-        return tuple(_alike(counts, names))
+        return self._whole_folder.facts()
 
     def unread(self) -> Mapping[str, int]:
         """Count the files whose numbers were not looked at, by the reason."""
@@ -345,69 +251,7 @@ class CacheGathering:
 
     def more_facts(self) -> Iterator[CheckpointFacts | CacheContents]:
         """Give what is known of checkpoints, where it is a folder of such, and of its numbers."""
-        file = name_of(self.target.path, self.root)
-        contents: CacheContents | None = None
-        if self.contents:
-            from preflight.readers.cache_neighbours import contents_of
-
-            contents = contents_of(file, self.contents)
-        found = self._checkpoints(contents)
-        if found:
-            yield CheckpointFacts(file=file, checkpoints=found)
-        if contents is not None:
-            yield contents
-
-    def _checkpoints(self, contents: CacheContents | None = None) -> tuple[Checkpoint, ...]:
-        """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
-        if not self.target.checkpoint:
-            return ()
-        wrong = self._damaged
-        numbers = {one.file: one for one in contents.odd} if contents is not None else {}
-        for place, path in enumerate(self.listing.files) if numbers else ():
-            odd = numbers.get(self._name(place))
-            if odd is not None and odd.kind in _NO_NUMBERS and path not in wrong:
-                wrong[path] = _NO_NUMBERS[odd.kind], self._table.written(place) / 1e9
-        return checkpoints(self.target.path, self.listing.files, wrong)
-
-
-def _note(names: dict[str, list[str]], what: str, name: str) -> None:
-    few = names.setdefault(what, [])
-    if len(few) < _NAMED:
-        few.append(name)
-
-
-def _alike(counted: Counter[str], names: Mapping[str, list[str]]) -> Iterator[Alike]:
-    for what, count in counted.most_common():
-        yield Alike(what=what, count=count, names=tuple(names[what]))
-
-
-def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
-    """Group names that begin with a hash by what follows it, and see which hashes stand alone."""
-    counted: Counter[str] = Counter()
-    names: dict[str, list[str]] = {}
-    of_hash: dict[str, set[str]] = {}
-    for path in paths:
-        if len(path) < _SHORTEST_HASH:
-            continue
-        name = os.path.basename(path)
-        match = _HASHED.fullmatch(name)
-        if match is not None:
-            counted[match[2]] += 1
-            _note(names, match[2], name)
-            of_hash.setdefault(match[1], set()).add(match[2])
-    alone = sum(len(tails) == 1 for tails in of_hash.values())
-    return tuple(_alike(counted, names)), alone / len(of_hash) if of_hash else 0.0
-
-
-def _bursts(times: Iterable[float]) -> Iterator[Burst]:
-    """Find the times about which several files were last written."""
-    burst: list[float] = []
-    for then in [*sorted(times), float("inf")]:
-        if burst and then - burst[-1] > _BURST:
-            if len(burst) >= _FEWEST_OF_BURST:
-                yield Burst(count=len(burst), begin=burst[0], end=burst[-1])
-            burst = []
-        burst.append(then)
+        return self._whole_folder.more_facts(self.contents)
 
 
 def _changed(path: str) -> int:

@@ -74,6 +74,7 @@ FLOORS: dict[str, float] = {
     "preparing": 5.8,
     "checkpoints": 5,
     "cache_table": 5,
+    "cache_folders": 5.5,
     "caches": 5.7,
     "seen": 5,
     "survey": 6,
