@@ -46,7 +46,7 @@ def read_cache(
         held = look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
     finally:
         os.close(descriptor)
-    return facts_of(path, root, status.st_size, held)
+    return _facts(name, status.st_size, held)
 
 
 def open_file(path: str) -> tuple[int, os.stat_result]:
@@ -94,8 +94,12 @@ def look_at_file(
 
 def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
     """Say of a file what it holds, and what is wrong with it."""
+    return _facts(_name_of(path, root), size, held)
+
+
+def _facts(name: str, size: int, held: Held) -> CacheFacts:
     return CacheFacts(
-        file=_name_of(path, root),
+        file=name,
         size=size,
         format=held.format,
         damage=None if held.flaw is None else _damage(held.flaw),
