@@ -144,7 +144,7 @@ def test_a_second_run_is_much_faster_than_the_first(
     )
 
     # By the clock the start of the program is most of it, and the first run has two processors.
-    assert first.processor / again.processor >= 3
+    assert first.processor / again.processor >= 2.7
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
