@@ -174,7 +174,11 @@ def holds_no_cache(path: str) -> str | None:
     if not os.path.isdir(path):
         fits = path.lower().endswith(suffixes)
         return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
+    distributed = False
     for _, listed in _walk(path):
         if any(name.lower().endswith(suffixes) for name in listed.names):
             return None
+        distributed = distributed or any(name.endswith(".distcp") for name in listed.names)
+    if distributed:
+        return "holds parts of torch.distributed.checkpoint (.distcp), which are not read"
     return f"holds no cached file ({', '.join(suffixes)})"

@@ -84,6 +84,18 @@ def test_a_path_that_exists_is_a_path_before_anything_else(place: Path, name: st
             read_word(name, str(place))
 
 
+def test_checkpoints_in_parts_are_said_not_to_be_read(tmp_path: Path) -> None:
+    """As torch.distributed.checkpoint writes them: a folder of parts, and no file that is whole."""
+    part = tmp_path / "out" / "checkpoint-100" / "__0_0.distcp"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"PK")
+
+    with pytest.raises(
+        UnknownWordError, match=r"holds parts of .* \(\.distcp\), which are not read"
+    ):
+        discover(["checkpoint=out"], Job(root=str(tmp_path)), str(tmp_path))
+
+
 @pytest.mark.parametrize("word", ["cache=photos", "data=cache", "cache=a.tar", "checkpoint=hollow"])
 def test_a_kind_that_a_path_does_not_hold_is_told(place: Path, word: str) -> None:
     """It would be a GO about nothing."""
