@@ -107,8 +107,9 @@ class Large(LongRead):
         failed: list[Exception] = []
 
         def work(tell: Callable[[], None]) -> None:
+            buffer = memoryview(bytearray(min(_BLOCK, size)))
             while not failed and (turn := next(turns)) < len(shares):
-                sums[turn] = self._share(*shares[turn], crc32, look, tell)
+                sums[turn] = self._share(buffer, *shares[turn], crc32, look, tell)
 
         def second() -> None:
             try:
@@ -128,6 +129,7 @@ class Large(LongRead):
 
     def _share(
         self,
+        buffer: memoryview,
         begin: int,
         end: int,
         crc32: Crc32 | None,
@@ -135,11 +137,10 @@ class Large(LongRead):
         tell: Callable[[], None],
     ) -> int:
         """Read a stretch block by block."""
-        buffer = memoryview(bytearray(_BLOCK))
         found = 0
         while begin < end:
             tell()
-            block = buffer[: min(_BLOCK, end - begin)]
+            block = buffer[: min(len(buffer), end - begin)]
             count = self._read_at(begin, block)
             if not count:
                 raise shorter(begin)
