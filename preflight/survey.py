@@ -65,10 +65,6 @@ _AT_ONCE = 1_024
 # Seconds that the import of torch takes, about.
 _TORCH = 1.5
 
-# Checks that say nothing of whole files that name nothing, so that one may stand for all that are
-# alike. Any other check over cached files is asked of each.
-_OF_ODD = frozenset({"cache-damaged", "cache-unsafe"})
-
 # Folders of images of which some are asked whether they are in memory.
 _FOLDERS = 16
 
@@ -120,7 +116,7 @@ class Survey:
             memory=self.memory,
             samples=samples_of(datasets, self.job),
             datasets=datasets,
-            each=any(CacheFacts in one.over and one.id not in _OF_ODD for one in self._asking()),
+            each=any(CacheFacts in one.over and not one.one_of_alike for one in self._asking()),
         )
         yield from self._prepare(targets, in_no_sample(datasets, self.job))
         if self.job.launch.elsewhere:

@@ -9,15 +9,19 @@ import threading
 import time
 from array import array
 from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
 import preflight
+from preflight import registry
 from preflight.cache_table import CacheTable
 from preflight.caches import CacheGathering
 from preflight.facts import CacheFacts, CachePiece
+from preflight.finding import Finding
 from preflight.job import Job
 from preflight.marks import digest_of, marks_of
 from preflight.memory import Memory
@@ -85,6 +89,28 @@ def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
     assert [one.at.file for one in report.findings] == ["cache/0/0300.safetensors"]
     again = of(look(tmp_path, "cache"), "cache-damaged")
     assert (again.looked_at, again.remembered) == (0, 700)
+
+
+@pytest.mark.parametrize("one_of_alike", [True, False])
+def test_a_check_that_needs_each_file_is_asked_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, one_of_alike: bool
+) -> None:
+    """And one that says nothing of whole files, of one that stands for all; both count all."""
+    write(tmp_path / "cache", NAMES)
+    checks, bad = registry.load()
+    asked: list[str] = []
+
+    def ask(facts: CacheFacts, _: Job) -> Iterator[Finding]:
+        asked.append(facts.file)
+        yield from ()
+
+    other = replace(checks["cache-damaged"], id="plugin/other", ask=ask, one_of_alike=one_of_alike)
+    monkeypatch.setattr(registry, "load", lambda: ({**checks, other.id: other}, bad))
+
+    report = look(tmp_path, "cache", no_ledger=True)
+
+    assert (len(asked) < 20) if one_of_alike else (len(set(asked)) == len(asked) == 700)
+    assert of(report, "plugin/other").looked_at == of(report, "cache-damaged").looked_at == 700
 
 
 def test_files_that_nobody_came_to_are_counted(tmp_path: Path) -> None:

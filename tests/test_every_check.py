@@ -13,6 +13,8 @@ import pytest
 
 import preflight
 from preflight import registry
+from preflight.facts import CacheFacts
+from preflight.facts.cache import LETTERS
 from preflight.finding import Finding
 from preflight.job import Job
 from preflight.report import Report
@@ -145,3 +147,11 @@ def test_no_two_findings_share_a_fingerprint(
 def test_it_has_a_test_of_its_own(check_id: str) -> None:
     """Beside the fixtures: the words, the places and the edges."""
     assert (ROOT / "tests" / "checks" / f"test_{check_id.replace('-', '_')}.py").is_file()
+
+
+@pytest.mark.parametrize("check_id", [one.id for one in CHECKS.values() if one.one_of_alike])
+def test_a_check_that_needs_one_of_alike_says_nothing_of_whole_files(check_id: str) -> None:
+    """Of whichever format, whether its checksums were compared or it has none."""
+    for name, verified in LETTERS:
+        whole = CacheFacts(file="cache/a.pt", size=9, format=name, verified=verified)
+        assert list(CHECKS[check_id].ask(whole, Job())) == []
