@@ -77,7 +77,7 @@ class CacheGathering:
 
     def __post_init__(self) -> None:
         """Begin with nothing seen."""
-        item = {"type": "CacheFile"}
+        item = {"type": "CacheFiles"}
         path, files = self.target.path, self.listing.files
         alone = files == (path,)
         self._base = os.path.dirname(path) if alone else path

@@ -33,7 +33,7 @@ _LAST_WORDS = 2.0
 
 
 # What is looked at with the standard library alone, but for what imports a decoder.
-_NEED_NONE = frozenset({"Shard", "CacheFile", "CacheFiles", "Image", "CaptionTable", "Keys"})
+_NEED_NONE = frozenset({"Shard", "CacheFiles", "Image", "CaptionTable", "Keys"})
 
 
 class Channel:
@@ -226,19 +226,6 @@ def _look_at_shard(
     return [facts]
 
 
-def _look_at_cache(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Facts]:
-    from preflight.readers import cache
-
-    facts = cache.read_cache(plain["path"], options["root"], channel.alive, options["depth"])
-    if facts.damage is not None and facts.damage.kind == "foreign":
-        from preflight.readers import lfs
-
-        return [lfs.refined(facts, plain["path"])]
-    return [facts]
-
-
 def _look_at_caches(
     plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
 ) -> list[Facts]:
@@ -336,7 +323,6 @@ def _look_at_cache_keys(
 
 _LOOKS: Mapping[str, Look] = {
     "Shard": _look_at_shard,
-    "CacheFile": _look_at_cache,
     "CacheFiles": _look_at_caches,
     "CacheContent": _look_at_content,
     "Image": _look_at_image,

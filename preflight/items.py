@@ -88,7 +88,7 @@ class CachePart(Item, Several):
         return len(self.places)
 
 
-_OF_MANY = frozenset({"Shard", "Image", "CacheFile", "CacheFiles", "CaptionTable", "CacheKeys"})
+_OF_MANY = frozenset({"Shard", "Image", "CacheFiles", "CaptionTable", "CacheKeys"})
 
 
 def stamp_of(path: str) -> tuple[int, int]:

@@ -14,8 +14,8 @@ from preflight import discover
 from preflight.job import Job
 from preflight.ledger import Ledger, Remembered
 
-NOUNS: Mapping[str, str] = {"Shard": "shard", "CacheFile": "cache file", "Image": "image"}
-"""What is remembered, by the type of item; each is one file."""
+NOUNS: Mapping[str, str] = {"Shard": "shard", "CacheFiles": "cache file", "Image": "image"}
+"""What is remembered, by the type of item: the files that it names."""
 
 # What no reader of files asks for. Whatever else a process is told of the job decides on facts.
 _NOT_FOR_FILES = frozenset(

@@ -40,7 +40,7 @@ _UNPACKED = 100e6
 
 # Seconds for things whose size nobody has asked for, by depth or all the same.
 _IMAGES = {"index": 40e-6, "bytes": 120e-6, "decode": 4e-3}
-_OTHERS = {"CacheFile": 100e-6, "CacheContent": 2e-3, "Host": 0.03, "Source": 0.1}
+_OTHERS = {"CacheFiles": 100e-6, "CacheContent": 2e-3, "Host": 0.03, "Source": 0.1}
 
 _PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst")
 

@@ -342,7 +342,7 @@ class Survey:
         """Say that nobody came to an item in the time that there was."""
         reason = f"the budget of {self.job.look.budget:g} s was used up"
         if isinstance(item, CachePart):
-            yield Left(reason=reason, kinds=item.kinds, count=len(item), noun=NOUNS["CacheFile"])
+            yield Left(reason=reason, kinds=item.kinds, count=len(item), noun=NOUNS["CacheFiles"])
             return
         kind = item.plain["type"]
         about = "image" if kind == "Image" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import subprocess
 import sys
@@ -60,7 +61,8 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     paths = [cached(tmp_path / f"{number:03}.npy") for number in range(300)]
     endless = slow(tmp_path / "endless.npz")
     paths.insert(200, endless)
-    items = tuple({"type": "CacheFile", "path": path} for path in paths)
+    folder, names = str(tmp_path), map(os.path.basename, paths)
+    items = tuple({"type": "CacheFiles", "folder": folder, "names": [name]} for name in names)
     question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
     batch = asking.Batch(question=question, keys=tuple(paths))
 
