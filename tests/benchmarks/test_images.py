@@ -103,7 +103,7 @@ def seconds(shards: Path, compiled: dict[str, str]) -> Callable[[], dict[str, fl
             "bytes": preflight(*names, "--depth", "bytes", folder=shards, env=compiled),
             "webdataset": process(sys.executable, "-c", ITERATE, *names, folder=shards, env=plain),
         }
-        return dict(zip(works, best_of([*works.values()], rounds=7), strict=True))
+        return dict(zip(works, best_of([*works.values()], rounds=11), strict=True))
 
     return measure
 
