@@ -12,7 +12,7 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 MARK = "PREFLIGHT_CHILD"
@@ -43,7 +43,7 @@ _CACHES = "import preflight.readers.cache_files; "
 _ENOUGH_FILES = 1_000
 _MOST_NAMES = 3_000
 
-# Where an earlier run has most likely left what it saw, so that little is left to read.
+# Where an earlier run has most likely left what it saw of a cache, so that nothing is left to read.
 _LEDGER = os.path.join(".preflight", "ledger.sqlite")
 
 _CACHE_NAMES = (".pt", ".pth", ".npy", ".npz", ".safetensors")
@@ -128,10 +128,13 @@ def begin(arguments: Sequence[str]) -> None:
     """
     if arguments[:1] != ["run"] or "--help" in arguments:
         return
-    shards = [word for word in arguments if word.endswith(_SHARD_NAMES)]
+    words = [word for word in arguments[1:] if not word.startswith("-")]
+    shards = [word for word in words if word.endswith(_SHARD_NAMES)]
     files = 0
-    if not shards and ("--no-ledger" in arguments or not os.path.exists(_LEDGER)):
-        files = _cached_in(word.removeprefix("cache=") for word in arguments[1:])
+    if "--no-ledger" in arguments or not os.path.exists(_LEDGER):
+        files = 0 if shards else sum(map(_cached_in, words))
+    elif words and all(_cached_in(word, most=1) for word in words):
+        return
     number = _how_many(shards, files, deep="index" not in arguments)
     first = _SHARDS if shards else _CACHES if files else ""
     atexit.register(end)
@@ -143,14 +146,12 @@ def begin(arguments: Sequence[str]) -> None:
             _waiting.append(Early(popen, mark, settings, os.getcwd()))
 
 
-def _cached_in(words: Iterable[str]) -> int:
-    """Count the cached files in folders that are named, by the first names in each."""
-    found = 0
-    for word in words:
-        with contextlib.suppress(OSError), os.scandir(word) as entries:
-            names = (one.name for one in itertools.islice(entries, _MOST_NAMES))
-            found += sum(name.endswith(_CACHE_NAMES) for name in names)
-    return found
+def _cached_in(word: str, *, most: int = _MOST_NAMES) -> int:
+    """Count the cached files in a folder, by the first names in it."""
+    with contextlib.suppress(OSError), os.scandir(word.removeprefix("cache=")) as entries:
+        names = [one.name for one in itertools.islice(entries, most)]
+        return sum(name.endswith(_CACHE_NAMES) for name in names)
+    return 0
 
 
 def _how_many(shards: Sequence[str], files: int, *, deep: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
 
@@ -31,6 +30,8 @@ class Sample:
         wanted = self.of(total)
         if wanted == total:
             return None
+        import random
+
         return frozenset(random.Random(total).sample(range(total), wanted))  # noqa: S311
 
 

@@ -308,7 +308,6 @@ def _bring_in_the_rest() -> None:
     """Import what the end of a run needs, while its processes look."""
     for name in (
         "datetime",
-        "tempfile",
         "preflight.account",
         "preflight.gate",
         "preflight.render.json",

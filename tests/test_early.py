@@ -106,9 +106,11 @@ def test_two_wait_where_there_is_much_to_read(
         (1_100, "{}.pt", [], 2),
         (1_100, "{}.jpg", [], 1),
         (20, "{}.pt", [], 1),
-        (1_100, "{}.pt", [".preflight/ledger.sqlite"], 1),
+        (1_100, "{}.pt", [".preflight/ledger.sqlite"], 0),
+        (1_100, "{}.jpg", [".preflight/ledger.sqlite"], 1),
+        (20, "{}.pt", [".preflight/ledger.sqlite"], 0),
     ],
-    ids=["many", "others", "few", "most are remembered"],
+    ids=["many", "others", "few", "remembered", "others that are remembered", "few remembered"],
 )
 def test_two_wait_where_there_are_many_cached_files(
     tmp_path: Path,
@@ -126,8 +128,31 @@ def test_two_wait_where_there_are_many_cached_files(
     for words in (["cache"], ["cache=cache"], ["cache", "--no-ledger"]):
         early.begin(["run", *words])
 
-        least = 2 if more and "--no-ledger" in words else count
-        assert len(early._waiting) == min(least, os.cpu_count() or 1)
+        with_none = 2 if number > 1_000 and name.endswith(".pt") else 1
+        expected = with_none if "--no-ledger" in words else count
+        assert len(early._waiting) == min(expected, os.cpu_count() or 1)
+        early.end()
+
+
+def test_one_waits_beside_what_is_remembered_where_something_else_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script is read in every run; and where nothing is named, one may be found."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "1.pt").touch()
+    (tmp_path / "train.py").touch()
+    (tmp_path / ".preflight").mkdir()
+    (tmp_path / ".preflight" / "ledger.sqlite").touch()
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ["cache", "train.py"],
+        ["cache", "source=train.py"],
+        ["--jobs", "2", "cache"],
+        [],
+    ):
+        early.begin(["run", *words])
+
+        assert len(early._waiting) == 1
         early.end()
 
 

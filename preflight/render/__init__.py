@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
 from typing import cast
 
 from preflight.report import Report
@@ -32,7 +32,7 @@ def renderer(name: str) -> Callable[[Report], str]:
 
 def format_of(path: str) -> str | None:
     """Tell the format of a file by its suffix; None where the suffix says nothing."""
-    return SUFFIXES.get(PurePath(path).suffix.lower())
+    return SUFFIXES.get(os.path.splitext(path)[1].lower())
 
 
 def _page(report: Report) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from preflight.finding import Finding, Location
 from preflight.names import counted
@@ -47,6 +46,8 @@ class View:
         link = None
         if self.root is not None and at.file is not None and not at.file.startswith("package "):
             path = at.file if at.file.startswith("/") else f"{self.root}/{at.file}"
+            from urllib.parse import quote
+
             link = "file://" + quote(path, errors="surrogateescape")
         return Span(said, "place", link)
 
