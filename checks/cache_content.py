@@ -7,7 +7,8 @@ What it finds
     files or more lie beside each other, it also finds the few that are unlike all others: a key
     that is missing, another number of dimensions, another type, another number of channels or
     features. Sizes that vary by nature (height and width, tokens) are left free, and so is what
-    many files have in common.
+    many files have in common. In a folder of checkpoints, those that have a newer one beside them
+    are warnings: no job that goes on takes them.
 
 Why it matters
     One NaN in one cached latent turns every weight of the model into NaN at the step that meets it,
@@ -70,12 +71,12 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
     """Tell what stands out, each once a file."""
     for odd in contents.odd:
         words = _WORDS[odd.kind]
-        if odd.kind in ("nan", "infinite") and _STATE.search(odd.file):
+        if odd.kind in ("nan", "infinite") and (odd.is_state or _STATE.search(odd.file)):
             words = words._replace(why=_DIVERGED, fix=_BEFORE)
         mild = odd.kind == "dtype" and _adds_up(odd.seen, odd.usual)
         yield cache_content.found(
             words.message(odd),
-            severity=Severity.WARNING if mild else words.severity,
+            severity=Severity.WARNING if mild or odd.is_older else words.severity,
             at=Location(file=odd.file, name=odd.path or None),
             why=_MILD if mild else words.why,
             fix=words.fix,

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from preflight.cache_table import WHOLE, CacheTable
 from preflight.checkpoints import checkpoints
@@ -18,6 +18,7 @@ from preflight.facts import (
     Checkpoint,
     CheckpointFacts,
     Content,
+    OddContent,
 )
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
@@ -157,7 +158,20 @@ class SeenCache:
         if found:
             yield CheckpointFacts(file=file, checkpoints=found)
         if contents is not None:
-            yield contents
+            odd = tuple(self._of_states(contents.odd, found))
+            yield replace(contents, odd=odd)
+
+    def _of_states(
+        self, odd: Iterable[OddContent], found: Sequence[Checkpoint]
+    ) -> Iterator[OddContent]:
+        """Say of what stands out whether a job that goes on would take it."""
+        names = {one.name: place > 0 for place, one in enumerate(found)}
+        for one in odd:
+            path = os.path.join(self.root, one.file)
+            state = self._below(path).partition("/")[0]
+            if state == os.curdir:  # the one file that was named
+                state = os.path.basename(path)
+            yield replace(one, is_state=state in names, is_older=names.get(state, False))
 
     def checkpoints(self, contents: CacheContents | None = None) -> tuple[Checkpoint, ...]:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""

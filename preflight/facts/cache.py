@@ -141,6 +141,12 @@ class OddContent:
     of: int = 0
     """Of so many numbers, bytes or files that many are meant."""
 
+    is_state: bool = False
+    """Whether it is part of a state of a training run, which no settings can make again."""
+
+    is_older: bool = False
+    """Whether it is part of a checkpoint, and a newer one lies beside that."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheContents:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+import preflight
 from preflight import registry, runner
 from preflight.facts import CacheContents, OddContent
 from preflight.finding import Finding, Location, Severity
@@ -180,3 +181,74 @@ def test_a_checkpoint_is_not_to_be_made_again(kind: str) -> None:
     found = one(kind=kind, file="out/checkpoint-500/model.safetensors", count=3, of=9)
 
     assert found.fix == "Go on from a checkpoint that was written before the loss became NaN."
+
+
+def numbers(folder: Path, name: str, *values: float) -> None:
+    """Write a file of the numbers 1, 2, ... and these."""
+    import torch
+
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    torch.save({"w": torch.tensor([*range(1, 99), *values])}, folder / name)
+
+
+def graves(folder: Path, word: str) -> dict[str, str]:
+    """How grave it is what a run says of the numbers of each file."""
+    report = preflight.run(
+        word, folder=str(folder), elsewhere=True, deep=True, select=["cache-content"]
+    )
+    assert report.verdict_by["job"] == (
+        "no-go" if any(one.severity is Severity.ERROR for one in report.findings) else "go"
+    )
+    return {str(one.at.file): one.severity.word for one in report.findings}
+
+
+STATES = [
+    ["checkpoint-1/m.pt", "checkpoint-2/m.pt", "checkpoint-10/m.pt"],
+    ["epoch_1.pt", "epoch_2.pt", "epoch_10.pt"],
+]
+
+
+@pytest.mark.parametrize("states", STATES, ids=["folders", "files"])
+def test_checkpoints_of_ordinary_numbers_are_left_alone(tmp_path: Path, states: list[str]) -> None:
+    for state in states:
+        numbers(tmp_path / "out", state)
+
+    assert graves(tmp_path, "checkpoint=out") == {}
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+@pytest.mark.parametrize("states", STATES, ids=["folders", "files"])
+def test_what_no_job_goes_on_from_is_a_warning(
+    tmp_path: Path, states: list[str], wrong: float
+) -> None:
+    """As damage is: the newest alone stops a job that goes on."""
+    first, middle, last = states
+    numbers(tmp_path / "out", first, wrong)
+    numbers(tmp_path / "out", middle)
+    numbers(tmp_path / "out", last)
+    assert graves(tmp_path, "checkpoint=out") == {f"out/{first}": "warning"}
+
+    numbers(tmp_path / "out", last, wrong)
+    assert graves(tmp_path, "checkpoint=out") == {f"out/{first}": "warning", f"out/{last}": "error"}
+
+
+def test_a_state_that_is_named_itself_is_no_older_one(tmp_path: Path) -> None:
+    """It may be what the job goes on from; nor is there any older one in a cache."""
+    for state in STATES[1]:
+        numbers(tmp_path / "out", state, float("nan"))
+
+    assert graves(tmp_path, "checkpoint=out/epoch_1.pt") == {"out/epoch_1.pt": "error"}
+    assert set(graves(tmp_path, "cache=out").values()) == {"error"}
+
+
+@pytest.mark.parametrize("name", ["epoch_1.pt", "last.ckpt"])
+def test_a_state_under_any_name_is_not_to_be_made_again(tmp_path: Path, name: str) -> None:
+    numbers(tmp_path / "out", name, float("nan"))
+    for word in ("checkpoint=out", f"checkpoint=out/{name}"):
+        report = preflight.run(
+            word, folder=str(tmp_path), elsewhere=True, deep=True, select=["cache-content"]
+        )
+
+        assert [one.fix for one in report.findings] == [
+            "Go on from a checkpoint that was written before the loss became NaN."
+        ]
