@@ -17,6 +17,9 @@ Read: TypeAlias = Callable[[int, int], Block]
 Look: TypeAlias = Callable[[Block, int], None]
 """Takes a piece of a file, and where it begins."""
 
+Hole: TypeAlias = Callable[[int, int], None]
+"""Takes where a stretch of a file begins and ends that is not stored, and reads as zeros."""
+
 BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
 
@@ -60,13 +63,16 @@ class LongRead(ABC):
         """Work out the CRC-32 of a stretch that must be there."""
 
     @abstractmethod
-    def pass_over(self, offset: int, size: int, look: Look | None = None) -> None:
+    def pass_over(
+        self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+    ) -> None:
         """Read a stretch that must be there, so that a byte nobody can read is met.
 
         Args:
             offset: where it begins.
             size: its bytes.
             look: is shown each piece of it, in any order, and by several threads.
+            hole: is told of long holes, which `look` is then not shown.
         """
 
     @abstractmethod
@@ -91,7 +97,9 @@ def checksum(read: Read, offset: int, size: int) -> int:
     return found
 
 
-def pass_over(read: Read, offset: int, size: int, look: Look | None = None) -> None:
+def pass_over(
+    read: Read, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+) -> None:
     """Read a stretch, as far as it is there, so that a byte nobody can read is met.
 
     Args:
@@ -99,12 +107,13 @@ def pass_over(read: Read, offset: int, size: int, look: Look | None = None) -> N
         offset: where the stretch begins.
         size: its bytes.
         look: is shown each piece of it, in any order, and by several threads.
+        hole: is told of long holes, where they are known; `look` is then not shown them.
 
     Raises:
         OSError: it cannot be read, or is no longer there.
     """
     if isinstance(read, LongRead):
-        read.pass_over(offset, size, look)
+        read.pass_over(offset, size, look, hole)
         return
     for block in blocks(read, offset, size):
         if look is not None:

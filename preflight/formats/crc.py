@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 from zlib import crc32
 
-__all__ = ["Crc32", "combined", "crc32", "crc32_for"]
+__all__ = ["Crc32", "combined", "crc32", "crc32_for", "with_zeros"]
 
 Crc32: TypeAlias = "Callable[[bytes | bytearray | memoryview, int], int]"
 """Takes bytes and the checksum of all before them, and gives that of both."""
@@ -59,6 +59,11 @@ def combined(first: int, second: int, length: int) -> int:
     return _product(_power(length), first) ^ second
 
 
+def with_zeros(first: int, length: int) -> int:
+    """Give the checksum of a stretch and so many zero bytes behind it, from that of the stretch."""
+    return _product(_power(length), first ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+
+
 # The polynomial of CRC-32, the lowest power in the highest bit, without x**32.
 _POLYNOMIAL = 0xEDB88320
 
@@ -75,10 +80,18 @@ def _product(one: int, other: int) -> int:
 @functools.lru_cache(maxsize=64)
 def _power(length: int) -> int:
     """Give x to the power of the bits in so many bytes."""
-    power, square = 1 << 31, 1 << 23  # x**0 and x**8
-    while length:
-        if length & 1:
-            power = _product(square, power)
-        square = _product(square, square)
-        length >>= 1
+    power, place = 1 << 31, 0  # x**0
+    while length >> place:
+        if length >> place & 1:
+            power = _product(_square(place), power)
+        place += 1
     return power
+
+
+@functools.lru_cache(maxsize=64)
+def _square(place: int) -> int:
+    """Give x to the power of 8, squared so many times."""
+    if not place:
+        return 1 << 23
+    root = _square(place - 1)
+    return _product(root, root)

@@ -18,10 +18,11 @@ PAGE = 4096
 
 _ZEROS = bytes(PAGE)
 
-# Runs that are looked at, and pieces of such that are kept. Where there are more, zeros are nothing
-# special.
+# Runs that are looked at, pieces of such that are kept, and bytes of all. Where there are more,
+# zeros are nothing special, as in a file that was laid out and never filled.
 _MOST_RUNS = 64
 _MOST_KEPT = 4_096
+_MOST_ZEROS = 1 << 31
 
 # Bytes that rows and pages have in common at most, where rows begin anywhere in pages.
 _ODD = 8
@@ -99,13 +100,20 @@ class ZeroPages:
         if rest and at + len(block) == self._end and not any(block[-rest:]):
             self._keep(self._end - rest, self._end)
 
+    def hole(self, begin: int, end: int) -> None:
+        """Take a stretch for zeros that nobody has to read."""
+        self._keep(begin + -begin % PAGE, end if end == self._end else end - end % PAGE)
+
     def _keep(self, begin: int, end: int) -> None:
         if begin < end and len(self._kept) <= _MOST_KEPT:
             self._kept.append((begin, end))
 
+    def _zeros(self) -> int:
+        return sum(end - begin for begin, end in self._kept)
+
     def runs(self) -> list[tuple[int, int]]:
         """Give where each run of such pages begins and ends, in order; none of too many."""
-        if len(self._kept) > _MOST_KEPT:
+        if len(self._kept) > _MOST_KEPT or self._zeros() > _MOST_ZEROS:
             return []
         runs: list[tuple[int, int]] = []
         for begin, end in sorted(self._kept):

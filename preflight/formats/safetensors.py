@@ -62,7 +62,7 @@ def _refuse_lost_pages(read: Read, begin: int, size: int, header: bytes | None) 
     """Read all tensors; header: as usual, or None where it is another."""
     start = begin - begin % PAGE
     pages = ZeroPages(size)
-    pass_over(read, start, size - start, pages.look)
+    pass_over(read, start, size - start, pages.look, pages.hole)
     runs = pages.runs()
     if not runs or header is None:
         return

@@ -8,8 +8,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 
-from preflight.formats.blocks import BLOCK, Block, LongRead, Look, shorter
-from preflight.formats.crc import Crc32, combined, crc32_for
+from preflight.formats.blocks import BLOCK, Block, Hole, LongRead, Look, shorter
+from preflight.formats.crc import Crc32, combined, crc32_for, with_zeros
 from preflight.readers.opened import holes
 
 WINDOW = 1 << 21
@@ -21,6 +21,11 @@ _SHARE = 1 << 23
 # Bytes that are copied at a time: as much as a processor keeps near itself. To have the system show
 # what it holds, and copy nothing, is twice as slow where it holds it in small pieces.
 _BLOCK = 1 << 19
+
+# Bytes of the shortest hole that is passed over: to read shorter ones takes less time. What is
+# passed over ends where pages do.
+_LEAST_HOLE = _SHARE
+_PAGE = 4096
 
 
 class Large(LongRead):
@@ -63,15 +68,28 @@ class Large(LongRead):
             if len(block) != size:
                 raise shorter(offset + len(block))
             return crc32(block, 0)
-        return self._go_through(offset, size, crc32)
+        found, at = 0, offset
+        for begin, end in self._stored(offset, offset + size):
+            found = with_zeros(found, begin - at) if begin > at else found
+            found = combined(found, self._go_through(begin, end - begin, crc32), end - begin)
+            at = end
+        return with_zeros(found, offset + size - at) if offset + size > at else found
 
-    def pass_over(self, offset: int, size: int, look: Look | None = None) -> None:
-        """Read a stretch that must be there, and show each piece of it; holes to nobody."""
-        if look is not None:
+    def pass_over(
+        self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+    ) -> None:
+        """Read a stretch that must be there, and show each piece of it; long holes are told."""
+        if look is not None and hole is None:
             self._go_through(offset, size, None, look)
             return
+        at = offset
         for begin, end in self._stored(offset, offset + size):
-            self._go_through(begin, end - begin, None)
+            if hole is not None and begin > at:
+                hole(at, begin)
+            self._go_through(begin, end - begin, None, look)
+            at = end
+        if hole is not None and offset + size > at:
+            hole(at, offset + size)
 
     def _stored(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
         """Give where bytes are stored: what `numpy.memmap` lays out is a hole up to its first use.
@@ -80,16 +98,36 @@ class Large(LongRead):
             OSError: the file has become shorter.
         """
         find_hole = holes(self._file, getattr(os, "SEEK_HOLE", None))
-        while begin < end:
-            data = self.next_data(begin)
+        at = begin
+        while at < end:
+            self._tell()
+            data = self.next_data(at)
             if data is None or data >= end:
-                size = os.fstat(self._file.fileno()).st_size
-                if size < end:
-                    raise shorter(size)
-                return
+                self._refuse_shorter(end)
+                data = end
+            first, last = at + -at % _PAGE, data if data == end else data - data % _PAGE
+            if last - first >= _LEAST_HOLE and self._is_hole(first, last):
+                if begin < first:
+                    yield begin, first
+                begin = last
             hole = None if find_hole is None else find_hole(data)
-            begin = end if hole is None or hole <= data else min(hole, end)
-            yield data, begin
+            at = end if hole is None or hole <= data else min(hole, end)
+        if begin < end:
+            yield begin, end
+
+    def _refuse_shorter(self, end: int) -> None:
+        size = os.fstat(self._file.fileno()).st_size
+        if size < end:
+            raise shorter(size)
+
+    def _is_hole(self, begin: int, end: int) -> bool:
+        """Look at both ends: there are systems that have taken fresh bytes for a hole."""
+        page = memoryview(bytearray(_PAGE))
+        for at in (begin, end - _PAGE):
+            count = self._read_at(at, page)
+            if bytes(page[:count]).count(0) != count:
+                return False
+        return True
 
     def next_data(self, offset: int) -> int | None:
         """Ask the system for the end of a hole."""

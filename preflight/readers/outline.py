@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from preflight.formats.blocks import LongRead, Look, shorter
+from preflight.formats.blocks import Hole, LongRead, Look, shorter
 from preflight.formats.safetensors_usual import is_whole
 from preflight.formats.stored import SAFETENSORS, Held, look
 
@@ -58,7 +58,9 @@ class Outline(LongRead):
         """Not asked for: whoever reads records asks `reads_every` first."""
         raise NotImplementedError
 
-    def pass_over(self, offset: int, size: int, _: Look | None = None) -> None:
+    def pass_over(
+        self, offset: int, size: int, _: Look | None = None, __: Hole | None = None
+    ) -> None:
         """Only see that the stretch is there, by the size that the file had."""
         if offset + size > self._size:
             raise shorter(self._size)

@@ -19,7 +19,7 @@ import pytest
 from preflight.facts import CacheFacts
 from preflight.formats import archive, torchfile
 from preflight.formats.archive_directory import read_archive
-from preflight.formats.blocks import Block, LongRead, Look
+from preflight.formats.blocks import Block, Hole, LongRead, Look
 from preflight.formats.crc import combined
 from preflight.formats.damaged import DamagedError
 from preflight.readers.cache import read_cache
@@ -79,7 +79,9 @@ class Sparse(LongRead):
                 at += zeros + len(part)
         return combined(found, crc_of_zeros(end - at), end - at)
 
-    def pass_over(self, offset: int, size: int, look: Look | None = None) -> None:
+    def pass_over(
+        self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+    ) -> None:
         """There is nothing to see."""
 
     def next_data(self, offset: int) -> int | None:

@@ -15,7 +15,6 @@ import pytest
 
 from preflight.formats.blocks import BLOCK, LongRead, checksum, pass_over
 from preflight.formats.crc import combined
-from preflight.readers.cache import read_cache
 from preflight.readers.large import Large
 
 
@@ -128,48 +127,3 @@ def test_what_goes_wrong_here_ends_the_other_thread_too(large: Opener, path: Pat
 
 def test_it_is_a_read_with_a_shorter_way(large: Opener, path: Path) -> None:
     assert isinstance(large(path), LongRead)
-
-
-@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell holes")
-@pytest.mark.parametrize(
-    ("end", "said"),
-    [
-        (b"", "is 20,000,000,000 zero bytes"),
-        (b"\1" * 4096, "begins with 19,999,995,904 zero bytes"),
-    ],
-    ids=["nothing else", "data at the end"],
-)
-def test_a_file_that_is_a_hole_takes_no_time(tmp_path: Path, end: bytes, said: str) -> None:
-    """As a job leaves it that has made room for a file, and was killed before it wrote."""
-    path = tmp_path / "a.pt"
-    with path.open("wb") as file:
-        file.truncate(20_000_000_000)
-        if end:
-            file.seek(-len(end), os.SEEK_END)
-            file.write(end)
-    begun = time.process_time()
-
-    facts = read_cache(str(path), str(tmp_path), lambda _: None)
-
-    assert time.process_time() - begun < 2
-    assert facts.damage is not None
-    assert facts.damage.text.startswith(said)
-
-
-@pytest.mark.skipif(not hasattr(os, "SEEK_HOLE"), reason="the system does not tell holes")
-@pytest.mark.parametrize("written", [0, 9_000_000_000, 19_999_995_904], ids=str)
-def test_the_holes_of_a_memory_map_take_no_time(tmp_path: Path, written: int) -> None:
-    """`numpy.lib.format.open_memmap` makes room for all, and each worker fills in its part."""
-    path = tmp_path / "a.npy"
-    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (20000000000,)}"
-    with path.open("wb") as file:
-        file.write(b"\x93NUMPY\1\0v\0" + header.ljust(117) + b"\n")
-        file.truncate(128 + 20_000_000_000)
-        file.seek(128 + written)
-        file.write(b"\1" * 4096)
-    begun = time.process_time()
-
-    facts = read_cache(str(path), str(tmp_path), lambda _: None)
-
-    assert time.process_time() - begun < 2
-    assert facts.damage is None
