@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,21 @@ import pytest
 
 def evicted(path: Path) -> Path:
     """Have the system drop a file from memory; skip where it does not do so, or does not say."""
+    if not _drop(path):
+        pytest.skip("this file system keeps its files in memory")
+    return path
+
+
+def evict(paths: Sequence[Path]) -> None:
+    """Have the system drop most of these files; skip where it does not do so, or does not say.
+
+    Pages that were read a moment ago may stay, since each processor notes them in batches.
+    """
+    if sum(map(_drop, paths)) < 0.9 * len(paths):
+        pytest.skip("this file system keeps its files in memory")
+
+
+def _drop(path: Path) -> bool:
     if not hasattr(os, "posix_fadvise") or not hasattr(os, "RWF_NOWAIT"):
         pytest.skip("this system does not say what is in memory")
     descriptor = os.open(path, os.O_RDONLY)
@@ -17,12 +33,11 @@ def evicted(path: Path) -> Path:
         os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         middle = os.fstat(descriptor).st_size // 2
-        try:
-            os.preadv(descriptor, [bytearray(1)], middle, os.RWF_NOWAIT)
-        except BlockingIOError:
-            return path
-        except OSError as error:
-            pytest.skip(f"this file system does not say what is in memory: {error}")
+        os.preadv(descriptor, [bytearray(1)], middle, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        pytest.skip(f"this file system does not say what is in memory: {error}")
     finally:
         os.close(descriptor)
-    pytest.skip("this file system keeps its files in memory")
+    return False
