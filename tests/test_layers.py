@@ -56,6 +56,7 @@ FLOORS: dict[str, float] = {
     "settings_file": 4,
     "around": 4,
     "words": 5,
+    "overlaps": 5,
     "discover": 5.2,
     "gate": 5,
     "render": 5,
@@ -83,6 +84,7 @@ FLOORS: dict[str, float] = {
     "demo": 6.5,
     "testing": 7,
     "output": 7.5,
+    "options": 7,
     "cli": 8,
     "__main__": 9,
 }
