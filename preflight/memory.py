@@ -14,7 +14,12 @@ from preflight import discover
 from preflight.job import Job
 from preflight.ledger import Ledger, Remembered
 
-NOUNS: Mapping[str, str] = {"Shard": "shard", "CacheFiles": "cache file", "Image": "image"}
+NOUNS: Mapping[str, str] = {
+    "Shard": "shard",
+    "CacheFiles": "cache file",
+    "CacheContent": "loaded cache file",
+    "Image": "image",
+}
 """What is remembered, by the type of item: the files that it names."""
 
 # What no reader of files asks for. Whatever else a process is told of the job decides on facts.
@@ -124,12 +129,13 @@ class Memory:
     def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
         """Remember what was seen in a file that was read whole, and say whether that was done.
 
-        Whether a pointer was not fetched is said by other files, which may change alone.
+        Whether a pointer was not fetched is said by other files, which may change alone; and what
+        was not loaded may be in the next run.
         """
         if not self.ledger.usable:
             return False
         plains = tuple(plains)
-        if any(_depends_on_others(plain) for plain in plains):
+        if any(_depends_on_others(plain) or plain.get("skipped") for plain in plains):
             return False
         nameless = [{**plain, _name_in(plain): ""} for plain in plains]
         return self.ledger.remember(how, path, json.dumps(nameless) if nameless else None)

@@ -126,7 +126,8 @@ class Survey:
         try:
             singles = yield from self._recall(prepared.singles)
             yield from self._recall_caches()
-            yield from self._ask(singles, meanwhile)
+            deep = yield from self._recall(prepared.deep if self._wanted(CacheContents) else [])
+            yield from self._ask(singles, deep, meanwhile)
             yield from self._put_together()
         finally:
             for cache in prepared.caches.values():
@@ -167,11 +168,8 @@ class Survey:
 
     def _recall(self, singles: list[Single]) -> Generator[Look, None, list[Single]]:
         """Give what is remembered of single files, and return those that have to be read."""
-        look = self.job.look
         if not self.memory.ledger.holds_something:
-            self._account.expected += sum(
-                seconds_for(one.plain, self.job.root, look.depth) for one in singles
-            )
+            self._account.expected += sum(map(self._seconds, singles))
             return singles
         left: list[Single] = []
         for begin in range(0, len(singles), _AT_ONCE):
@@ -212,7 +210,9 @@ class Survey:
 
     # --- asking
 
-    def _ask(self, singles: list[Single], meanwhile: Callable[[], None]) -> Iterator[Look]:
+    def _ask(
+        self, singles: list[Single], deep: list[Single], meanwhile: Callable[[], None]
+    ) -> Iterator[Look]:
         """Ask processes about all items, and give what they say."""
         jobs = self.job.look.jobs or workers_for(list(self._some(singles)), _processors())
         budget = self.job.look.budget
@@ -223,7 +223,7 @@ class Survey:
             self.memory.ledger.prepare(sure=any(one.left for one in caches))
 
         results = asking.ask(
-            self._questions(singles, jobs),
+            self._questions(singles, deep, jobs),
             jobs=jobs,
             timeout=self.job.look.timeout,
             meanwhile=both,
@@ -256,7 +256,9 @@ class Survey:
                 for name in contents.image_names()[:_AT_ONCE]:
                     yield os.path.join(contents.path, name)
 
-    def _questions(self, singles: list[Single], jobs: int) -> Iterator[asking.Batch]:
+    def _questions(
+        self, singles: list[Single], deep: list[Single], jobs: int
+    ) -> Iterator[asking.Batch]:
         """Make questions: the user's code first, since it takes longest to start."""
         prepared, options = self._preparing.prepared, self._options()
         light = [item for item in prepared.items if not item.is_code]
@@ -266,13 +268,10 @@ class Survey:
         files, apart = self._in_turn(singles, light), self.job.look.budget is not None
         total = self._account.expected
         yield from about_files(files, options, total=total, jobs=jobs, apart=apart)
-        deep = prepared.deep if self._wanted(CacheContents) else []
-        total = sum(item_of(single, self.job).seconds for single in deep)
-        self._account.expected += total
-        asked = (item_of(single, self.job) for single in deep)
+        total = sum(self._seconds(single) for single in deep)
         # To import torch takes longer than most caches: one process more has to be worth it.
         jobs = min(jobs, 1 + int(total / _TORCH))
-        yield from about_files(asked, options, total=total, jobs=jobs)
+        yield from about_files(map(self._expected, deep), options, total=total, jobs=jobs)
 
     def _options(self) -> dict[str, Any]:
         """Give what a process is told of the job."""
@@ -281,18 +280,25 @@ class Survey:
 
     def _in_turn(self, singles: list[Single], light: list[Item]) -> Iterator[Item]:
         """Give shards, then what is found when it is its turn: cached files, images of folders."""
-        for single in singles:
-            item = item_of(single, self.job)
-            item.how = self.memory.how(item.plain)
-            if item.how is not None:
-                self.memory.ledger.expect(item.how, self._path(item))
-            yield item
+        yield from map(self._expected, singles)
         for cache in self._preparing.prepared.caches.values():
             yield from cache.parts()
         for one in self._preparing.prepared.gatherings:
             yield from one.items(self._account.passed)
             self._gathered(one)
         yield from light
+
+    def _expected(self, single: Single) -> Item:
+        """Make an item of a file, when it is its turn, and note what the file looks like."""
+        item = item_of(single, self.job)
+        item.how = self.memory.how(item.plain)
+        if item.how is not None:
+            self.memory.ledger.expect(item.how, self._path(item))
+        return item
+
+    def _seconds(self, single: Single) -> float:
+        """Give how long a process is likely to look at a file."""
+        return seconds_for(single.plain, self.job.root, self.job.look.depth)
 
     def _heard(self, item: Item, plains: tuple[Mapping[str, Any], ...]) -> Iterator[Look]:
         """Take in what a process says of an item."""

@@ -265,6 +265,40 @@ def test_a_deeper_look_is_another_look(job: Path) -> None:
     assert recalled(look(job, *ALL))["image"] == (3, 3)
 
 
+def test_what_torch_has_loaded_is_not_loaded_again(tmp_path: Path) -> None:
+    """Only what has changed is; NaN that is remembered is told as if it had been read."""
+    import torch
+
+    torch.save(torch.tensor([1.0, float("nan")]), tmp_path / "a.pt")
+    torch.save(torch.ones(2), tmp_path / "b.pt")
+    for name in ("a.pt", "b.pt"):
+        stamp(tmp_path / name)
+    first, again = look(tmp_path, "cache=.", deep=True), look(tmp_path, "cache=.", deep=True)
+    torch.save(torch.tensor([1.0, float("inf")]), tmp_path / "b.pt")
+    stamp(tmp_path / "b.pt", 2 * HOUR)
+    changed = look(tmp_path, "cache=.", deep=True)
+
+    assert first.findings == again.findings
+    assert [one.at.file for one in first.findings] == ["a.pt"]
+    assert recalled(again)["loaded cache file"] == (2, 2)
+    assert {one.at.file for one in changed.findings} == {"a.pt", "b.pt"}
+    assert recalled(changed)["loaded cache file"] == (1, 2)
+
+
+def test_what_was_not_loaded_is_tried_again(tmp_path: Path) -> None:
+    """A global that torch refuses may be one that it takes in the next run."""
+    import torch
+
+    torch.save({"a": Path("x")}, tmp_path / "a.pt")
+    torch.save(torch.ones(2), tmp_path / "b.pt")
+    for name in ("a.pt", "b.pt"):
+        stamp(tmp_path / name)
+    look(tmp_path, "cache=.", deep=True)
+    again = look(tmp_path, "cache=.", deep=True)
+
+    assert recalled(again)["loaded cache file"] == (1, 2)
+
+
 def test_a_file_goes_by_the_name_that_it_has_now(job: Path) -> None:
     """One ledger may serve jobs in several folders."""
     state = str(job / "state")
