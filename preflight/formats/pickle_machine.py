@@ -37,8 +37,24 @@ class Storage(NamedTuple):
     """Elements; bytes of an `UntypedStorage`."""
 
 
+class Made:
+    """A dict or another object that a pickle makes, for whoever wants to know what it is given."""
+
+    __slots__ = ("given", "of")
+
+    def __init__(self, of: str) -> None:
+        """Begin with nothing given.
+
+        Args:
+            of: its class, as the text of a `Name`.
+        """
+        self.of = of
+        self.given: dict[str, Value] = {}
+        """By the key or the attribute."""
+
+
 # What is kept of a value: enough for persistent ids, and None for all else.
-Atom: TypeAlias = str | int | Name | None
+Atom: TypeAlias = str | int | Name | Made | None
 Value: TypeAlias = Atom | tuple[Atom, ...]
 
 

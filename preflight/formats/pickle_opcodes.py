@@ -5,7 +5,7 @@ They are those of protocols 0 to 5, as Python's pickletools documents them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from preflight.formats.pickle_machine import LONGEST_TEXT, Atom, Machine, Name, Storage, Value
@@ -14,6 +14,10 @@ from preflight.formats.pickle_machine import LONGEST_TEXT, Atom, Machine, Name, 
 _UNTOLD = "?"
 
 Effect: TypeAlias = Callable[[Machine, bytes], None]
+
+Opcodes: TypeAlias = "tuple[tuple[int, int, Effect] | None, ...]"
+"""By its code, for each that there is: whether its argument is of fixed length (0), begins with its
+own length (1) or is lines (2); how many bytes, bytes of that length, or lines; and its effect."""
 
 
 def _nothing(machine: Machine, _: bytes) -> None:
@@ -252,7 +256,7 @@ _LINES: dict[bytes, tuple[int, Effect]] = {
 }
 
 
-def _table(*kinds: dict[bytes, tuple[int, Effect]]) -> tuple[tuple[int, int, Effect] | None, ...]:
+def _table(*kinds: dict[bytes, tuple[int, Effect]]) -> Opcodes:
     table: list[tuple[int, int, Effect] | None] = [None] * 256
     for kind, opcodes in enumerate(kinds):
         for code, (width, effect) in opcodes.items():
@@ -261,3 +265,12 @@ def _table(*kinds: dict[bytes, tuple[int, Effect]]) -> tuple[tuple[int, int, Eff
 
 
 OPCODES = _table(_FIXED, _PREFIXED, _LINES)
+
+
+def with_effects(effects: Mapping[bytes, Effect]) -> Opcodes:
+    """Give the opcodes, of which these have another effect."""
+    table = list(OPCODES)
+    for code, effect in effects.items():
+        kind, width, _ = OPCODES[code[0]] or (0, 0, effect)
+        table[code[0]] = (kind, width, effect)
+    return tuple(table)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from preflight.formats.blocks import BLOCK, Read, blocks
 from preflight.formats.damaged import DamagedError
 from preflight.formats.pickle_machine import LONGEST_TEXT, Machine, Storage
-from preflight.formats.pickle_opcodes import OPCODES, STOP
+from preflight.formats.pickle_opcodes import OPCODES, STOP, Opcodes
 
 MOST_OPERATIONS = 5_000_000
 """Opcodes that are followed: some seconds. A longer pickle is not judged."""
@@ -101,7 +101,15 @@ class _Tape:
             self.at += count
 
 
-def walk(read: Read, start: int, end: int, most: int = MOST_OPERATIONS) -> Walked:
+def walk(
+    read: Read,
+    start: int,
+    end: int,
+    most: int = MOST_OPERATIONS,
+    *,
+    machine: Machine | None = None,
+    opcodes: Opcodes = OPCODES,
+) -> Walked:
     """Follow the pickle that begins here to its end, running nothing.
 
     Args:
@@ -109,15 +117,17 @@ def walk(read: Read, start: int, end: int, most: int = MOST_OPERATIONS) -> Walke
         start: where it begins.
         end: where what it is in ends.
         most: opcodes that are followed.
+        machine: what it is read into, for whoever wants more of it than is given.
+        opcodes: what each does to that.
 
     Raises:
         DamagedError: `cut` where it has no end; `structure` where it is no pickle.
     """
     tape = _Tape(read, start, end)
-    machine = Machine()
+    machine = Machine() if machine is None else machine
     try:
         for count in range(most):
-            if _step(tape, machine):
+            if _step(tape, machine, opcodes):
                 where = tape.base + tape.at
                 named = tuple(machine.globals)
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
@@ -133,10 +143,10 @@ def walk(read: Read, start: int, end: int, most: int = MOST_OPERATIONS) -> Walke
     return Walked(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
 
 
-def _step(tape: _Tape, machine: Machine) -> bool:
+def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
     """Follow one opcode; True at the last."""
     code = tape.take(1)[0]
-    opcode = OPCODES[code]
+    opcode = opcodes[code]
     if opcode is None:
         raise ValueError(code)
     kind, width, effect = opcode

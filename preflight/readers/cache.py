@@ -10,10 +10,13 @@ from collections.abc import Callable
 
 from preflight.facts import CacheFacts, Damage
 from preflight.formats.blocks import shorter
+from preflight.formats.distcp import SUFFIX
 from preflight.formats.flaw import Flaw
 from preflight.formats.stored import Held, look, look_at_whole
 from preflight.names import name_of
 from preflight.readers.cache_listing import suffix_of
+from preflight.readers.dcp_metadata import is_plan, look_at_plan
+from preflight.readers.distcp import look_at_part
 from preflight.readers.large import WINDOW, Large
 from preflight.readers.outline import look_at_outline
 
@@ -78,16 +81,21 @@ def look_at_file(
     Raises:
         OSError: it cannot be read.
     """
+    suffix = suffix_of(path)
+    if suffix == SUFFIX:
+        return look_at_part(descriptor, size, depth, tell)
+    if is_plan(path):
+        return look_at_plan(descriptor, size, path, tell)
     if depth == "index":
-        return look_at_outline(descriptor, size, suffix_of(path))
+        return look_at_outline(descriptor, size, suffix)
     if size > WINDOW:
         with io.FileIO(descriptor, closefd=False) as file:
-            return look(Large(file, tell), size, suffix_of(path))
+            return look(Large(file, tell), size, suffix)
     buffer = _buffers.pop() if _buffers else bytearray(WINDOW)
     try:
         with memoryview(buffer) as whole, whole[:size] as content:
             _fill(descriptor, content)
-            return look_at_whole(content, suffix_of(path))
+            return look_at_whole(content, suffix)
     finally:
         _buffers.append(buffer)
 
@@ -105,6 +113,7 @@ def _facts(name: str, size: int, held: Held) -> CacheFacts:
         damage=None if held.flaw is None else _damage(held.flaw),
         verified=held.verified,
         globals=held.globals,
+        unread=held.unread,
     )
 
 

@@ -14,6 +14,7 @@ from preflight.facts.cache import BROKEN, LETTERS, ODD
 from preflight.formats.stored import Held
 from preflight.marks import GONE, YOUNG, Mark, marked, unsure
 from preflight.readers.cache import facts_of, look_at_file, open_file
+from preflight.readers.dcp_metadata import is_plan
 
 # Seconds after which what was seen is told, where files are large or far away.
 _SOON = 0.02
@@ -82,9 +83,9 @@ class Files:
             self._broken.append(f"it takes more than {self.memory:,} bytes of memory")
             self._note(BROKEN, unsure(before))
             return
-        if before != after or before[1] > time.time_ns() - YOUNG:
+        if before != after or before[1] > time.time_ns() - YOUNG or is_plan(path):
             before = unsure(before)
-        if held.flaw is None and not held.globals:
+        if held.flaw is None and not held.globals and held.unread is None:
             self._note(LETTERS[held.format, held.verified], before)
         else:
             self._add_odd(path, before, held)

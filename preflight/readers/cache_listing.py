@@ -8,10 +8,11 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from preflight.formats import dcp_metadata, distcp
 from preflight.links import leads_to_system
 from preflight.listing import Listed, list_names, take
 
-_SURE = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors"})
+_SURE = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors", distcp.SUFFIX})
 _PERHAPS = frozenset({".bin", ".ckpt"})
 
 # Files of trainers under a suffix that many other programs use.
@@ -63,8 +64,9 @@ def list_cache(path: str) -> CacheListing:
     for folder, listed in _folders(path, unreadable):
         folders.append((folder, listed.mark[2]))
         begin = os.path.join(folder, "")
+        in_parts = any(name.endswith(distcp.SUFFIX) for name in listed.files)
         for name in listed.files:
-            if _is_cached(name, begin):
+            if _is_cached(name, begin) or (in_parts and dcp_metadata.NAME.fullmatch(name)):
                 files.append(begin + name)
             elif is_left_over(name) and not os.path.islink(begin + name):
                 left_over.append(begin + name)

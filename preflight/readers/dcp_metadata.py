@@ -1,0 +1,112 @@
+"""Reads `.metadata` of torch.distributed.checkpoint, and holds the parts against it.
+
+Of the parts only their sizes are asked: their own bytes are looked at by distcp.py.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+
+from preflight.formats import causes
+from preflight.formats.archive_directory import END_MAGIC, MAGIC
+from preflight.formats.damaged import DamagedError
+from preflight.formats.dcp_metadata import NAME, SUFFIX, Plan, Stored, read_plan
+from preflight.formats.flaw import Flaw
+from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
+from preflight.formats.stored import Held
+from preflight.names import counted, first_of, shown
+from preflight.readers.large import Large
+
+# Bytes at the end of an archive that say where its directory is.
+_END = 22
+
+
+def is_plan(path: str) -> bool:
+    """Whether a file names items of a checkpoint: then its own bytes do not say all of it."""
+    return path.endswith(SUFFIX) and NAME.fullmatch(os.path.basename(path)) is not None
+
+
+def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]) -> Held:
+    """Say what is wrong with the file that names the items, and which of them are not there.
+
+    Args:
+        descriptor: open for reading; its place in the file is nobody else's.
+        size: the file's, in bytes.
+        path: the file's; the parts lie in its folder.
+        tell: called again and again where that takes long.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not size:
+        return Held("unknown", Flaw(kind="empty", text="is empty", offset=0))
+    with io.FileIO(descriptor, closefd=False) as file:
+        read = Large(file, tell)
+        head = bytes(read(0, HEAD))
+        name = what_is(head)
+        if name == "run of zero bytes":
+            text = f"begins with zero bytes: its content {causes.NEVER_WRITTEN}"
+            return Held("unknown", Flaw(kind="zeros", text=text, offset=0))
+        if is_lfs_pointer(head):
+            text = f"is {with_article(str(name))}, not what names the items of a checkpoint"
+            return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+        if head[:1] != b"\x80":
+            return Held("unknown")  # of a writer of the user's own
+        try:
+            plan = read_plan(read, size)
+        except DamagedError as error:
+            return Held("pickle", error.flaw)
+    return Held("pickle", _lacking(os.path.dirname(path), plan), globals=plan.globals)
+
+
+def _lacking(folder: str, plan: Plan) -> Flaw | None:
+    """Say which parts are not there, or do not reach as far as they should."""
+    absent, short = [], []
+    for name, stored in sorted(plan.files.items()):
+        if not _is_plain(name):
+            continue
+        path = os.path.join(folder, name)
+        try:
+            size = os.stat(path).st_size
+        except FileNotFoundError:
+            absent.append(name)
+            continue
+        except OSError:
+            continue  # it is told of the part itself
+        if size < stored.end and not _says_so_itself(path, size):
+            short.append((name, size, stored))
+    said = []
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        said.append(f"names {first_of(absent, len(absent))}, which {verb} not there")
+    if short:
+        said.append(_said_short(*short[0], len(short)))
+    if not said:
+        return None
+    return Flaw(kind="absent" if absent else "short", text=", and ".join(said))
+
+
+def _said_short(name: str, size: int, stored: Stored, count: int) -> str:
+    of = f" ({shown(stored.last)})" if stored.last else ""
+    more = f"; {counted(count - 1, 'other part')} end too early, too" if count > 1 else ""
+    there = f"ends at {size:,}" if size else "is empty"
+    return f"names items up to byte {stored.end:,}{of} of {shown(name)}, which {there}{more}"
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a path leads to nowhere but below its folder."""
+    parts = name.replace("\\", "/").split("/")
+    return bool(name) and "\0" not in name and ":" not in name and not {"", ".."} & set(parts)
+
+
+def _says_so_itself(path: str, size: int) -> bool:
+    """Whether a part ends inside of an archive, which is then told of that."""
+    try:
+        with open(path, "rb") as file:
+            begins = file.read(len(MAGIC)) == MAGIC
+            file.seek(max(0, size - _END))
+            return begins and not file.read(_END).startswith(END_MAGIC)
+    except OSError:
+        return True
