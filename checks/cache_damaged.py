@@ -3,11 +3,12 @@
 What it finds
     A cached tensor file (.pt, .pth, .npz, .npy, .safetensors, and .bin or .ckpt of torch) that is
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
-    fetched), or put together from two; and every record whose bytes no longer agree with their
-    checksum. Files that carry no checksums are judged by their structure, and .safetensors also by
-    whole pages of zeros in the midst of a row. With --depth index the structure is all that is
-    looked at, and the pickles of torch. In a folder of checkpoints, those that have a newer one
-    beside them are warnings: no job that goes on takes them.
+    fetched), put together from two, or closed in the middle of an array; and every record whose
+    bytes no longer agree with their checksum. Files that carry no checksums are judged by their
+    structure, and .safetensors also by whole pages of zeros in the midst of a row. With --depth
+    index the structure is all that is looked at, and the pickles of torch. In a folder of
+    checkpoints, those that have a newer one beside them are warnings: no job that goes on takes
+    them. So are arrays that are packed with gigabytes behind their end.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -58,6 +59,11 @@ _SAID = {
     ("numpy", "empty"): "numpy.load stops at it: No data left in file.",
     ("npz", "checksum"): "numpy.load stops at it: Bad CRC-32, or an error of zlib.",
     ("npz", "cut"): "numpy.load stops at it: File is not a zip file.",
+    ("npz", "unfinished"): "numpy.load opens it, and stops at this array: EOF: reading array data.",
+    (
+        "npz",
+        "bomb",
+    ): "numpy.load leaves what stands behind the array; all who unpack it whole do not.",
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
     ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",
@@ -95,11 +101,16 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     yield cache_damaged.found(
         damage.text,
         at=Location(file=facts.file),
-        severity=Severity.WARNING if facts.is_older else Severity.ERROR,
+        severity=_severity(facts, damage),
         why=_why(facts, damage),
         fix=_fix(facts, damage),
         evidence=_evidence(facts, damage),
     )
+
+
+def _severity(facts: CacheFacts, damage: Damage) -> Severity:
+    passes = facts.is_older or damage.kind == "bomb"
+    return Severity.WARNING if passes else Severity.ERROR
 
 
 def _why(facts: CacheFacts, damage: Damage) -> str:
@@ -128,7 +139,7 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
         return EARLIER
     if causes.SEVERAL in damage.text:
         return AGAIN
-    if damage.kind in ("foreign", "checksum", "pages") or _WEIGHTS.match(_name_of(facts)):
+    if damage.kind in ("bomb", "foreign", "checksum", "pages") or _WEIGHTS.match(_name_of(facts)):
         return REPLACE
     return AGAIN
 

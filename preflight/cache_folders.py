@@ -19,6 +19,7 @@ from preflight.facts import (
     CheckpointFacts,
     Content,
     OddContent,
+    Unread,
 )
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
@@ -95,12 +96,15 @@ class SeenCache:
         left_over = [self._below(path) for path in self.listing.left_over]
         patterns, apart = _patterns(self.table.names)
         formats, unverified = self._formats()
+        unread = self._unread()
         return CacheFolderFacts(
             file=name_of(self.target.path, self.root),
             entries=sum(one.count for one in formats) + len(self._damaged),
             damaged=len(self._damaged),
             formats=formats,
             unverified=unverified,
+            unread=tuple(unread[:_NAMED]),
+            unread_count=len(unread),
             patterns=patterns,
             apart=apart,
             left_over=tuple(left_over[:_MOST_LEFT_OVER]),
@@ -129,10 +133,19 @@ class SeenCache:
             if facts.damage is None:
                 counts[facts.format] += 1
                 first.setdefault(facts.format, []).append(place)
-                if not facts.verified:
+                if not facts.verified and facts.unread is None:
                     bare[facts.format] += 1
                     first_bare.setdefault(facts.format, []).append(place)
         return self._told(counts, first), self._told(bare, first_bare)
+
+    def _unread(self) -> list[Unread]:
+        """Name the files of which not everything was looked at."""
+        files, odd = self.listing.files, sorted(self.table.odd.items())
+        return [
+            Unread(name=self._below(files[place]), what=facts.unread)
+            for place, facts in odd
+            if facts.damage is None and facts.unread is not None
+        ]
 
     def _told(self, counts: Counter[str], places: Mapping[str, list[int]]) -> tuple[Alike, ...]:
         files = self.listing.files

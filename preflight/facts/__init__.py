@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         CacheFolderFacts,
         Checkpoint,
         CheckpointFacts,
+        Unread,
     )
     from preflight.facts.cache_keys import CacheKeys, Respelled, SharedKey
     from preflight.facts.code import (
@@ -104,6 +105,7 @@ __all__ = [
     "Unguarded",
     "Unloadable",
     "Unpaired",
+    "Unread",
     "Unsendable",
     "Weight",
 ]
@@ -155,6 +157,7 @@ _HOME = {
     "Unguarded": "source",
     "Unloadable": "code",
     "Unpaired": "files",
+    "Unread": "cache_folder",
     "Unsendable": "code",
     "Weight": "code",
 }

@@ -30,6 +30,9 @@ class CacheFacts:
     is_older: bool = False
     """Whether it is part of a checkpoint, and a newer one lies beside that."""
 
+    unread: str | None = None
+    """What of it was not looked at, with its sizes: too much of it, or packed in an unknown way."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePiece:

@@ -18,6 +18,17 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A cached file of which not everything was looked at."""
+
+    name: str
+    """Below the folder."""
+
+    what: str
+    """What was not, with its sizes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Burst:
     """Damaged files that were last written at nearly the same time."""
 
@@ -66,8 +77,13 @@ class CacheFolderFacts:
     """Whole files by format, the commonest first."""
 
     unverified: tuple[Alike, ...] = ()
-    """By format, whole files without a checksum, or with some that say nothing."""
+    """By format, whole files without a checksum, or with some that say nothing; of which all was
+    looked at."""
 
+    unread: tuple[Unread, ...] = ()
+    """The first few of those of which not everything was looked at."""
+
+    unread_count: int = 0
     patterns: tuple[Alike, ...] = ()
     """Files whose names begin with a hash, by what follows it, the commonest first."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from preflight.formats import causes
@@ -24,14 +24,12 @@ from preflight.formats.blocks import (
 )
 from preflight.formats.crc import crc32
 from preflight.formats.damaged import DamagedError
-from preflight.formats.inflated import Inflated
+from preflight.formats.inflated import LARGEST_RATIO, Inflated, OutOfRoomError, Room
 from preflight.names import counted, shown, text_of
+from preflight.sizes import format_size
 
 STORED = 0
 DEFLATED = 8
-
-MOST_INFLATED = 1 << 34
-"""Bytes that are unpacked of one archive, so that a zip bomb costs seconds and not hours."""
 
 MOST_KEPT = 1 << 25
 """Bytes of all records that are kept together."""
@@ -61,6 +59,10 @@ class Contents(NamedTuple):
     verified: bool
     """Whether every record has a checksum, and agrees with it."""
 
+    unread: tuple[Record, ...] = ()
+    """Those that were not unpacked to their end, since there is too much of them, or were packed in
+    an unknown way."""
+
 
 class _Wrong(NamedTuple):
     """A record whose bytes do not agree with its checksum."""
@@ -72,11 +74,16 @@ class _Wrong(NamedTuple):
 
 
 def read_records(
-    read: Read, archive: Archive, keep: Callable[[Record], bool], visit: Visit | None = None
+    read: Read,
+    archive: Archive,
+    keep: Callable[[Record], bool],
+    visit: Visit | None = None,
+    *,
+    may_lack: bool = True,
 ) -> Contents:
     """Read every record once and compare it with its checksum.
 
-    An archive whose checksums are all zero was written without them, as torch does under
+    An archive of torch whose checksums are zero was written without them, as is done under
     `set_crc32_options(False)`, and says nothing about its bytes.
 
     Args:
@@ -85,6 +92,7 @@ def read_records(
         keep: whether the bytes of this record are wanted; it is left out where they, and those kept
             before, are more than MOST_KEPT.
         visit: is shown each record whose bytes are not known to be wrong, unpacked.
+        may_lack: whether a checksum of zero stands for none.
 
     Raises:
         DamagedError: `structure` or `checksum`.
@@ -93,27 +101,49 @@ def read_records(
     wrong: list[_Wrong] = []
     verified = True
     to_keep = MOST_KEPT
-    to_unpack = MOST_INFLATED
+    unread: list[Record] = []
+    room = Room(sum(one.stored for one in archive.records if one.method == DEFLATED))
     end = 0
     for record in archive.records:
         begin = _begin(read, archive, record, end)
         end = begin + record.stored
-        to_unpack -= record.length if record.method == DEFLATED else 0
+        if record.method == DEFLATED and record.length > LARGEST_RATIO * record.stored:
+            raise _unpacks_not(archive, record, begin)
         held = bytearray() if record.length <= to_keep and keep(record) else None
-        found = _checksum(read, archive, record, begin, to_unpack, held)
+        found = _checksum(read, archive, record, begin, room, held)
         if held is not None and found is not None:
             kept[record.name] = bytes(held)
             to_keep -= len(held)
         if found != record.checksum:
             verified = False
-            if found is not None and record.checksum:
+            if found is not None and (record.checksum or not may_lack):
                 wrong.append(_Wrong(record, begin, found))
                 continue
-        if visit is not None and to_unpack >= 0:
-            visit(record, _unpacked(read, record, begin))
+        whole = found is not None or not reads_every(read)
+        if visit is not None and record.method in (STORED, DEFLATED):
+            try:
+                visit(record, _unpacked(read, record, begin, room))
+            except OutOfRoomError:
+                whole = False
+        if not whole:
+            unread.append(record)
     if wrong:
         raise _wrong_bytes(read, archive, wrong)
-    return Contents(kept, verified)
+    return Contents(kept, verified, tuple(unread))
+
+
+def told_unread(archive: Archive, unread: Sequence[Record]) -> str | None:
+    """Name the first of the records that were not read to their end, with its sizes."""
+    if not unread:
+        return None
+    record = unread[0]
+    text = f"{name_in(archive, record)}, {format_size(record.length)}"
+    if record.method != STORED:
+        text += f" from {format_size(record.stored)}"
+    if record.method not in (STORED, DEFLATED):
+        text += f" packed by method {record.method}"
+    more = len(unread) - 1
+    return f"{text}, and {counted(more, 'record')} more" if more else text
 
 
 def refuse_twins(archive: Archive) -> None:
@@ -134,15 +164,15 @@ def refuse_twins(archive: Archive) -> None:
 
 
 def _checksum(
-    read: Read, archive: Archive, record: Record, begin: int, room: int, held: bytearray | None
+    read: Read, archive: Archive, record: Record, begin: int, room: Room, held: bytearray | None
 ) -> int | None:
     """Work out the checksum of what a record holds.
 
     None: it is packed in an unknown way, or nobody wants so much of the file read.
 
     Args:
-        room: bytes that may still be unpacked; where it is negative, this is not.
-        held: what the record holds is put in here.
+        room: for what is unpacked.
+        held: what the record holds is put in here; for that there is always room.
     """
     if held is None and not reads_every(read):
         return None
@@ -151,7 +181,7 @@ def _checksum(
             return checksum(read, begin, record.stored)
         held += exactly(read, begin, record.stored)
         return crc32(held)
-    if record.method != DEFLATED or room < 0:
+    if record.method != DEFLATED or (held is None and not room.take(record.length)):
         return None
     found = 0
     for piece in _inflate(read, archive, record, begin):
@@ -161,10 +191,10 @@ def _checksum(
     return found
 
 
-def _unpacked(read: Read, record: Record, begin: int) -> Read:
+def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:
     """Give what reads the bytes of a record, forwards only."""
     if record.method != STORED:
-        return Inflated(read, begin, record.stored if record.method == DEFLATED else 0)
+        return Inflated(read, begin, record.stored, room)
 
     def stretch(offset: int, size: int) -> Block:
         return read(begin + offset, max(0, min(size, record.stored - offset)))

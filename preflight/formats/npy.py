@@ -5,7 +5,9 @@ The layout is that of numpy/lib/format.py, versions 1 to 3.
 
 from __future__ import annotations
 
+import functools
 import re
+from typing import NamedTuple
 
 from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
@@ -101,8 +103,21 @@ def _can_be_read(header: bytes, version: int) -> bool:
     return whole and isinstance(found["fortran_order"], bool)
 
 
-def begin_of_objects(read: Read, size: int, first: int) -> int | None:
-    """Give where the pickle of an array of objects begins; None: it is no such array.
+class Begun(NamedTuple):
+    """How an array begins."""
+
+    data: int
+    """Where its content begins, behind its header."""
+
+    objects: bool = False
+    """Whether that is a pickle."""
+
+    end: int | None = None
+    """Where it ends; None: the header is not as numpy writes it, or too long to be looked at."""
+
+
+def begin(read: Read, size: int, first: int) -> Begun | None:
+    """Say how an array begins; None: it is none.
 
     Args:
         read: gives the bytes of what may be an array, forwards only.
@@ -110,13 +125,27 @@ def begin_of_objects(read: Read, size: int, first: int) -> int | None:
         first: bytes that are asked for at first.
     """
     start = bytes(read(0, min(first, size)))
-    begin, length = _place_of_header(start)
-    end = begin + length
-    if start[:6] != MAGIC or end > size or length > _MOST_TRUSTED:
+    if start[:6] != MAGIC:
         return None
-    header = start[begin:end] if end <= len(start) else bytes(read(0, end))[begin:]
-    holds = _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header)
-    return end if holds else None
+    at, length = _place_of_header(start)
+    data = at + length
+    if data > size or length > _MOST_TRUSTED:
+        return Begun(data)
+    header = start[at:data] if data <= len(start) else bytes(read(0, data))[at:]
+    if _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header):
+        return Begun(data, objects=True)
+    bytes_of = _bytes_of_usual(header)
+    return Begun(data, end=None if bytes_of is None else data + bytes_of)
+
+
+# The arrays of a cache mostly have one of a few headers.
+@functools.lru_cache(maxsize=256)
+def _bytes_of_usual(header: bytes) -> int | None:
+    """Give the bytes of an array whose header is as numpy writes it; None: nobody knows."""
+    shape, kind = _SHAPE.search(header), _PLAIN_TYPE.search(header)
+    if shape is None or kind is None or kind[1] == b"O" or _USUAL.fullmatch(header) is None:
+        return None
+    return _length(shape[1], _element(kind))
 
 
 def _place_of_header(start: bytes) -> tuple[int, int]:
@@ -154,8 +183,7 @@ def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes)
         return ()  # a structured array, whose size is not worked out here
     if kind[1] == b"O":
         return ()  # numpy cannot read such a header
-    element = int(kind[2] or 0) * (4 if kind[1] == b"U" else 1) or _LETTERS.get(kind[1], 0)
-    length = _length(shape, element)
+    length = _length(shape, _element(kind))
     if length is None:
         text = f"has a shape of more than {_MOST_BYTES:,} bytes, which no array has"
         raise DamagedError("structure", text, offset=0)
@@ -164,6 +192,11 @@ def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes)
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
     pass_over(read, begin, size - begin)
     return ()
+
+
+def _element(kind: re.Match[bytes]) -> int:
+    """Give the bytes of an element of a plain type."""
+    return int(kind[2] or 0) * (4 if kind[1] == b"U" else 1) or _LETTERS.get(kind[1], 0)
 
 
 def _length(shape: bytes, element: int) -> int | None:

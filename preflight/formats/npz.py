@@ -5,51 +5,98 @@ What a record holds is told by its first bytes, as numpy.load does, and not by i
 
 from __future__ import annotations
 
-from preflight.formats import npy
+from preflight.formats import causes, npy
+from preflight.formats.archive import DEFLATED
 from preflight.formats.archive_directory import Record
 from preflight.formats.blocks import Read
 from preflight.formats.damaged import DamagedError
+from preflight.formats.flaw import Flaw
 from preflight.formats.pickle_machine import MOST_DANGEROUS
 from preflight.formats.pickles import MOST_OPERATIONS, walk
 from preflight.names import shown, text_of
+from preflight.sizes import format_size
 
 # As much of a record as most headers take.
 _FIRST = 256
 
+# Bytes behind an array, and times its own size, that nobody packs by mistake.
+_BOMB = 1 << 30
+_TIMES = 10
 
-class Objects:
-    """What the arrays of objects in an archive name."""
 
-    __slots__ = ("_left", "_names")
+class Arrays:
+    """What the records of an archive hold."""
+
+    __slots__ = ("_left", "_names", "bomb")
 
     def __init__(self) -> None:
         """Begin with none."""
         self._names: dict[str, None] = {}
         self._left = MOST_OPERATIONS
+        self.bomb: Flaw | None = None
+        """The first record that unpacks to far more than its array."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The first of the globals that they name, as `Walked` has them."""
+        """The first of the globals that their pickles name, as `Walked` has them."""
         return tuple(self._names)[:MOST_DANGEROUS]
 
     def look(self, record: Record, read: Read) -> None:
-        """Walk a record's pickle, where it has one; of all records so much as of one pickle.
+        """Hold a record against its header, and walk its pickle, where it has one.
+
+        Of all pickles so much is walked as of one.
 
         Args:
             record: of the archive.
             read: gives its bytes, unpacked, and forwards only.
 
         Raises:
-            DamagedError: `structure` where its pickle makes no sense, or has no end.
+            DamagedError: `unfinished` where the record ends before its array; `structure` where its
+                pickle makes no sense, or has no end.
         """
-        begin = npy.begin_of_objects(read, record.length, _FIRST)
-        if begin is None or self._left <= 0:
+        begun = npy.begin(read, record.length, _FIRST)
+        if begun is None:
+            if not record.length and record.name.endswith(b".npy"):
+                raise _unfinished(record, "holds nothing")
+            return
+        if begun.data > record.length:
+            raise _unfinished(record, f"ends at {record.length:,} bytes, inside its header")
+        if begun.objects:
+            self._walk(record, read, begun.data)
+        elif begun.end is not None:
+            self._compare(record, begun.end)
+
+    def _walk(self, record: Record, read: Read, begin: int) -> None:
+        if self._left <= 0:
             return
         try:
             walked = walk(read, begin, record.length, self._left)
         except DamagedError as error:
-            name = shown(text_of(record.name[:120]))
+            name = _name(record)
             text = f"holds an array of objects, {name}, that {error.flaw.text}"
             raise DamagedError("structure", text, member=name) from error
         self._left -= walked.steps
         self._names.update(dict.fromkeys(walked.globals))
+
+    def _compare(self, record: Record, end: int) -> None:
+        if record.length < end:
+            raise _unfinished(record, f"ends at {record.length:,} of {end:,} bytes")
+        behind = record.length - end
+        if self.bomb is None and record.method == DEFLATED and behind > max(_BOMB, _TIMES * end):
+            name = _name(record)
+            text = (
+                f"unpacks {format_size(record.stored)} of {name} to {format_size(record.length)}, "
+                f"of which its array takes {format_size(end)}: most likely made to do harm"
+            )
+            self.bomb = Flaw(kind="bomb", text=text, offset=record.offset, member=name)
+
+
+def _unfinished(record: Record, said: str) -> DamagedError:
+    """Say of a record that its writer was stopped: numpy closes the archive all the same."""
+    name = _name(record)
+    text = f"holds an array, {name}, that {said}: {causes.STOPPED}"
+    return DamagedError("unfinished", text, member=name)
+
+
+def _name(record: Record) -> str:
+    return shown(text_of(record.name[:120]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from preflight.formats import archive, causes, npy, safetensors, torchfile
+from preflight.formats import archive, causes, gzipped, npy, safetensors, torchfile
 from preflight.formats.archive_directory import (
     END_MAGIC,
     MAGIC,
@@ -19,8 +19,7 @@ from preflight.formats.crc import crc32_for
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
 from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
-from preflight.formats.npz import Objects
-from preflight.formats.packed import Packed
+from preflight.formats.npz import Arrays
 from preflight.formats.pickles import walk
 from preflight.formats.quick import read_whole
 from preflight.names import shown
@@ -63,9 +62,6 @@ _LEFT_ALONE = frozenset(
     {"text file", "tar archive", "bzip2 stream", "lz4 stream", "xz stream", "zstd stream"}
 )
 
-_MOST_UNPACKED = archive.MOST_INFLATED
-_MOST_LOOKED_INTO = 1 << 25
-
 
 class Held(NamedTuple):
     """What a file holds."""
@@ -80,6 +76,9 @@ class Held(NamedTuple):
 
     globals: tuple[str, ...] = ()
     """What a pickle in it names that torch.load refuses with weights_only, as `Walked` has it."""
+
+    unread: str | None = None
+    """What of it was not looked at, since it is too much or packed in an unknown way."""
 
 
 def look(read: Read, size: int, suffix: str) -> Held:
@@ -159,15 +158,11 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
         kind = _kind_of_zip(parts)
         if suffix in _MAY_HOLD and kind not in _MAY_HOLD[suffix]:
             return _foreign(kind, suffix)
-        names: tuple[str, ...] = ()
         if kind == "torch zip":
             if not torch_finds(parts, size):
                 raise goes_on(size, parts.end)
-            verified, names = torchfile.check_zip(read, parts)
-        else:
-            objects = Objects()
-            verified = archive.read_records(read, parts, lambda _: False, objects.look).verified
-            names = objects.names
+            return Held(kind, None, *torchfile.check_zip(read, parts))
+        return _look_at_arrays(kind, read, parts)
     except DamagedError as error:
         flaw = error.flaw
         least = torchfile.least_size(read, size) if flaw.kind == "cut" else None
@@ -175,7 +170,13 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
             text = f"ends at {size:,} of at least {least:,} bytes"
             flaw = Flaw(kind="cut", text=text, offset=flaw.offset)
         return Held(kind, _with_guess(flaw, size))
-    return Held(kind, verified=verified, globals=names)
+
+
+def _look_at_arrays(kind: str, read: Read, parts: Archive) -> Held:
+    arrays = Arrays()
+    contents = archive.read_records(read, parts, lambda _: False, arrays.look, may_lack=False)
+    left = archive.told_unread(parts, contents.unread)
+    return Held(kind, arrays.bomb, contents.verified, arrays.names, left)
 
 
 def _kind_of_zip(parts: Archive) -> str:
@@ -289,29 +290,9 @@ def _check_pickle(read: Read, size: int) -> Held:
 
 
 def _check_gzip(read: Read, size: int) -> Held:
-    """Unpack it to its end, and look into what is not too large to be held."""
     if not reads_every(read):
         return Held("gzip")
-    stream = Packed(read, "gzip stream", every=True)
-    held: list[bytes] | None = []
-    unpacked = 0
-    while piece := stream.read(unpacked, BLOCK):
-        unpacked += len(piece)
-        if held is not None:
-            held.append(piece)
-        if unpacked > _MOST_LOOKED_INTO:
-            held = None
-        if unpacked > _MOST_UNPACKED:
-            return Held("gzip")
-    if stream.error is not None:
-        text = f"is a gzip stream with wrong bytes: {stream.error}"
-        raise DamagedError("checksum", text, offset=stream.position)
-    if stream.endless:  # of zeros, mostly: it was not unpacked to its end
-        return Held("gzip")
-    if not stream.ended:
-        raise DamagedError("cut", f"ends at {size:,} bytes, inside its gzip stream", offset=size)
-    names = () if held is None else _look_inside(b"".join(held))
-    return Held("gzip", verified=True, globals=names)
+    return Held("gzip", None, *gzipped.check(read, size, _look_inside))
 
 
 def _look_inside(content: bytes) -> tuple[str, ...]:

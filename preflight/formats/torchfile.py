@@ -83,12 +83,12 @@ def looks_like_torch(head: bytes) -> bool:
     return name.endswith(_TORCH_NAMES) or b"/data/" in name or b"/.data/" in name
 
 
-def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...]]:
+def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | None]:
     """Read every record, and hold the storages that the pickle names against them.
 
     Returns:
-        Whether there were checksums, all of which agreed; and the pickle's globals, as `Walked` has
-        them.
+        Whether there were checksums, all of which agreed; the pickle's globals, as `Walked` has
+        them; and what was not read, as `told_unread` has it.
 
     Raises:
         DamagedError: `structure`, `checksum`, `storage` or `unfinished`.
@@ -96,14 +96,17 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...]]:
     root = parts.records[0].name.partition(b"/")[0]
     archive.refuse_twins(parts)
     contents = archive.read_records(read, parts, lambda one: one.name == root + _DATA_PICKLE)
+    left = contents.unread
     if any(b"/code/" in one.name for one in parts.records):
-        return contents.verified, ()  # TorchScript, whose reader is another
+        # TorchScript, whose reader is another
+        return contents.verified, (), archive.told_unread(parts, left)
     for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
         walked = _walk_record(pickle)
         _check_storages(parts, root, walked)
-        return contents.verified, refused_in(walked)
+        return contents.verified, refused_in(walked), archive.told_unread(parts, left)
     _refuse_without_pickle(parts, root)
-    return contents.verified, ()
+    left += tuple(one for one in parts.records if one.name == root + _DATA_PICKLE)
+    return contents.verified, (), archive.told_unread(parts, left)
 
 
 def refused_in(walked: Walked) -> tuple[str, ...]:

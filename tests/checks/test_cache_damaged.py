@@ -6,6 +6,7 @@ import importlib.util
 import io
 import os
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -282,3 +283,37 @@ def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: P
     assert finding_of("a.pt", WHOLE[:6000], tmp_path).fingerprint == first.fingerprint
     (tmp_path / "a.pt").unlink()
     assert finding_of("b.pt", WHOLE[:5000], tmp_path).fingerprint != first.fingerprint
+
+
+def test_an_array_that_was_not_written_to_its_end_is_told_as_numpy_says_it(tmp_path: Path) -> None:
+    """The archive is whole, and numpy.load opens it."""
+    whole = io.BytesIO()
+    np.save(whole, np.arange(1_000.0))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("latents.npy", whole.getvalue()[:4_000])
+    with np.load(tmp_path / "a.npz") as held, pytest.raises(ValueError, match="EOF: reading array"):
+        held["latents"]
+
+    (found,) = ask(
+        "cache-damaged", read_cache(str(tmp_path / "a.npz"), str(tmp_path), lambda _: None)
+    )
+
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.ERROR
+    assert found.message == (
+        "holds an array, latents.npy, that ends at 4,000 of 8,128 bytes: most likely an error or "
+        "Ctrl-C stopped its writer midway"
+    )
+    assert "EOF: reading array data" in (found.why or "")
+
+
+def test_a_bomb_is_a_warning() -> None:
+    """A numpy.load of the array is not harmed by it."""
+    damage = Damage(kind="bomb", text="unpacks to much")
+    facts = CacheFacts(file="a.npz", size=5, format="npz", damage=damage)
+
+    (found,) = ask("cache-damaged", facts)
+
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.WARNING
+    assert "numpy.load" in (found.why or "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 import torch
 
 import preflight
-from preflight.facts import Alike, CacheFolderFacts
+from preflight.facts import Alike, CacheFolderFacts, Unread
 from preflight.finding import Finding, Location, Severity
 from preflight.testing import ask
 
@@ -70,3 +72,65 @@ def test_a_format_that_is_not_judged_is_passed_over() -> None:
     )
 
     assert ask("cache-unverifiable", facts) == []
+
+
+def huge(path: Path) -> None:
+    """Write an array of 4 GiB of zeros as numpy packs it: 4 MB, with headers as they should be."""
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("mask.npy", "w", force_zip64=True) as record,
+    ):
+        described = {"descr": "|u1", "fortran_order": False, "shape": (1 << 32,)}
+        np.lib.format.write_array_header_1_0(record, described)
+        for _ in range(1 << 8):
+            record.write(bytes(1 << 24))
+
+
+def test_what_is_too_much_to_be_unpacked_is_told_with_its_sizes(tmp_path: Path) -> None:
+    """In no time; and it is no damage."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    huge(cache / "huge.npz")
+    np.savez(cache / "small.npz", x=np.zeros(3))
+    begun = time.monotonic()
+    (finding,) = found(tmp_path)
+
+    assert time.monotonic() - begun < 8
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith(
+        "1 file of 2 is not verified whole: not looked at to the end: huge.npz (mask.npy, 4.3 GB "
+        "from 1"
+    )
+    assert finding.fix is not None
+    assert "python -m zipfile -t FILE" in finding.fix
+
+
+@pytest.mark.usefixtures("no_checksums")
+def test_both_reasons_are_one_note(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    torch.save({"a": torch.zeros(3)}, cache / "a.pt")
+    (cache / "b.pt").write_bytes(gzip.compress(bytes(10) + bytes(range(256)) * 140_000))
+    with zipfile.ZipFile(cache / "c.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("x.npy", b"abc")
+    (finding,) = found(tmp_path)
+
+    assert finding.message.startswith(
+        "3 files of 3 are not verified whole: 1 written without checksums "
+        "(set_crc32_options(False)), such as a.pt; not looked at to the end: b.pt (what is in its "
+        "gzip stream, 35.8 MB from "
+    )
+    assert "c.npz (x.npy, 3 bytes from" in finding.message
+
+
+def test_only_the_first_few_are_named() -> None:
+    unread = tuple(Unread(name=f"{at}\x1b.npz", what="x.npy, 9 GB from 1 MB") for at in range(5))
+    facts = CacheFolderFacts(file="cache", entries=9, unread=unread, unread_count=7)
+    (finding,) = ask("cache-unverifiable", facts)
+
+    assert isinstance(finding, Finding)
+    assert finding.message == (
+        "7 files of 9 are not verified whole: not looked at to the end: "
+        "0\\x1b.npz (x.npy, 9 GB from 1 MB), 1\\x1b.npz (x.npy, 9 GB from 1 MB), "
+        "2\\x1b.npz (x.npy, 9 GB from 1 MB), 4 more"
+    )

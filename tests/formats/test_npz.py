@@ -87,9 +87,7 @@ def test_however_the_type_is_spelled_an_array_of_objects_is_walked(descr: str, m
         array("open('x')", BAD),
         array("'|O'", BAD)[1:],
         BAD,
-        b"",
-        b"\x93NUMPY",
-        b"\x93NUMPY\x01\x00\xff\xff",
+        b"x",
     ],
 )
 def test_what_numpy_takes_for_no_pickle_is_not_walked(content: bytes) -> None:

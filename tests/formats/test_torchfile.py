@@ -297,7 +297,10 @@ def test_a_stream_that_is_not_unpacked_to_its_end_is_left_alone(
     content = gzip.compress(saved(torch.zeros(4_000_000)))
     monkeypatch.setattr(packed, "MOST_UNPACKED", 1 << 20)
 
-    assert held(content) == Held("gzip")
+    found = held(content)
+    assert (found.format, found.flaw, found.verified) == ("gzip", None, False)
+    assert found.unread is not None
+    assert "its gzip stream, of which 1." in found.unread
 
 
 def test_what_stands_behind_a_legacy_file_is_left_alone() -> None:

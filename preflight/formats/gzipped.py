@@ -1,0 +1,67 @@
+"""A cached file that was packed with gzip, as a trainer's option does it, under its old name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from preflight.formats.blocks import BLOCK, Read
+from preflight.formats.damaged import DamagedError
+from preflight.formats.inflated import MOST_TIMES, MOST_UNPACKED
+from preflight.formats.packed import Packed
+from preflight.sizes import format_size
+
+# Bytes of what was packed that are held, to be looked into.
+_MOST_LOOKED_INTO = 1 << 25
+
+
+class Gunzipped(NamedTuple):
+    """What was found in a stream."""
+
+    verified: bool = False
+    """Whether it was unpacked to its end, and agrees with its checksum."""
+
+    globals: tuple[str, ...] = ()
+    unread: str | None = None
+    """What of it was not looked at, with its sizes."""
+
+
+def check(read: Read, size: int, look_inside: Callable[[bytes], tuple[str, ...]]) -> Gunzipped:
+    """Unpack a stream to its end, and look into what is not too large to be held.
+
+    Args:
+        read: gives bytes of the file.
+        size: the file's, in bytes.
+        look_inside: gives the globals that what was packed names, or raises DamagedError.
+
+    Raises:
+        DamagedError: `checksum` or `cut`; or what `look_inside` raises.
+    """
+    stream = Packed(read, "gzip stream", every=True)
+    held: list[bytes] | None = []
+    unpacked = 0
+    while piece := stream.read(unpacked, BLOCK):
+        unpacked += len(piece)
+        if held is not None:
+            held.append(piece)
+        if unpacked > _MOST_LOOKED_INTO:
+            held = None
+        if unpacked > max(MOST_UNPACKED, MOST_TIMES * stream.position):
+            return _left(stream)
+    if stream.error is not None:
+        text = f"is a gzip stream with wrong bytes: {stream.error}"
+        raise DamagedError("checksum", text, offset=stream.position)
+    if stream.endless:  # of zeros, mostly
+        return _left(stream)
+    if not stream.ended:
+        raise DamagedError("cut", f"ends at {size:,} bytes, inside its gzip stream", offset=size)
+    if held is None:
+        sizes = f"{format_size(unpacked)} from {format_size(size)}"
+        return Gunzipped(verified=True, unread=f"what is in its gzip stream, {sizes}")
+    return Gunzipped(verified=True, globals=look_inside(b"".join(held)))
+
+
+def _left(stream: Packed) -> Gunzipped:
+    """Say of a stream how far it was unpacked."""
+    far = f"{format_size(stream.unpacked)} from its first {format_size(stream.position)}"
+    return Gunzipped(unread=f"its gzip stream, of which {far} were unpacked")
