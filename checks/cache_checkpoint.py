@@ -5,12 +5,14 @@ What it finds
     that was found or named and holds some called `checkpoint-500`), where each folder or file is
     one state of a run: a newest checkpoint with a damaged file (with --deep, also one that holds
     NaN or infinity), with a `.json` that was cut, or without a file that all others have, or that
-    its own index (`model.safetensors.index.json`) names. The newest is that of the highest number,
-    as trainers take it; where not all are numbered alike, the one last written. What has a name for
-    the time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
-    what is wrong with the others. Of a folder whose newest checkpoint is whole, only that is a note
-    if others are not. A folder with an index of its own is one model: here only files and tensors
-    that the index names and that are not there are told, and a `.json` that was cut.
+    its own index (`model.safetensors.index.json`) names. Of torch.distributed.checkpoint, one with
+    parts (`.distcp`) and without `.metadata`, which is written last and names all that is in them.
+    The newest is that of the highest number, as trainers take it; where not all are numbered alike,
+    the one last written. What has a name for the time being (`tmp-checkpoint-500`) is passed over.
+    The newest one that is whole is named, and what is wrong with the others. Of a folder whose
+    newest checkpoint is whole, only that is a note if others are not. A folder with an index of its
+    own is one model: here only files and tensors that the index names and that are not there are
+    told, and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -59,7 +61,7 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
         also=tuple(Location(file=f"{facts.file}/{one.name}") for one in broken[1:6]),
         severity=Severity.ERROR if is_newest else Severity.NOTE,
         why=_why(is_newest=is_newest, alone=alone),
-        fix=_fix(whole, alone=alone),
+        fix=_fix(whole, newest, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
     )
 
@@ -74,9 +76,11 @@ def _why(*, is_newest: bool, alone: bool) -> str:
     return "A job that goes on from the newest checkpoint stops there, or begins anew."
 
 
-def _fix(whole: Checkpoint | None, *, alone: bool) -> str:
+def _fix(whole: Checkpoint | None, newest: Checkpoint, *, alone: bool) -> str:
     if whole is not None:
         return f"Go on from {shown(whole.name)}, and move the others aside."
+    if alone and newest.unfinished:
+        return "Go on from another one; or, where this is a copy, copy or download it again."
     if alone:
         return "Copy or download again what is named."
     return "Take a copy from elsewhere, or begin anew."
@@ -85,6 +89,9 @@ def _fix(whole: Checkpoint | None, *, alone: bool) -> str:
 def _wrong(one: Checkpoint) -> str:
     """Say what is wrong with a checkpoint, as a predicate; empty where it is whole."""
     said = []
+    if one.unfinished:
+        last = first_of(one.unfinished, len(one.unfinished))
+        said.append(f"lacks {last}, which is written last: its save did not come to its end")
     if one.damaged:
         of = counted(one.files, "file")
         said.append(f"has {one.damaged:,} damaged of {of}: {shown(one.first_damaged)}")

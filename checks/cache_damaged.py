@@ -5,10 +5,12 @@ What it finds
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
     fetched), put together from two, or closed in the middle of an array; and every record whose
     bytes no longer agree with their checksum. Files that carry no checksums are judged by their
-    structure, and .safetensors also by whole pages of zeros in the midst of a row. With --depth
-    index the structure is all that is looked at, and the pickles of torch. In a folder of
-    checkpoints, those that have a newer one beside them are warnings: no job that goes on takes
-    them. So are arrays that are packed with gigabytes behind their end.
+    structure, and .safetensors also by whole pages of zeros in the midst of a row. Parts of
+    torch.distributed.checkpoint (.distcp) are looked at item by item; that one is not there, or
+    ends too early, is told of .metadata. With --depth index the structure is all that is looked at,
+    and the pickles of torch. In a folder of checkpoints, those that have a newer one beside them
+    are warnings: no job that goes on takes them. So are arrays that are packed with gigabytes
+    behind their end.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -56,6 +58,8 @@ _SAID = {
     ): "torch.load stops at it: PytorchStreamReader failed locating file.",
     ("torch legacy", "cut"): "torch.load stops at it: unexpected EOF, or an empty EOFError.",
     ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
+    ("pickle", "absent"): "torch.distributed.checkpoint stops at it: No such file or directory.",
+    ("pickle", "short"): "torch.distributed.checkpoint stops at it, with an EOFError.",
     ("numpy", "empty"): "numpy.load stops at it: No data left in file.",
     ("npz", "checksum"): "numpy.load stops at it: Bad CRC-32, or an error of zlib.",
     ("npz", "cut"): "numpy.load stops at it: File is not a zip file.",
@@ -70,7 +74,7 @@ _SAID = {
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }
 # A state of a run, which nothing makes again.
-_STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/")
+_STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/|\.(?:distcp|metadata)$")
 # What is downloaded as it is, and written by no cache.
 _WEIGHTS = re.compile(
     r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
@@ -115,7 +119,7 @@ def _severity(facts: CacheFacts, damage: Damage) -> Severity:
 
 def _why(facts: CacheFacts, damage: Damage) -> str:
     no_end = facts.format == "torch zip" and damage.kind in ("cut", "trailing")
-    if no_end and 4096 < facts.size < 69_585:
+    if no_end and 4096 < facts.size < 69_585 and not facts.file.endswith(".distcp"):
         # torch looks for the directory in steps of 4,093 bytes, and steps in front of the file.
         return "torch.load stops at it: [Errno 22] Invalid argument, without the file or the cause."
     family = _FAMILY.get(facts.file.rpartition(".")[2].lower(), "")

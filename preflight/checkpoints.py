@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from preflight.around import CHECKPOINT
 from preflight.facts import Checkpoint
+from preflight.formats import dcp_metadata, distcp
 from preflight.names import name_of
 from preflight.readers.model_index import INDEX, held_against
 from preflight.small_files import OddFileError, read_small
@@ -21,6 +22,13 @@ _RANKED = re.compile(r"(.*?_)(\d{1,4})(\D.*)")
 
 _STEP = re.compile(r"(.*?)(\d{1,18})")
 
+# Folders in which one checkpoint keeps its parts, as accelerate and others call them.
+_SHARE = re.compile(
+    r"(?:pytorch_)?model.*|optim.*|ema.*|.*scheduler.*|weights|train_state|dataloader.*"
+    r"|dist(?:ributed)?_(?:checkpoint|ckpt)|actor|critic|app",
+    re.IGNORECASE,
+)
+
 
 def checkpoints(
     top: str, paths: Iterable[str], damaged: Mapping[str, tuple[str, float]]
@@ -29,7 +37,8 @@ def checkpoints(
 
     Each folder directly below it that holds cached files is one; where there is none, each file is,
     or all of them together where an index says that they are one model. A folder that is numbered
-    like the others and holds only notes was begun, and counts, as trainers take it. The newest is
+    like the others and holds only notes was begun, and counts, as trainers take it. A folder that
+    holds parts (`.distcp`), in itself or as model/ and optimizer/, is one. The newest is
     that of the highest number, as trainers look for it; where not all are numbered alike, the last
     written.
 
@@ -43,6 +52,9 @@ def checkpoints(
         first, _, rest = name_of(path, top).partition("/")
         groups.setdefault(first if rest else "", []).append(path)
     alone = groups.pop("", [])
+    if _is_one_in_parts(groups, alone):
+        shares = (path for those in groups.values() for path in those)
+        return (_checkpoint(top, "", [*alone, *shares], {}, frozenset()),)
     groups = _states(groups)
     if groups:
         groups.update((name, []) for name in _begun(top, groups))
@@ -62,6 +74,21 @@ def checkpoints(
         numbers = {one.name: int(step[2]) for one, step in zip(found, steps, strict=True) if step}
         return tuple(sorted(found, key=lambda one: -numbers[one.name]))
     return tuple(sorted(found, key=lambda one: (-one.written, one.name)))
+
+
+def _is_one_in_parts(groups: Mapping[str, list[str]], alone: Iterable[str]) -> bool:
+    """Whether all that was found is one checkpoint of torch.distributed.checkpoint."""
+    if any(map(_is_part, alone)):
+        return True
+    in_parts = [name for name, those in groups.items() if any(map(_is_part, those))]
+    steps = {step[1] for step in map(_STEP.fullmatch, in_parts) if step}
+    if len(in_parts) > 1 and len(steps) == 1:  # model-100/ and model-200/
+        return False
+    return bool(in_parts) and all(map(_SHARE.fullmatch, in_parts))
+
+
+def _is_part(path: str) -> bool:
+    return distcp.NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def _states(groups: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -114,16 +141,37 @@ def _checkpoint(
     lacks = _but_for_ranks(usual, _held(folder, paths))
     indexes = [held_against(os.path.join(folder, one)) for one in notes if one.endswith(INDEX)]
     absent = {file for one in indexes for file in one.files}
+    unfinished = _unfinished(folder, paths)
     return Checkpoint(
         name=name or os.path.basename(os.path.abspath(top)),
         files=len(paths) + len(cut),
         written=max(map(_written, paths or [folder])),
         damaged=len(wrong),
         first_damaged=wrong[0] if wrong else "",
-        lacks=tuple(sorted(lacks - absent)),
+        lacks=tuple(sorted(lacks - absent - unfinished)),
         absent=tuple(sorted(absent)),
         without=tuple(tensor for one in indexes for tensor in one.tensors),
+        unfinished=tuple(sorted(unfinished)),
     )
+
+
+def _unfinished(folder: str, paths: Iterable[str]) -> set[str]:
+    """Name what is missing beside parts (`.distcp`): it is written once all of them are.
+
+    That is one file for all ranks, or one for each rank where they save for themselves.
+    """
+    places: dict[str, list[str]] = {}
+    for path in paths:
+        place, name = os.path.split(path)
+        places.setdefault(place, []).append(name)
+    lacks = set()
+    for place, names in places.items():
+        ranks = {part[1] for part in map(distcp.NAME.fullmatch, names) if part}
+        there = {plan[1] for plan in map(dcp_metadata.NAME.fullmatch, names) if plan}
+        if ranks and not os.path.exists(os.path.join(place, dcp_metadata.SUFFIX)):
+            wanted = [f"__{rank}.metadata" for rank in ranks - there] if there else [".metadata"]
+            lacks |= {name_of(os.path.join(place, one), folder) for one in wanted}
+    return lacks
 
 
 def _names_in(folder: str) -> list[str]:
@@ -191,9 +239,12 @@ def _family(name: str) -> tuple[str, int | None]:
 
 
 def _held(folder: str, paths: Iterable[str]) -> set[str]:
-    """Name what a checkpoint holds: its cached files, and what trainers note beside them."""
+    """Name what a checkpoint holds: its cached files, and what trainers note beside them.
+
+    Parts are left out: how many there are is told by what names them.
+    """
     notes = (one for one in _names_in(folder) if one.endswith(".json"))
-    return {*(name_of(path, folder) for path in paths), *notes}
+    return {*(name_of(path, folder) for path in paths if not _is_part(path)), *notes}
 
 
 def _written(path: str) -> float:

@@ -63,6 +63,9 @@ class Checkpoint:
     without: tuple[str, ...] = ()
     """Tensors that an index names, and that are not in the file that it says."""
 
+    unfinished: tuple[str, ...] = ()
+    """Files that are not there, and that a writer of parts (`.distcp`) writes last."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFolderFacts:

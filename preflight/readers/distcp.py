@@ -181,7 +181,8 @@ def _look_at_gap(part: _Part, gap: Item, size: int) -> Held:
     if length == size and (is_lfs_pointer(head) or name == "HTML page"):
         text = f"is {with_article(str(name))}, not a part of a checkpoint"
         return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
-    return Held("unknown")
+    unread = f"its bytes {gap.begin:,} to {gap.end:,}, which are no archive of torch.save"
+    return Held("unknown", unread=unread)
 
 
 def _look_at_broken(read: Read, gap: Item, size: int) -> Held:
@@ -211,11 +212,13 @@ def _together(found: Sequence[tuple[Item, Held]], archives: int) -> Held:
     flaws = [(item, held.flaw) for item, held in found if held.flaw is not None]
     if flaws:
         return Held(kind, _placed(*flaws[0], len(flaws), len(found)))
+    left = [held.unread for _, held in found if held.unread is not None]
     named = dict.fromkeys(name for _, held in found for name in held.globals if is_dangerous(name))
     return Held(
         kind,
         verified=all(held.verified for _, held in found),
         globals=tuple(named)[:MOST_DANGEROUS],
+        unread=left[0] if left else None,
     )
 
 

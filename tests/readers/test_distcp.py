@@ -105,6 +105,8 @@ def test_parts_in_other_formats_are_left_alone(tmp_path: Path) -> None:
     for folder in (packed, tensors, own):
         assert damages(folder) == {}
         assert not look(folder)[PART].verified
+    assert look(tensors)[PART].unread is None
+    assert look(own)[PART].unread == "its bytes 0 to 54,000, which are no archive of torch.save"
 
 
 def test_an_item_that_holds_an_archive_is_one_item(tmp_path: Path) -> None:
