@@ -79,10 +79,15 @@ def named(found: discover.Discovered, survey: Survey) -> tuple[Named, ...]:
     groups: dict[tuple[str, str], list[Target]] = {}
     for word, target in found.pairs:
         groups.setdefault((word, _kind_of(target, survey)), []).append(target)
-    return tuple(
-        Named(word=word, kind=kind, text=_seen_of(targets, survey))
-        for (word, kind), targets in groups.items()
-    )
+    counted_with: dict[Target, str] = {}
+    found_as = []
+    for (word, kind), targets in groups.items():
+        caches = [target for target in targets if isinstance(target, CacheFolder)]
+        others = {counted_with.setdefault(target, word) for target in caches} - {word}
+        again = len(caches) == len(targets) and len(others) == 1
+        text = f"counted with {others.pop()}" if again else _seen_of(targets, survey)
+        found_as.append(Named(word=word, kind=kind, text=text))
+    return tuple(found_as)
 
 
 def _kind_of(target: Target, survey: Survey) -> str:

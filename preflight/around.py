@@ -23,6 +23,11 @@ _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFF
 CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
 """As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does."""
 
+# A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
+# are no more of them than that.
+_ENTRY = re.compile(r"(?:\d+|[0-9a-f]{32,128})\.(?:pt|pth|npy|npz|safetensors)")
+_MOST_RANKS = 100
+
 # Paths of one folder that are looked up singly, before the folder is listed.
 _OFTEN = 1_000
 
@@ -36,16 +41,20 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     Args:
         folder: looked at with all below it.
         whole: the folder was named itself, so that images and caches in it are one target each;
-            else each folder below it that holds them is one.
+            else each folder below it that holds them is one. Checkpoints are told from caches in
+            either case, and those of one folder are one target.
     """
     shards: list[Target] = []
     unread: list[str] = []
     states: set[str] = set()
+    entries: set[str] = set()
     kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
     for place, listed in _walk(folder, unread):
-        top, names = folder if whole else _first_below(folder, place), listed.names
-        if place == top and _holds_checkpoints(listed):
-            states.add(top)
+        below, names = _first_below(folder, place), listed.names
+        is_state = below != folder and _is_state(below)
+        if place == below and not is_state and _holds_checkpoints(listed):
+            states.add(place)
+        top = folder if whole else below
         # A folder may hold a hundred thousand files, and has few suffixes.
         suffixes = {suffix.lower() for suffix in {name[name.rfind(".") :] for name in names}}
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
@@ -55,14 +64,17 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             kinds["image"][top] = None
             keep(place, listed)
         if not suffixes.isdisjoint(CACHE_SUFFIXES):
-            kinds["cache"][top] = None
+            home = folder if is_state else below if below in states else top
+            kinds["cache"][home] = None
+            if _is_state(place) and _holds_entries(names):
+                entries.add(home)
             keep(place, listed)
         if ".py" in suffixes:
             kinds["source"][folder] = None
     return (
         *shards,
         *(Folder(path=path) for path in kinds["image"]),
-        *(CacheFolder(path=path, checkpoint=path in states) for path in kinds["cache"]),
+        *(CacheFolder(path=one, checkpoint=one in states - entries) for one in kinds["cache"]),
         *(Source(path=path) for path in kinds["source"]),
         *(Unread(path=path) for path in unread),
     )
@@ -73,6 +85,17 @@ def _holds_checkpoints(listed: Listed) -> bool:
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
     return any(name.endswith(".safetensors.index.json") for name in listed.names)
+
+
+def _is_state(folder: str) -> bool:
+    return CHECKPOINT.fullmatch(os.path.basename(folder)) is not None
+
+
+def _holds_entries(names: list[str]) -> bool:
+    """Whether a folder that is called as a checkpoint holds what was computed with that one."""
+    if len(names) <= _MOST_RANKS:
+        return False
+    return sum(_ENTRY.fullmatch(name) is not None for name in names) > _MOST_RANKS
 
 
 class Presence:
@@ -168,17 +191,31 @@ def look_for_sources(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in found)
 
 
+def may_be_there(path: str) -> bool:
+    """Whether there is such a path, or one in a folder that we may not look into."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def holds_no_cache(path: str) -> str | None:
-    """Say why a path is no cache, as far as names go; None where it is one."""
+    """Say why a path is no cache, as far as names go; None where it is one, or nobody knows."""
     suffixes = (*CACHE_SUFFIXES, ".bin")
     if not os.path.isdir(path):
         fits = path.lower().endswith(suffixes)
         return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
     distributed = False
-    for _, listed in _walk(path):
+    unread: list[str] = []
+    for _, listed in _walk(path, unread):
         if any(name.lower().endswith(suffixes) for name in listed.names):
             return None
         distributed = distributed or any(name.endswith(".distcp") for name in listed.names)
+    if unread:
+        return None
     if distributed:
         return "holds parts of torch.distributed.checkpoint (.distcp), which are not read"
     return f"holds no cached file ({', '.join(suffixes)})"

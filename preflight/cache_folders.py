@@ -178,13 +178,17 @@ class SeenCache:
         self, odd: Iterable[OddContent], found: Sequence[Checkpoint]
     ) -> Iterator[OddContent]:
         """Say of what stands out whether a job that goes on would take it."""
-        names = {one.name: place > 0 for place, one in enumerate(found)}
+        states, older = {one.name for one in found}, self.older(found)
         for one in odd:
             path = os.path.join(self.root, one.file)
             state = self._below(path).partition("/")[0]
             if state == os.curdir:  # the one file that was named
                 state = os.path.basename(path)
-            yield replace(one, is_state=state in names, is_older=names.get(state, False))
+            yield replace(one, is_state=state in states, is_older=state in older)
+
+    def older(self, found: Sequence[Checkpoint]) -> frozenset[str]:
+        """Name the checkpoints that no job goes on from, as far as anybody knows."""
+        return frozenset(one.name for one in found[1:]).difference(self.target.named)
 
     def checkpoints(self, contents: CacheContents | None = None) -> tuple[Checkpoint, ...]:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from preflight.answers import mend
 from preflight.cache_folders import SeenCache
 from preflight.cache_table import WHOLE, CacheTable
 from preflight.facts import (
@@ -25,6 +26,7 @@ from preflight.ledger import Remembered
 from preflight.marks import digest_of, marks_of
 from preflight.memory import Memory
 from preflight.names import name_of
+from preflight.overlaps import own_files
 from preflight.readers.cache_listing import CacheListing
 from preflight.runner import Failed, Left, Look, Looked
 from preflight.shares import seconds_for
@@ -166,7 +168,8 @@ class CacheGathering:
                 if letter == ODD:
                     yield self._odd(place, next(odd))
                 elif letter == BROKEN:
-                    yield self.failed(place, next(broken), None)
+                    error = next(broken)
+                    yield self.failed(place, error, mend(error))
         yield from self._whole(part.places, None)
         if time.monotonic() - self._kept > self._wait:
             self.keep()
@@ -191,7 +194,8 @@ class CacheGathering:
     def _placed(self, place: int, facts: CacheFacts) -> CacheFacts:
         """Say of a file whether its checkpoint has a newer one beside it."""
         if self._older is None:
-            self._older = frozenset(one.name for one in self._whole_folder.checkpoints()[1:])
+            folder = self._whole_folder
+            self._older = folder.older(folder.checkpoints())
         state = name_of(self.listing.files[place], self.target.path).partition("/")[0]
         return replace(facts, is_older=state in self._older)
 
@@ -239,7 +243,7 @@ class CacheGathering:
             now = list_cache(self.target.path)
         except OSError:
             return 0
-        return len(set(now.files) - set(self.listing.files))
+        return len(set(own_files(now, self.target).files) - set(self.listing.files))
 
     def facts(self) -> CacheFolderFacts:
         """Give what is known of the folder as a whole."""

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preflight.around import holds_no_cache, look_around
+from preflight.around import holds_no_cache, look_around, may_be_there
 from preflight.job import DataSettings, Factory, Job
 from preflight.names import name_of
+from preflight.overlaps import told_once
 from preflight.spec import parse_spec
 from preflight.targets import (
     Built,
@@ -78,6 +79,11 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
                 f"nothing to look at was named, and {folder} holds no shards, images, cache files "
                 "or sources. Name a target:  preflight run data/ train:make_loader"
             )
+    instead = told_once(target for _, target in pairs)
+    pairs = [
+        (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
+        for word, target in pairs
+    ]
     targets = [target for _, target in pairs]
     targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
     if not job.launch.elsewhere and not any(isinstance(target, Host) for target in targets):
@@ -187,7 +193,7 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
         path = os.path.join(job.root, cache.path)
         name = cache.name or cache.path
         absent = _missing(job, path, "cache", f"cache.{index}.path")
-        if not os.path.exists(path):
+        if not may_be_there(path):
             yield name, absent
         else:
             empty = holds_no_cache(path)

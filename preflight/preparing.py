@@ -33,6 +33,7 @@ from preflight.items import Item, stamp_of
 from preflight.job import DataSettings, Job
 from preflight.memory import Memory
 from preflight.names import name_of
+from preflight.overlaps import own_files
 from preflight.plain import to_exact, to_plain
 from preflight.runner import Failed, Left, Look
 from preflight.sampling import Sample, parse_sample
@@ -173,11 +174,18 @@ class Preparing:
         from preflight.caches import CacheGathering
         from preflight.readers.cache_listing import list_cache
 
-        listing = list_cache(target.path)
+        listing = own_files(list_cache(target.path), target)
+        if not (listing.files or listing.unreadable or target.without or target.entry is not None):
+            yield Left(reason="none of its files is a cached one", kinds=kinds_of(target))
+            return
         if self.job.look.deep:
             self.prepared.deep += [Single(target, path) for path in listing.files]
         if target.entry is not None:
             yield from self._add_keys(target, target.entry)
+        known = self.prepared.caches.get(target.path)
+        if known is not None:  # two entries of the settings say the same path
+            known.same_as = known.same_as or self._same_as(target)
+            return
         self.prepared.caches[target.path] = CacheGathering(
             target=target,
             listing=listing,

@@ -83,6 +83,12 @@ class CacheFolder:
     checkpoint: bool = False
     """Whether it holds checkpoints, of which the job takes the newest."""
 
+    named: tuple[str, ...] = field(default=(), repr=False)
+    """Of its checkpoints, those that were named by themselves, too: any may be the one to take."""
+
+    without: tuple[str, ...] = field(default=(), repr=False)
+    """Paths in it whose files other targets have; its own, where they have all of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedData:
