@@ -15,6 +15,7 @@ from preflight.around import (
     holds_no_cache,
     holds_videos,
     look_around,
+    may_be_there,
 )
 from preflight.names import shown
 from preflight.spec import Spec, parse_spec
@@ -43,6 +44,10 @@ SCRIPTS = "scripts cannot be run yet; say source={0} to have it read"
 class UnknownWordError(ValueError):
     """A word that is no target; the text says what was tried."""
 
+    def __init__(self, text: str) -> None:
+        """Keep it to one line, whatever is in the names that it quotes."""
+        super().__init__(shown(text))
+
 
 def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Target, ...]:
     """Read one word by the first rule that fits.
@@ -63,7 +68,7 @@ def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Tar
             raise UnknownWordError(f"{word} names nothing; was a variable not set?")
         return _read_kind(kind, value, folder, python)
     path = os.path.join(folder, word)
-    if os.path.lexists(path):
+    if os.path.lexists(path) or may_be_there(path):
         return _read_path(word, path)
     if _is_remote(word):
         return (Remote(address=word),)
@@ -98,9 +103,12 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
 
 
 def _existing(path: str, kind: str, value: str) -> str:
-    if not os.path.exists(path):
-        raise UnknownWordError(f"{kind}={value}: there is no such path{_nearest_path(path)}")
-    return path
+    if may_be_there(path):
+        return path
+    if os.path.islink(path):
+        leads = f"leads to {os.readlink(path)}, which is not there"
+        raise UnknownWordError(f"{kind}={value} is a link that {leads}")
+    raise UnknownWordError(f"{kind}={value}: there is no such path{_nearest_path(path)}")
 
 
 def _read_path(word: str, path: str) -> tuple[Target, ...]:
@@ -109,8 +117,8 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         found = look_around(path, whole=True)
         if not found:
             raise UnknownWordError(
-                f"{word} holds no shards, images, cache files or sources{_but_videos(path)}; "
-                f"data={word} or cache={word} has it looked at all the same"
+                f"{word} holds no shards, images, cache files or sources{_but_videos(path)}"
+                f"{_but_weights(word, path)}"
             )
         return found
     lower = word.lower()
@@ -122,6 +130,8 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         return (Folder(path=path),)
     if lower.endswith(".py"):
         raise UnknownWordError(f"{word}: " + SCRIPTS.format(word))
+    if not os.path.lexists(path):
+        raise UnknownWordError(f"{word} cannot be seen: the folder that it names may not be read")
     raise UnknownWordError(
         f"{word} is there, and is no shard, image, cache file or folder by its name; "
         f"data={word}, cache={word} or source={word} says what it is"
@@ -130,6 +140,11 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
 
 def _but_videos(folder: str) -> str:
     return ", but videos, which are not read by this version" if holds_videos(folder) else ""
+
+
+def _but_weights(word: str, folder: str) -> str:
+    """Name the word that has files looked at whose suffix says little."""
+    return "" if holds_no_cache(folder) else f"; cache={word} has its .bin files looked at"
 
 
 def _is_remote(word: str) -> bool:
