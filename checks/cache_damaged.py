@@ -5,7 +5,7 @@ What it finds
     empty, cut short, something else than its name says (also a pointer that Git LFS has not
     fetched), put together from two, or closed in the middle of an array; and every record whose
     bytes no longer agree with their checksum. Files that carry no checksums are judged by their
-    structure, and .safetensors also by whole pages of zeros in the midst of a row. Parts of
+    structure, .safetensors and .npy also by whole pages of zeros in the midst of a row. Parts of
     torch.distributed.checkpoint (.distcp) are looked at item by item; that one is not there, or
     ends too early, is told of .metadata. With --depth index the structure is all that is looked at,
     and the pickles of torch. In a folder of checkpoints, those that have a newer one beside them
@@ -70,6 +70,7 @@ _SAID = {
     ): "numpy.load leaves what stands behind the array; all who unpack it whole do not.",
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
+    ("npy", "pages"): "numpy.load compares no checksums: it reads it without a word.",
     ("safetensors", "pages"): "safetensors has no checksums: it is loaded without a word.",
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }

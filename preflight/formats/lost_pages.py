@@ -8,10 +8,12 @@ where rows do, or anywhere; hardly ever do both ends fall on pages and inside of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from preflight.formats.blocks import Block, Read
+from preflight.formats.blocks import Block, Read, pass_over, reads_every
+from preflight.formats.damaged import DamagedError
+from preflight.names import shown, text_of
 
 PAGE = 4096
 """Bytes of a page: what systems write at a time."""
@@ -36,6 +38,8 @@ class Laid(NamedTuple):
     """Where a tensor of floating point lies."""
 
     name: bytes
+    """Empty where the file holds nothing but it."""
+
     begin: int
     end: int
     """In bytes from the beginning of the file."""
@@ -121,6 +125,39 @@ class ZeroPages:
                 begin = runs.pop()[0]  # noqa: PLW2901  the run goes on
             runs.append((begin, end))
         return runs if len(runs) <= _MOST_RUNS else []
+
+
+def refuse_lost_pages(
+    read: Read, begin: int, size: int, tensors: Callable[[], Iterable[Laid]]
+) -> None:
+    """Read all behind a header, where every byte is to be read.
+
+    Args:
+        read: gives bytes of the file.
+        begin: where its header ends.
+        size: the file's, in bytes.
+        tensors: gives those of floating point, as they lie in the file; not asked where no page
+            holds zeros.
+
+    Raises:
+        DamagedError: `pages`.
+    """
+    if not reads_every(read):
+        return
+    start = begin - begin % PAGE
+    pages = ZeroPages(size)
+    pass_over(read, start, size - start, pages.look, pages.hole)
+    runs = pages.runs()
+    lost = lost_pages(read, runs, tensors(), size) if runs else None
+    if lost is None:
+        return
+    first, last, tensor = lost
+    named = shown(text_of(tensor.name[:120])) if tensor.name else None
+    text = (
+        f"has {last - first:,} zero bytes from {first:,} on, inside a row of "
+        f"{named or 'its array'}: whole pages that most likely never reached the disk"
+    )
+    raise DamagedError("pages", text, offset=first, member=named)
 
 
 def lost_pages(

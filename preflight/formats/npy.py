@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from preflight.formats.blocks import Read, exactly, pass_over
+from preflight.formats.blocks import Read, exactly
 from preflight.formats.damaged import DamagedError
+from preflight.formats.lost_pages import Laid, refuse_lost_pages
 from preflight.formats.pickles import walk
 
 MAGIC = b"\x93NUMPY"
@@ -34,6 +36,8 @@ _USUAL = re.compile(
     rb"\{'descr': '[ -&(-\[\]-~]*', 'fortran_order': (?:True|False), "
     rb"'shape': \((?:\d+,|\d+(?:, \d+)+)?\), \} *\n?"
 )
+
+_FORTRAN = re.compile(rb"""['"]fortran_order['"]\s*:\s*True""")
 
 _LETTERS = {b"?": 1, b"b": 1, b"B": 1}
 
@@ -190,8 +194,19 @@ def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes)
     end = begin + length
     if end > size:
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
-    pass_over(read, begin, size - begin)
+    floats = functools.partial(_floats, begin, end, header, kind, shape)
+    refuse_lost_pages(read, begin, size, floats)
     return ()
+
+
+def _floats(
+    begin: int, end: int, header: bytes, kind: re.Match[bytes], shape: bytes
+) -> Iterator[Laid]:
+    """Give the array, where it is of floating point, its sides as they lie in the file."""
+    if kind[1] in b"fc" and end > begin:
+        sides = [int(side) for side in re.findall(rb"\d+", shape)]
+        order = reversed(sides) if _FORTRAN.search(header) is not None else sides
+        yield Laid(b"", begin, end, _element(kind), tuple(order))
 
 
 def _element(kind: re.Match[bytes]) -> int:

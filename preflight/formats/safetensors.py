@@ -5,9 +5,11 @@ The rules are those of the format's own reader (huggingface/safetensors, `Metada
 
 from __future__ import annotations
 
-from preflight.formats.blocks import Read, exactly, pass_over, reads_every
+import functools
+
+from preflight.formats.blocks import Block, Read, exactly
 from preflight.formats.damaged import DamagedError
-from preflight.formats.lost_pages import PAGE, Laid, ZeroPages, lost_pages
+from preflight.formats.lost_pages import Laid, refuse_lost_pages
 from preflight.formats.safetensors_header import (
     NO_BYTES,
     TOO_LARGE,
@@ -17,7 +19,7 @@ from preflight.formats.safetensors_header import (
     read_header,
 )
 from preflight.formats.safetensors_usual import end_of_usual, floats_of
-from preflight.names import counted, shown, text_of
+from preflight.names import counted
 
 MOST_HEADER = 100_000_000
 """Bytes; the format's own reader refuses a longer header."""
@@ -54,29 +56,13 @@ def check(read: Read, size: int) -> None:
     if size > end:
         text = f"goes on for {counted(size - end, 'byte')} behind its last tensor"
         raise DamagedError("trailing", text, offset=end)
-    if reads_every(read):
-        _refuse_lost_pages(read, begin, size, bytes(header) if usual is not None else None)
+    floats = functools.partial(_floats, header if usual is not None else b"", begin)
+    refuse_lost_pages(read, begin, size, floats)
 
 
-def _refuse_lost_pages(read: Read, begin: int, size: int, header: bytes | None) -> None:
-    """Read all tensors; header: as usual, or None where it is another."""
-    start = begin - begin % PAGE
-    pages = ZeroPages(size)
-    pass_over(read, start, size - start, pages.look, pages.hole)
-    runs = pages.runs()
-    if not runs or header is None:
-        return
-    laid = [Laid(*one).moved(begin) for one in floats_of(header)]
-    lost = lost_pages(read, runs, laid, size)
-    if lost is None:
-        return
-    first, last, tensor = lost
-    named = shown(text_of(tensor.name[:120]))
-    text = (
-        f"has {last - first:,} zero bytes from {first:,} on, inside a row of {named}: whole pages "
-        "that most likely never reached the disk"
-    )
-    raise DamagedError("pages", text, offset=first, member=named)
+def _floats(header: Block, begin: int) -> list[Laid]:
+    """Give the tensors of floating point, where they begin behind the header that is here."""
+    return [Laid(*one).moved(begin) for one in floats_of(bytes(header))]
 
 
 def end_of_tensors(tensors: Tensors) -> int:
