@@ -75,6 +75,12 @@ def read_plan(read: Read, size: int) -> Plan:
     return Plan(machine.files, tuple(filter(is_dangerous, walked.globals)))
 
 
+def _memoize(machine: Machine, _: bytes) -> None:
+    """Keep a value for later uses; what was made has none, and would fill the memory."""
+    value = machine.stack[-1]
+    machine.memo[len(machine.memo)] = None if type(value) is Made else value
+
+
 def _push_dict(machine: Machine, _: bytes) -> None:
     machine.stack.append(Made(""))
 
@@ -130,5 +136,12 @@ def _note(files: dict[str, Stored], index: Made, info: Made) -> None:
 
 
 _OPCODES = with_effects(
-    {b"}": _push_dict, b"\x81": _make, b"b": _build, b"s": _set_item, b"u": _set_items}
+    {
+        b"}": _push_dict,
+        b"\x81": _make,
+        b"\x94": _memoize,
+        b"b": _build,
+        b"s": _set_item,
+        b"u": _set_items,
+    }
 )

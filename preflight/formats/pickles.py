@@ -11,6 +11,7 @@ from preflight.formats.blocks import BLOCK, Read, blocks
 from preflight.formats.damaged import DamagedError
 from preflight.formats.pickle_machine import LONGEST_TEXT, Machine, Storage
 from preflight.formats.pickle_opcodes import OPCODES, STOP, Opcodes
+from preflight.sizes import format_size
 
 MOST_OPERATIONS = 5_000_000
 """Opcodes that are followed: some seconds. A longer pickle is not judged."""
@@ -39,6 +40,10 @@ class Walked(NamedTuple):
     framed: bool = False
     """Whether it is divided into frames, as from protocol 4 on."""
 
+    def told_left(self, size: int) -> str | None:
+        """Name it, with the bytes of the file that it is in, where it was not followed to its end."""
+        return f"its pickle, {format_size(size)}" if self.end is None else None
+
 
 class _Tape:
     """The bytes of a pickle, of which a window is held."""
@@ -62,11 +67,14 @@ class _Tape:
 
     def take(self, count: int) -> bytes:
         """Give the next bytes; raises EOFError where they are missing."""
-        self.refill(count)
-        taken = self.window[self.at : self.at + count]
+        at = self.at
+        if at + count > len(self.window):
+            self.refill(count)
+            at = self.at
+        taken = self.window[at : at + count]
         if len(taken) != count:
             raise EOFError
-        self.at += count
+        self.at = at + count
         return taken
 
     def line(self) -> bytes:
@@ -145,7 +153,12 @@ def walk(
 
 def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
     """Follow one opcode; True at the last."""
-    code = tape.take(1)[0]
+    at, window = tape.at, tape.window
+    if at < len(window):  # there are millions of them
+        code = window[at]
+        tape.at = at + 1
+    else:
+        code = tape.take(1)[0]
     opcode = opcodes[code]
     if opcode is None:
         raise ValueError(code)
