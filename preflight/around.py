@@ -146,15 +146,15 @@ def _first_below(folder: str, place: str) -> str:
 
 
 def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
-    """Walk a tree, its folders in the order of their names; links are followed, each folder once.
+    """Walk a tree, its folders in the order of their names, each once; links come at the end.
 
     Args:
         folder: where to begin.
         unread: takes the folders that cannot be listed; None: nobody asks.
     """
-    todo, seen = [folder], set[tuple[int, int]]()
-    while todo:
-        place = todo.pop()
+    todo, links, seen = [folder], list[str](), set[tuple[int, int]]()
+    while todo or links:
+        place = todo.pop() if todo else links.pop(0)
         try:
             status = os.stat(place)
             listed = list_names(place)
@@ -165,8 +165,9 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, L
         if status.st_ino and (status.st_dev, status.st_ino) in seen:
             continue
         seen.add((status.st_dev, status.st_ino))
-        inner = (one.path for one in listed.folders if _may_hold_a_job(one))
-        todo += sorted(inner, reverse=True)
+        inner = [one for one in listed.folders if _may_hold_a_job(one)]
+        todo += sorted((one.path for one in inner if not one.is_symlink()), reverse=True)
+        links += sorted(one.path for one in inner if one.is_symlink())
         yield place, listed
 
 

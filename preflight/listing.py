@@ -23,6 +23,9 @@ class Listed:
     others: list[str]
     """Names of what is neither: links that lead nowhere, sockets."""
 
+    links: list[str]
+    """Names of those of the files that are links."""
+
     mark: tuple[int, ...]
     """What told this content of the folder from others."""
 
@@ -41,19 +44,31 @@ def list_names(path: str) -> Listed:
     Raises:
         OSError: it cannot be listed.
     """
-    rest: list[os.DirEntry[str]] = []
-    note: Callable[[os.DirEntry[str]], object] = rest.append
     mark = _mark(path)
     try:
-        with os.scandir(path) as entries:
-            files = [one.name for one in entries if one.is_file() or note(one)]
+        files, links, rest = _scan(path, os.DirEntry.is_file)
     except OSError:  # a link that leads to itself; or the folder, which then raises again
-        rest.clear()
-        with os.scandir(path) as entries:
-            files = [one.name for one in entries if _is_file(one) or note(one)]
+        files, links, rest = _scan(path, _is_file)
     folders = [one for one in rest if _is_folder(one)]
     others = [one.name for one in rest if one not in folders] if len(rest) > len(folders) else []
-    return Listed(files=files, folders=folders, others=others, mark=mark)
+    return Listed(files=files, folders=folders, others=others, links=links, mark=mark)
+
+
+def _scan(
+    path: str, is_file: Callable[[os.DirEntry[str]], bool]
+) -> tuple[list[str], list[str], list[os.DirEntry[str]]]:
+    """Give the names of files, those of them that are links, and what is no file."""
+    links: list[str] = []
+    rest: list[os.DirEntry[str]] = []
+    link: Callable[[str], object] = links.append
+    note: Callable[[os.DirEntry[str]], object] = rest.append
+    with os.scandir(path) as entries:
+        files = [
+            one.name
+            for one in entries
+            if (is_file(one) or note(one)) and not (one.is_symlink() and link(one.name))
+        ]
+    return files, links, rest
 
 
 def keep(path: str, listed: Listed) -> None:

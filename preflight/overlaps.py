@@ -95,7 +95,8 @@ def _looked_at(one: _Named) -> CacheFolder:
 
 
 def own_files(listing: CacheListing, target: CacheFolder) -> CacheListing:
-    """Leave out of a cache what other targets have."""
+    """Leave out of a cache what other targets have, and links to others of its files."""
+    listing = _without_links(listing, target)
     if not target.without:
         return listing
     others = frozenset(target.without)
@@ -120,6 +121,47 @@ def own_files(listing: CacheListing, target: CacheFolder) -> CacheListing:
         unreadable=tuple(one for one in listing.unreadable if is_own(one[0])),
         left_over=tuple(filter(is_own, listing.left_over)),
     )
+
+
+def _without_links(listing: CacheListing, target: CacheFolder) -> CacheListing:
+    """Leave out links to other files of a cache: each is one file, under its own name.
+
+    Of checkpoints, each has all its files, whatever they are links to; one may be a link itself.
+    """
+    top = target.path
+    files = set(listing.files) if listing.links else set()
+    again = {
+        link
+        for link in files.intersection(listing.links)
+        if not (target.checkpoint and os.path.dirname(link) != os.path.join(top, "").rstrip(os.sep))
+        and (to := _leads_to(link, top)) in files
+        and to != link
+        and _is_same(link, to)
+    }
+    if not again:
+        return listing
+    return replace(listing, files=tuple(one for one in listing.files if one not in again))
+
+
+def _leads_to(link: str, top: str) -> str:
+    """Give the path to which a link leads at once, spelled as a walk from the top spells it."""
+    try:
+        to = os.path.normpath(
+            os.path.join(os.path.abspath(os.path.dirname(link)), os.readlink(link))
+        )
+    except OSError:
+        return ""
+    for above in (os.path.abspath(top), os.path.realpath(top)):
+        if to.startswith(os.path.join(above, "")):
+            return os.path.join(top, to[len(os.path.join(above, "")) :])
+    return ""
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _is_state(rest: str) -> bool:

@@ -122,6 +122,60 @@ def test_hard_links_are_two_files(place: Path) -> None:
     assert [file for file, _ in told(look(place, "d"))] == names
 
 
+def test_links_within_a_cache_are_no_files_of_their_own(place: Path) -> None:
+    """To a file beside them, in another folder, by an absolute path, over another link."""
+    cut(place, "d/b")
+    (place / "d" / "a-link.safetensors").symlink_to("b.safetensors")
+    (place / "d" / "sub" / "up.safetensors").symlink_to("../b.safetensors")
+    (place / "d" / "over.safetensors").symlink_to(place / "d" / "a-link.safetensors")
+    (place / "d" / "0").symlink_to("sub", target_is_directory=True)
+    (place / "link").symlink_to("d", target_is_directory=True)
+
+    for word in ("d", "./d/", str(place / "d"), "link"):
+        report = look(place, word)
+        name = "link/b" if word == "link" else "d/b"
+        assert told(report) == [(f"{name}.safetensors", "error")]
+        assert counts(report) == ["3 files"]
+
+
+def test_a_link_that_leads_out_of_a_cache_is_a_file_of_it(place: Path) -> None:
+    """Also where two lead to one: what they lead to has no name here."""
+    (place / "store").mkdir()
+    (place / "store" / "x").write_bytes(CUT)
+    for name in ("d/x.safetensors", "d/y.safetensors"):
+        (place / name).symlink_to(place / "store" / "x")
+
+    assert [file for file, _ in told(look(place, "d"))] == ["d/x.safetensors", "d/y.safetensors"]
+
+
+def test_a_file_that_checkpoints_share_by_links_is_in_each(place: Path) -> None:
+    """None of them lacks it; and a link to a checkpoint is no further one."""
+    (place / "out" / "checkpoint-1" / "base.safetensors").write_bytes(WHOLE)
+    for step in (2, 10):
+        link = place / "out" / f"checkpoint-{step}" / "base.safetensors"
+        link.symlink_to("../checkpoint-1/base.safetensors")
+    (place / "out" / "best").symlink_to("checkpoint-2", target_is_directory=True)
+    (place / "out" / "last.safetensors").symlink_to("checkpoint-10/m.safetensors")
+
+    for word in ("out", ".", "checkpoint=out"):
+        assert look(place, word).findings == ()
+    cut(place, "out/checkpoint-2/m")
+    for folder, words in ((place, ("out",)), (place / "out", ()), (place / "out", (".",))):
+        assert [grave for _, grave in told(look(folder, *words))] == ["warning"]
+
+
+def test_the_newest_of_single_files_is_told_under_its_own_name(place: Path) -> None:
+    """`last` is a link to it, as Lightning makes one."""
+    for epoch in (1, 2):
+        (place / f"epoch={epoch}.safetensors").write_bytes(WHOLE)
+    (place / "last.safetensors").symlink_to("epoch=2.safetensors")
+    cut(place, "epoch=2")
+
+    report = look(place, "checkpoint=.", select=["cache-damaged"])
+
+    assert told(report) == [("epoch=2.safetensors", "error")]
+
+
 def test_numbers_are_looked_at_once(place: Path) -> None:
     """As each file is, with --deep."""
     import torch

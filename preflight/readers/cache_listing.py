@@ -47,6 +47,9 @@ class CacheListing:
     folders: tuple[tuple[str, int], ...] = ()
     """Every folder that was listed, and when something was last put in or taken out, in ns."""
 
+    links: tuple[str, ...] = ()
+    """Paths of files that are links, cached ones and others."""
+
 
 def list_cache(path: str) -> CacheListing:
     """Find the cached files in a folder and all below it, or take the one file that is named.
@@ -60,16 +63,18 @@ def list_cache(path: str) -> CacheListing:
     files: list[str] = []
     left_over: list[str] = []
     folders: list[tuple[str, int]] = []
+    links: list[str] = []
     unreadable: list[tuple[str, str]] = []
     for folder, listed in _folders(path, unreadable):
         folders.append((folder, listed.mark[2]))
         begin = os.path.join(folder, "")
         in_parts = any(name.endswith(distcp.SUFFIX) for name in listed.files)
         for name in listed.files:
-            if _is_cached(name, begin) or (in_parts and dcp_metadata.NAME.fullmatch(name)):
+            if _is_cached(name, begin) or _is_plan(name, begin, in_parts=in_parts):
                 files.append(begin + name)
             elif is_left_over(name) and not os.path.islink(begin + name):
                 left_over.append(begin + name)
+        links += (begin + name for name in listed.links)
         unreadable += ((begin + name, _odd(begin + name)) for name in listed.others if _sure(name))
     files.sort()
     return CacheListing(
@@ -77,6 +82,7 @@ def list_cache(path: str) -> CacheListing:
         unreadable=tuple(sorted(unreadable)),
         left_over=tuple(sorted(left_over)),
         folders=tuple(folders),
+        links=tuple(links),
     )
 
 
@@ -86,11 +92,14 @@ def is_left_over(name: str) -> bool:
 
 
 def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, Listed]]:
-    """Give every folder once, however links lead to it: its path, and what is in it."""
-    waiting = [top]
+    """Give every folder once, however links lead to it: its path, and what is in it.
+
+    One that lies in the tree itself is met under its own name: links are followed at the end.
+    """
+    waiting, links = [top], list[str]()
     seen: set[tuple[int, ...]] = set()
-    while waiting:
-        folder = waiting.pop()
+    while waiting or links:
+        folder = (waiting or links).pop()
         try:
             listed = take(folder) or list_names(folder)
         except OSError as error:
@@ -101,11 +110,10 @@ def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str,
         seen.add(listed.mark[:2])
         if "pyvenv.cfg" in listed.files:
             continue  # an environment's own files: numpy and scipy bring test data along
-        waiting.extend(
-            os.path.join(folder, entry.name)
-            for entry in listed.folders
-            if entry.name not in _NOT_LOOKED_INTO and not leads_to_system(entry.path)
-        )
+        for entry in listed.folders:
+            if entry.name not in _NOT_LOOKED_INTO and not leads_to_system(entry.path):
+                to = links if entry.is_symlink() else waiting
+                to.append(os.path.join(folder, entry.name))
         yield folder, listed
 
 
@@ -117,6 +125,23 @@ def _is_cached(name: str, begin: str) -> bool:
         return True
     suffix = suffix_of(name)
     return suffix in _SURE or (suffix in _PERHAPS and _is_for_torch(begin + name))
+
+
+def _is_plan(name: str, begin: str, *, in_parts: bool) -> bool:
+    """Whether a file names the parts of a checkpoint; where there is none, by its beginning."""
+    if not dcp_metadata.NAME.fullmatch(name):
+        return False
+    return in_parts or dcp_metadata.MARK in _head_of(begin + name)
+
+
+def _head_of(path: str) -> bytes:
+    from preflight.formats.magic import HEAD
+
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read(HEAD)
+    except OSError:
+        return b""
 
 
 def _sure(name: str) -> bool:
