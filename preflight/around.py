@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from unicodedata import normalize
 
+from preflight.formats import distcp
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.listing import Listed, keep, list_names
@@ -16,12 +17,15 @@ from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
-CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy")
+CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy", distcp.SUFFIX)
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
 CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
 """As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does."""
+
+# Others call them so; where they are in parts, they are nothing else.
+_STEP = re.compile(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d.*", re.IGNORECASE)
 
 # A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
 # are no more of them than that.
@@ -48,10 +52,12 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     unread: list[str] = []
     states: set[str] = set()
     entries: set[str] = set()
+    in_parts = False
     kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
     for place, listed in _walk(folder, unread):
         below, names = _first_below(folder, place), listed.names
-        is_state = below != folder and _is_state(below)
+        in_parts = _holds_parts(listed) if place == folder else in_parts
+        is_state = below != folder and _is_state(below, in_parts=in_parts)
         if place == below and not is_state and _holds_checkpoints(listed):
             states.add(place)
         top = folder if whole else below
@@ -84,11 +90,29 @@ def _holds_checkpoints(listed: Listed) -> bool:
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
-    return any(name.endswith(".safetensors.index.json") for name in listed.names)
+    in_pieces = any(name.endswith(".safetensors.index.json") for name in listed.names)
+    return in_pieces or _holds_parts(listed)
 
 
-def _is_state(folder: str) -> bool:
-    return CHECKPOINT.fullmatch(os.path.basename(folder)) is not None
+def holds_parts(folder: str) -> bool:
+    """Whether a folder is a checkpoint of torch.distributed.checkpoint, or holds some: no cache."""
+    try:
+        return _holds_parts(list_names(folder))
+    except OSError:
+        return False
+
+
+def _holds_parts(listed: Listed) -> bool:
+    if any(name.endswith(distcp.SUFFIX) for name in listed.names):
+        return True
+    steps = (one.path for one in listed.folders if _STEP.fullmatch(one.name))
+    return any(name.endswith(distcp.SUFFIX) for one in steps for name in _names_in(one) or ())
+
+
+def _is_state(folder: str, *, in_parts: bool = False) -> bool:
+    name = os.path.basename(folder)
+    called = (CHECKPOINT, _STEP) if in_parts else (CHECKPOINT,)
+    return any(one.fullmatch(name) is not None for one in called)
 
 
 def _holds_entries(names: list[str]) -> bool:
@@ -209,14 +233,10 @@ def holds_no_cache(path: str) -> str | None:
     if not os.path.isdir(path):
         fits = path.lower().endswith(suffixes)
         return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
-    distributed = False
     unread: list[str] = []
     for _, listed in _walk(path, unread):
         if any(name.lower().endswith(suffixes) for name in listed.names):
             return None
-        distributed = distributed or any(name.endswith(".distcp") for name in listed.names)
     if unread:
         return None
-    if distributed:
-        return "holds parts of torch.distributed.checkpoint (.distcp), which are not read"
     return f"holds no cached file ({', '.join(suffixes)})"

@@ -94,6 +94,11 @@ def _is_part(path: str) -> bool:
 def _states(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     """Leave out what is no state of the run: what was never finished, and a model beside them."""
     finished = {name: of for name, of in groups.items() if not _UNFINISHED.fullmatch(name)}
+    in_parts = [name for name, of in finished.items() if any(map(_is_part, of))]
+    if in_parts:
+        like = {step[1] for step in map(_STEP.fullmatch, in_parts) if step}
+        steps = {name for name in finished if (step := _STEP.fullmatch(name)) and step[1] in like}
+        return {name: of for name, of in finished.items() if name in in_parts or name in steps}
     return {name: of for name, of in finished.items() if CHECKPOINT.fullmatch(name)} or (
         finished or groups
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preflight.around import holds_no_cache, look_around, may_be_there
+from preflight.around import holds_no_cache, holds_parts, look_around, may_be_there
 from preflight.job import DataSettings, Factory, Job
 from preflight.names import name_of
 from preflight.overlaps import told_once
@@ -197,7 +197,9 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             yield name, absent
         else:
             empty = holds_no_cache(path)
-            there = CacheFolder(path=path, entry=index, checkpoint=cache.checkpoints)
+            there = CacheFolder(
+                path=path, entry=index, checkpoint=cache.checkpoints or holds_parts(path)
+            )
             is_one = empty is None or _may_be_filled(path, job)
             yield name, there if is_one else replace(absent, holds=empty)
     for kind, factories in (("loader", job.loader), ("model", job.model)):

@@ -13,6 +13,7 @@ from preflight.around import (
     SHARD_SUFFIXES,
     Presence,
     holds_no_cache,
+    holds_parts,
     holds_videos,
     look_around,
     may_be_there,
@@ -99,7 +100,7 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
     empty = holds_no_cache(path)
     if empty is not None:
         raise UnknownWordError(f"{kind}={value} {empty}")
-    return (CacheFolder(path=path, checkpoint=kind == "checkpoint"),)
+    return (CacheFolder(path=path, checkpoint=kind == "checkpoint" or holds_parts(path)),)
 
 
 def _existing(path: str, kind: str, value: str) -> str:

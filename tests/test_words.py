@@ -84,16 +84,30 @@ def test_a_path_that_exists_is_a_path_before_anything_else(place: Path, name: st
             read_word(name, str(place))
 
 
-def test_checkpoints_in_parts_are_said_not_to_be_read(tmp_path: Path) -> None:
-    """As torch.distributed.checkpoint writes them: a folder of parts, and no file that is whole."""
-    part = tmp_path / "out" / "checkpoint-100" / "__0_0.distcp"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"PK")
+@pytest.mark.parametrize("place", ["out", "out/step-100", "out/epoch_0", "out/iter_0000100"])
+@pytest.mark.parametrize("word", ["out", "cache=out", "checkpoint=out", "."])
+def test_checkpoints_in_parts_are_known_as_such(tmp_path: Path, word: str, place: str) -> None:
+    """As torch.distributed.checkpoint writes them, whatever they are called for."""
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "__0_0.distcp").write_bytes(b"PK")
 
-    with pytest.raises(
-        UnknownWordError, match=r"holds parts of .* \(\.distcp\), which are not read"
-    ):
-        discover(["checkpoint=out"], Job(root=str(tmp_path)), str(tmp_path))
+    found = discover([word], Job(root=str(tmp_path)), str(tmp_path)).targets
+
+    caches = [one for one in found if isinstance(one, CacheFolder)]
+    assert [(os.path.basename(one.path), one.checkpoint) for one in caches] == [("out", True)]
+
+
+def test_a_cache_beside_checkpoints_in_parts_is_one_of_its_own(tmp_path: Path) -> None:
+    """A name with a number in it makes no checkpoint of a folder."""
+    for name in ("out/step-100/__0_0.distcp", "epoch_1/a.pt", "latents/b.npz"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(b"PK")
+
+    found = discover([], Job(root=str(tmp_path)), str(tmp_path)).targets
+
+    caches = [one for one in found if isinstance(one, CacheFolder)]
+    told = {os.path.basename(one.path): one.checkpoint for one in caches}
+    assert told == {"out": True, "epoch_1": False, "latents": False}
 
 
 @pytest.mark.parametrize("word", ["cache=photos", "data=cache", "cache=a.tar", "checkpoint=hollow"])

@@ -23,6 +23,9 @@ SUFFIX = ".metadata"
 NAME = re.compile(r"(?:__(\d+))?\.metadata")
 """What such a file is called: one for all ranks, or one for each of them."""
 
+MARK = b"torch.distributed"
+"""What stands at the beginning of one: the module of all that is in it."""
+
 # Attributes and keys of one object that are kept. Of larger dicts nobody asks for them.
 _MOST_GIVEN = 8
 

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from preflight.facts import CachedTensor, Content
+from preflight.formats import distcp
 from preflight.names import name_of, shown
 from preflight.readers.cache import read_cache
+from preflight.readers.dcp_metadata import is_plan
 from preflight.readers.numbers import PIECE, Numbers, is_measured
 from preflight.sizes import format_size
 from preflight.targets import CannotLookError
@@ -48,6 +50,7 @@ DAMAGED = "it is damaged; see cache-damaged"
 UNSAFE = "torch.load refuses what it names (weights_only)"
 OBJECTS = "it holds Python objects, which are not loaded"
 SCRIPT = "it is TorchScript, which holds code"
+PART = "it is of a checkpoint in parts, which torch loads into a model only"
 
 
 class _SkippedError(Exception):
@@ -114,6 +117,8 @@ def _read(
 ) -> Content:
     """Choose the reader by the file's beginning; its name decides where that says little."""
     suffix = os.path.splitext(path)[1].lower()
+    if suffix == distcp.SUFFIX or is_plan(path):
+        raise _SkippedError(PART)
     with open(path, "rb") as file:
         head = file.read(16)
         if head.startswith(b"\x93NUMPY"):
