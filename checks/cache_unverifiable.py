@@ -3,9 +3,9 @@
 What it finds
     Whole files of torch that carry no checksum: archives written under
     `torch.serialization.set_crc32_options(False)`, and the format from before version 1.6. And
-    archives and gzip streams that are not looked at to their end: those of which more than 3 GiB
-    and ten times their own size would have to be unpacked, and those packed in another way than
-    deflate. One note a folder. `.safetensors`, `.npy` and pickles never have a checksum, and are
+    files that are not looked at to their end: archives and gzip streams of which more than 2.5 GiB
+    and ten times their own size would have to be unpacked, pickles of millions of values, and what
+    is packed in another way than deflate. One note a folder. `.safetensors`, `.npy` and pickles never have a checksum, and are
     not told. With --depth index no checksum is looked at, and none is missed.
 
 Why it matters
@@ -37,7 +37,7 @@ _WHY_NONE = {
 _WHY_BARE = "A wrong byte in them is found by nobody; their size and structure are as they should."
 _FIX_BARE = "Leave checksums on where torch writes them, or keep a list of them beside the cache."
 _WHY_UNREAD = "A wrong byte in what was left is found when the job reads it, if at all."
-_FIX_UNREAD = "Compare them with their checksums:  python -m zipfile -t FILE, or gzip -t FILE"
+_FIX_UNREAD = "Test what is packed:  python -m zipfile -t FILE, or gzip -t FILE"
 
 # Files that are named with what was left of them.
 _NAMED = 3

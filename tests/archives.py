@@ -74,7 +74,7 @@ def zeroed(content: bytes, begin: int, end: int) -> bytes:
 
 def slow(path: Path) -> str:
     """Write an `.npz` of 3 MB that it takes some seconds to unpack; give its path."""
-    piece, pieces, name = 1 << 24, 190, b"a.npy"
+    piece, pieces, name = 1 << 24, 150, b"a.npy"
     stream = zlib.compressobj(9, zlib.DEFLATED, -15)
     one = stream.compress(bytes(piece)) + stream.flush(zlib.Z_FULL_FLUSH)
     data = one * pieces + stream.flush()

@@ -46,8 +46,8 @@ FOLDER = 0x10
 _MOST_NAME = 120
 
 
-Visit: TypeAlias = Callable[[Record, Read], None]
-"""Takes a record, and what reads its bytes."""
+Visit: TypeAlias = Callable[[Record, Read], bool]
+"""Takes a record, and what reads its bytes. Says whether it has seen all that it wanted to see."""
 
 
 class Contents(NamedTuple):
@@ -60,8 +60,12 @@ class Contents(NamedTuple):
     """Whether every record has a checksum, and agrees with it."""
 
     unread: tuple[Record, ...] = ()
-    """Those that were not unpacked to their end, since there is too much of them, or were packed in
-    an unknown way."""
+    """Those that were not read to their end, since there is too much of them, or were packed in an
+    unknown way."""
+
+
+# Records with wrong bytes that are looked at for a cause: the first of them, and the last.
+_MOST_WRONG = 1_000
 
 
 class _Wrong(NamedTuple):
@@ -99,6 +103,7 @@ def read_records(
     """
     kept: dict[bytes, bytes] = {}
     wrong: list[_Wrong] = []
+    count = 0
     verified = True
     to_keep = MOST_KEPT
     unread: list[Record] = []
@@ -117,19 +122,23 @@ def read_records(
         if found != record.checksum:
             verified = False
             if found is not None and (record.checksum or not may_lack):
-                wrong.append(_Wrong(record, begin, found))
+                wrong[_MOST_WRONG:] = [_Wrong(record, begin, found)]
+                count += 1
                 continue
-        whole = found is not None or not reads_every(read)
-        if visit is not None and record.method in (STORED, DEFLATED):
-            try:
-                visit(record, _unpacked(read, record, begin, room))
-            except OutOfRoomError:
-                whole = False
-        if not whole:
+        seen = visit is None or _is_seen(visit, record, _unpacked(read, record, begin, room))
+        if not seen or (found is None and reads_every(read)):
             unread.append(record)
     if wrong:
-        raise _wrong_bytes(read, archive, wrong)
+        raise _wrong_bytes(read, archive, wrong, count)
     return Contents(kept, verified, tuple(unread))
+
+
+def _is_seen(visit: Visit, record: Record, read: Read) -> bool:
+    """Show a record that is packed in a known way, and say whether all of it was seen."""
+    try:
+        return record.method not in (STORED, DEFLATED) or visit(record, read)
+    except OutOfRoomError:
+        return False
 
 
 def told_unread(archive: Archive, unread: Sequence[Record]) -> str | None:
@@ -261,13 +270,13 @@ def _unpacks_not(archive: Archive, record: Record, begin: int) -> DamagedError:
     return DamagedError("checksum", text, offset=begin, member=name)
 
 
-def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong]) -> DamagedError:
+def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong], count: int) -> DamagedError:
     record, begin, _ = wrong[0]
     name = name_in(archive, record)
     text = f"has wrong bytes in {name} (its CRC differs)"
-    if len(wrong) > 1:
+    if count > 1:
         text = (
-            f"has wrong bytes in {len(wrong):,} of its {len(archive.records):,} records, "
+            f"has wrong bytes in {count:,} of its {len(archive.records):,} records, "
             f"first in {name} (their CRCs differ)"
         )
     stored = [one for one in wrong if one.record.method == STORED]

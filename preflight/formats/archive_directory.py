@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preflight.formats import causes
-from preflight.formats.blocks import Read, blocks, exactly
+from preflight.formats.blocks import Block, Read, blocks, exactly
 from preflight.formats.damaged import DamagedError, TooMuchError
 from preflight.names import counted
 
@@ -93,7 +93,7 @@ def read_archive(read: Read, size: int) -> Archive:
         )
     if length > MOST_DIRECTORY:
         raise TooMuchError(f"its directory of {length:,} bytes is more than is looked at")
-    entries = _entries(bytes(exactly(read, directory, length)), count, directory)
+    entries = _entries(exactly(read, directory, length), count, directory)
     records = tuple(sorted(entries, key=lambda one: one.offset))
     return Archive(records, directory, archive_end)
 
@@ -194,7 +194,7 @@ def torch_finds(archive: Archive, size: int) -> bool:
     return archive.end - _END.size >= first
 
 
-def _entries(directory: bytes, count: int, base: int) -> Iterator[Record]:
+def _entries(directory: Block, count: int, base: int) -> Iterator[Record]:
     at = 0
     for _ in range(count):
         if at + _ENTRY.size > len(directory):
@@ -208,11 +208,11 @@ def _entries(directory: bytes, count: int, base: int) -> Iterator[Record]:
         if magic != ENTRY_MAGIC or at > len(directory):
             raise _bad_entry(base + name_at - _ENTRY.size)
         if 0xFFFFFFFF in (stored, length, offset):
-            extra = directory[extra_at : extra_at + extra_size]
+            extra = bytes(directory[extra_at : extra_at + extra_size])
             length, stored, offset = _large(extra, length, stored, offset)
         if disk not in (0, 0xFFFF):
             raise _bad_entry(base + name_at - _ENTRY.size)
-        name = directory[name_at:extra_at]
+        name = bytes(directory[name_at:extra_at])
         yield Record(name, offset, stored, length, method, checksum, flags, attributes)
     if at != len(directory):
         raise _bad_entry(base + at)

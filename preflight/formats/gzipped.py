@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from preflight.formats.blocks import BLOCK, Read
 from preflight.formats.damaged import DamagedError
@@ -13,6 +13,10 @@ from preflight.sizes import format_size
 
 # Bytes of what was packed that are held, to be looked into.
 _MOST_LOOKED_INTO = 1 << 25
+
+LookInside: TypeAlias = Callable[[bytes], tuple[tuple[str, ...], str | None]]
+"""Gives the globals that what was packed names, and what of it was not looked at; or raises
+DamagedError."""
 
 
 class Gunzipped(NamedTuple):
@@ -26,13 +30,13 @@ class Gunzipped(NamedTuple):
     """What of it was not looked at, with its sizes."""
 
 
-def check(read: Read, size: int, look_inside: Callable[[bytes], tuple[str, ...]]) -> Gunzipped:
+def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
     """Unpack a stream to its end, and look into what is not too large to be held.
 
     Args:
         read: gives bytes of the file.
         size: the file's, in bytes.
-        look_inside: gives the globals that what was packed names, or raises DamagedError.
+        look_inside: is given what was packed.
 
     Raises:
         DamagedError: `checksum` or `cut`; or what `look_inside` raises.
@@ -58,7 +62,7 @@ def check(read: Read, size: int, look_inside: Callable[[bytes], tuple[str, ...]]
     if held is None:
         sizes = f"{format_size(unpacked)} from {format_size(size)}"
         return Gunzipped(verified=True, unread=f"what is in its gzip stream, {sizes}")
-    return Gunzipped(verified=True, globals=look_inside(b"".join(held)))
+    return Gunzipped(True, *look_inside(b"".join(held)))  # noqa: FBT003
 
 
 def _left(stream: Packed) -> Gunzipped:

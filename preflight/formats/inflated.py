@@ -9,7 +9,7 @@ import zlib
 
 from preflight.formats.blocks import BLOCK, Read
 
-MOST_UNPACKED = 3 << 30
+MOST_UNPACKED = 5 << 29
 """Bytes that are unpacked of one file, however little they were packed into: some seconds."""
 
 MOST_TIMES = 10

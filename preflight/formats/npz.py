@@ -11,7 +11,7 @@ from preflight.formats.archive_directory import Record
 from preflight.formats.blocks import Read
 from preflight.formats.damaged import DamagedError
 from preflight.formats.flaw import Flaw
-from preflight.formats.pickle_machine import MOST_DANGEROUS
+from preflight.formats.pickle_machine import MOST_DANGEROUS, Machine
 from preflight.formats.pickles import MOST_OPERATIONS, walk
 from preflight.names import shown, text_of
 from preflight.sizes import format_size
@@ -41,7 +41,7 @@ class Arrays:
         """The first of the globals that their pickles name, as `Walked` has them."""
         return tuple(self._names)[:MOST_DANGEROUS]
 
-    def look(self, record: Record, read: Read) -> None:
+    def look(self, record: Record, read: Read) -> bool:
         """Hold a record against its header, and walk its pickle, where it has one.
 
         Of all pickles so much is walked as of one.
@@ -49,6 +49,9 @@ class Arrays:
         Args:
             record: of the archive.
             read: gives its bytes, unpacked, and forwards only.
+
+        Returns:
+            Whether its pickle, if it has one, was walked to its end.
 
         Raises:
             DamagedError: `unfinished` where the record ends before its array; `structure` where its
@@ -58,25 +61,29 @@ class Arrays:
         if begun is None:
             if not record.length and record.name.endswith(b".npy"):
                 raise _unfinished(record, "holds nothing")
-            return
+            return True
         if begun.data > record.length:
             raise _unfinished(record, f"ends at {record.length:,} bytes, inside its header")
         if begun.objects:
-            self._walk(record, read, begun.data)
-        elif begun.end is not None:
+            return self._walk(record, read, begun.data)
+        if begun.end is not None:
             self._compare(record, begun.end)
+        return True
 
-    def _walk(self, record: Record, read: Read, begin: int) -> None:
+    def _walk(self, record: Record, read: Read, begin: int) -> bool:
         if self._left <= 0:
-            return
+            return False
+        machine = Machine()
         try:
-            walked = walk(read, begin, record.length, self._left)
+            walked = walk(read, begin, record.length, self._left, machine=machine)
         except DamagedError as error:
             name = _name(record)
             text = f"holds an array of objects, {name}, that {error.flaw.text}"
             raise DamagedError("structure", text, member=name) from error
+        finally:
+            self._names.update(dict.fromkeys(machine.globals))
         self._left -= walked.steps
-        self._names.update(dict.fromkeys(walked.globals))
+        return walked.end is not None
 
     def _compare(self, record: Record, end: int) -> None:
         if record.length < end:

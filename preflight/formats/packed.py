@@ -32,6 +32,9 @@ MOST_UNPACKED = 4 << 30
 MOST_TIMES = 100
 """Times its packed size that a larger stream is unpacked to: text comes to 5, zeros to 1,000."""
 
+MOST_STREAMS = 500_000
+"""Streams that are unpacked one after another; more only where each takes 1,024 bytes or more."""
+
 _KEPT = 1 << 22
 """Bytes kept behind the place last read, for a reader that goes back a little."""
 
@@ -84,6 +87,7 @@ class Packed:
         self._waiting = b""
         self._bytes = bytearray()
         self._at = 0
+        self._streams = 0
 
     @property
     def unpacked(self) -> int:
@@ -144,6 +148,13 @@ class Packed:
         zstd = self.name == "zstd"
         self.more = is_zstd(rest) if zstd else rest.startswith(_MAGIC[self.name])
         if self._every and (self.more or (zstd and is_skippable(rest))):
+            self._streams += 1
+            if self._streams > max(MOST_STREAMS, self.position >> 10):
+                self.endless = (
+                    f"is more than {MOST_STREAMS:,} streams of {self.name}, one after another: it "
+                    "was not read on"
+                )
+                return
             self._unpacker = _unpacker(self.name)
             self._waiting = rest
             self.more = False

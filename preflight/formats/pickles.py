@@ -41,7 +41,7 @@ class Walked(NamedTuple):
     """Whether it is divided into frames, as from protocol 4 on."""
 
     def told_left(self, size: int) -> str | None:
-        """Name it, with the bytes of the file that it is in, where it was not followed to its end."""
+        """Name it, with the size of its file, where it was not followed to its end."""
         return f"its pickle, {format_size(size)}" if self.end is None else None
 
 

@@ -108,4 +108,6 @@ def _read_pickle(
         walked = _forms.walk(bytes(content[slice(*place)]))
     except DamagedError:
         return None
-    return Whole(verified, refused_in(walked)) if storages_fit(walked, root, lengths) else None
+    if walked.end is None or not storages_fit(walked, root, lengths):
+        return None
+    return Whole(verified, refused_in(walked))

@@ -237,7 +237,7 @@ def _look_at_old_pickle(read: Read, size: int, otherwise: Flaw | None) -> Held:
     try:
         walked = walk(read, 0, size)
         if walked.end in (size, None) or (otherwise is None and walked.globals):
-            return Held("pickle", globals=walked.globals)
+            return Held("pickle", globals=walked.globals, unread=walked.told_left(size))
     except DamagedError:
         pass
     return Held("unknown", otherwise)
@@ -279,14 +279,15 @@ def _check_safetensors(read: Read, size: int) -> Held:
 
 
 def _check_legacy(read: Read, size: int) -> Held:
-    return Held("torch legacy", globals=torchfile.check_legacy(read, size))
+    return Held("torch legacy", None, False, *torchfile.check_legacy(read, size))  # noqa: FBT003
 
 
 def _check_pickle(read: Read, size: int) -> Held:
     if torchfile.lost_legacy_magic(bytes(read(0, HEAD))):
         text = "is a file of torch.save that begins with a wrong magic number"
         raise DamagedError("structure", text, offset=4)
-    return Held("pickle", globals=walk(read, 0, size).globals)
+    walked = walk(read, 0, size)
+    return Held("pickle", globals=walked.globals, unread=walked.told_left(size))
 
 
 def _check_gzip(read: Read, size: int) -> Held:
@@ -295,7 +296,7 @@ def _check_gzip(read: Read, size: int) -> Held:
     return Held("gzip", None, *gzipped.check(read, size, _look_inside))
 
 
-def _look_inside(content: bytes) -> tuple[str, ...]:
+def _look_inside(content: bytes) -> tuple[tuple[str, ...], str | None]:
     """Judge what was compressed, where it is one of torch's or numpy's formats."""
     if not content:
         raise DamagedError("empty", "is a gzip stream of nothing", offset=0)
@@ -304,12 +305,12 @@ def _look_inside(content: bytes) -> tuple[str, ...]:
         return content[offset : offset + size]
 
     if content.startswith(b"\x1f\x8b"):
-        return ()  # compressed twice: not looked into, so that this cannot go on without end
+        return (), "the gzip stream in its gzip stream"  # this could go on without end
     inside = look(read, len(content), "")
     if inside.flaw is not None:
         text = f"is a gzip stream; what is in it {inside.flaw.text}"
         raise DamagedError(inside.flaw.kind, text)
-    return inside.globals
+    return inside.globals, inside.unread
 
 
 _CHECKS: dict[str, Callable[[Read, int], Held]] = {

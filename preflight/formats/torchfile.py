@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from preflight.formats import archive, causes
-from preflight.formats.archive_directory import Archive
+from preflight.formats.archive_directory import Archive, Record
 from preflight.formats.blocks import Read, exactly, pass_over
 from preflight.formats.damaged import DamagedError
 from preflight.formats.pickle_globals import FRAMED
@@ -103,10 +103,16 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | 
     for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
         walked = _walk_record(pickle)
         _check_storages(parts, root, walked)
+        if walked.end is None:
+            left += _pickles_of(parts, root)
         return contents.verified, refused_in(walked), archive.told_unread(parts, left)
     _refuse_without_pickle(parts, root)
-    left += tuple(one for one in parts.records if one.name == root + _DATA_PICKLE)
+    left += _pickles_of(parts, root)
     return contents.verified, (), archive.told_unread(parts, left)
+
+
+def _pickles_of(parts: Archive, root: bytes) -> tuple[Record, ...]:
+    return tuple(one for one in parts.records if one.name == root + _DATA_PICKLE)
 
 
 def refused_in(walked: Walked) -> tuple[str, ...]:
@@ -204,13 +210,13 @@ def _end_of_storages(start: int | None, storages: Iterable[Storage], each: int) 
     return start
 
 
-def check_legacy(read: Read, size: int) -> tuple[str, ...]:
+def check_legacy(read: Read, size: int) -> tuple[tuple[str, ...], str | None]:
     """Follow the pickles and storages of a file from before the zip format, which has no checksums.
 
     torch.load does not mind what stands behind the last storage, so neither does this.
 
     Returns:
-        The globals of its pickles, as `Walked` has them.
+        The globals of its pickles, as `Walked` has them; and what was not walked to its end.
 
     Raises:
         DamagedError: `cut`, `structure` or `storage`.
@@ -224,12 +230,14 @@ def check_legacy(read: Read, size: int) -> tuple[str, ...]:
     texts: tuple[str, ...] = ()
     storages: dict[str, Storage] = {}
     names: dict[str, None] = {}
+    left: str | None = None
     for _ in ("protocol version", "system", "object", "keys"):
         if at is None:
             break
         walked = walk(read, at, size)
         storages.update((one.key, one) for one in walked.storages)
         names.update(dict.fromkeys(refused_in(walked)))
+        left = walked.told_left(size)
         at, texts = walked.end, walked.texts
     whole = _end_of_storages(at, storages.values(), 8)
     if whole is not None and whole > size:
@@ -239,7 +247,7 @@ def check_legacy(read: Read, size: int) -> tuple[str, ...]:
         if at is None:
             break
         at = _check_legacy_storage(read, at, storages.get(key), key)
-    return tuple(names)[:MOST_DANGEROUS]
+    return tuple(names)[:MOST_DANGEROUS], left
 
 
 def _check_legacy_storage(read: Read, at: int, storage: Storage | None, key: str) -> int | None:
