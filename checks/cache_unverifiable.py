@@ -5,8 +5,9 @@ What it finds
     `torch.serialization.set_crc32_options(False)`, and the format from before version 1.6. And
     files that are not looked at to their end: archives and gzip streams of which more than 2.5 GiB
     and ten times their own size would have to be unpacked, pickles of millions of values, and what
-    is packed in another way than deflate. One note a folder. `.safetensors`, `.npy` and pickles never have a checksum, and are
-    not told. With --depth index no checksum is looked at, and none is missed.
+    is packed in another way than deflate. One note a folder. `.safetensors`, `.npy` and pickles
+    never have a checksum, and are not told. With --depth index no checksum is looked at, and none
+    is missed.
 
 Why it matters
     A byte that changes on the disk, or a page of another writer, is not found in them: the job
