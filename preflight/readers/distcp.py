@@ -7,6 +7,7 @@ that is read: dcp_metadata.py.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from preflight.formats import causes, safetensors
@@ -25,6 +26,9 @@ from preflight.readers.outline import Outline
 
 # How it is said of a file that it was cut; of one with others around it that is said otherwise.
 _ENDS_EARLY = "ends at "
+
+# What names a byte.
+_NUMBERED = re.compile(r"\b(?:at|byte) (?:byte )?\d")
 
 # Bytes of a stretch that are read with what lies around them: what tells of structure is short.
 _SHORT = 1024
@@ -228,9 +232,10 @@ def _placed(item: Item, flaw: Flaw, damaged: int, count: int) -> Flaw:
     if not flaw.text:
         guess = f": {causes.MID_WRITE}" if not item.end % causes.PAGE else ""
         text = f"ends at {item.end:,} bytes, inside the item that begins at {item.begin:,}{guess}"
-    elif count == 1:
-        text = flaw.text
     else:
+        text = flaw.text.removesuffix(f": {causes.SEVERAL}")  # each part is of one rank
+    if flaw.text and count > 1:
         which = f"{damaged:,} damaged items of {count:,}; the first" if damaged > 1 else "an item"
-        text = f"holds {which} at byte {item.begin:,} that, counted from there, {flaw.text}"
+        counted = ", counted from there," if _NUMBERED.search(text) else ""
+        text = f"holds {which} at byte {item.begin:,} that{counted} {text}"
     return Flaw(kind=flaw.kind, text=text, offset=at, member=flaw.member)
