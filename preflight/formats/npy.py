@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preflight.formats.blocks import Read, exactly
 from preflight.formats.damaged import DamagedError
 from preflight.formats.lost_pages import Laid, refuse_lost_pages
-from preflight.formats.pickles import walk
+from preflight.formats.pickles import Walked, walk
 
 MAGIC = b"\x93NUMPY"
 
@@ -49,13 +49,13 @@ _PERHAPS_OBJECTS = re.compile(rb"O|object|\\")
 _OBJECT = re.compile(r"[\d(), ]*[<>|=]?(?:O\d*|object\w*)")
 
 
-def check(read: Read, size: int) -> tuple[str, ...]:
+def check(read: Read, size: int) -> Walked | None:
     """Hold the header against the file's size.
 
     numpy reads as much as it needs and leaves the rest, where a second array may stand: no damage.
 
     Returns:
-        The globals that an array of objects names, as `Walked` has them.
+        The pickle of an array of objects; None: it is none.
 
     Raises:
         DamagedError: `cut` or `structure`.
@@ -72,18 +72,19 @@ def check(read: Read, size: int) -> tuple[str, ...]:
     if begin > size:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
     if length > _MOST_TRUSTED:
-        return ()
+        return None
     header = bytes(exactly(read, begin - length, length))
     if _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header):
-        return walk(read, begin, size).globals
+        return walk(read, begin, size)
     if length > MOST_HEADER:
-        return ()
+        return None
     shape = _SHAPE.search(header)
     readable = _USUAL.fullmatch(header) is not None or _can_be_read(header, start[6])
     if shape is None or not readable:
         text = f"has a header of {length:,} bytes that numpy cannot read"
         raise DamagedError("structure", text, offset=begin - length)
-    return _check_array(read, begin, size, header, shape[1])
+    _check_array(read, begin, size, header, shape[1])
+    return None
 
 
 def _can_be_read(header: bytes, version: int) -> bool:
@@ -181,12 +182,12 @@ def _is_of_objects(kind: object) -> bool:
     return any(isinstance(one, tuple) and len(one) > 1 and _is_of_objects(one[1]) for one in kind)
 
 
-def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes) -> tuple[str, ...]:
+def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes) -> None:
     kind = _PLAIN_TYPE.search(header)
     if kind is None:
-        return ()  # a structured array, whose size is not worked out here
+        return  # a structured array, whose size is not worked out here
     if kind[1] == b"O":
-        return ()  # numpy cannot read such a header
+        return  # numpy cannot read such a header
     length = _length(shape, _element(kind))
     if length is None:
         text = f"has a shape of more than {_MOST_BYTES:,} bytes, which no array has"
@@ -196,7 +197,6 @@ def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes)
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
     floats = functools.partial(_floats, begin, end, header, kind, shape)
     refuse_lost_pages(read, begin, size, floats)
-    return ()
 
 
 def _floats(

@@ -270,7 +270,10 @@ def _look_at_zeros(read: Read, size: int, suffix: str) -> Held:
 
 
 def _check_npy(read: Read, size: int) -> Held:
-    return Held("npy", globals=npy.check(read, size))
+    walked = npy.check(read, size)
+    if walked is None:
+        return Held("npy")
+    return Held("npy", globals=walked.globals, unread=walked.told_left(size))
 
 
 def _check_safetensors(read: Read, size: int) -> Held:

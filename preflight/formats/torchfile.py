@@ -104,15 +104,17 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | 
         walked = _walk_record(pickle)
         _check_storages(parts, root, walked)
         if walked.end is None:
-            left += _pickles_of(parts, root)
+            left = _with_pickle(left, parts, root)
         return contents.verified, refused_in(walked), archive.told_unread(parts, left)
     _refuse_without_pickle(parts, root)
-    left += _pickles_of(parts, root)
+    left = _with_pickle(left, parts, root)
     return contents.verified, (), archive.told_unread(parts, left)
 
 
-def _pickles_of(parts: Archive, root: bytes) -> tuple[Record, ...]:
-    return tuple(one for one in parts.records if one.name == root + _DATA_PICKLE)
+def _with_pickle(left: tuple[Record, ...], parts: Archive, root: bytes) -> tuple[Record, ...]:
+    """Add the pickle to what was not read to its end, once."""
+    pickles = (one for one in parts.records if one.name == root + _DATA_PICKLE)
+    return tuple(dict.fromkeys((*left, *pickles)))
 
 
 def refused_in(walked: Walked) -> tuple[str, ...]:

@@ -81,6 +81,28 @@ def test_a_pickle_that_is_too_long_is_told(name: str, said: str) -> None:
     assert held.unread.startswith(said)
 
 
+def test_a_pickle_that_is_too_large_to_be_held_is_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(inflated, "MOST_UNPACKED", 1 << 20)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x/data.pkl", bytes(40_000_000))
+        archive.writestr("x/version", b"3\n")
+    held = look_at(out.getvalue())
+
+    assert (held.flaw, held.verified) == (None, False)
+    assert held.unread == "data.pkl, 40.0 MB from 38.9 kB"
+
+
+@pytest.mark.usefixtures("brief")
+def test_a_long_pickle_of_one_array_is_told() -> None:
+    out = io.BytesIO()
+    np.save(out, np.array([None] * 12_000))
+
+    assert look_at(out.getvalue(), ".npy").unread == "its pickle, 12.3 kB"
+
+
 @pytest.mark.usefixtures("brief")
 def test_pickles_of_arrays_are_told_where_together_they_are_too_long() -> None:
     out = io.BytesIO()
