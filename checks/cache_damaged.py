@@ -67,7 +67,7 @@ _SAID = {
     (
         "npz",
         "bomb",
-    ): "numpy.load leaves what stands behind the array; all who unpack it whole do not.",
+    ): "numpy.load reads the array alone; what unpacks the file whole makes all of it.",
     ("npz", "trailing"): "numpy.load stops at it: File is not a zip file.",
     ("npy", "cut"): "numpy.load stops at it: it is no whole array.",
     ("npy", "pages"): "numpy.load compares no checksums: it reads it without a word.",

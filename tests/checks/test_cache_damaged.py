@@ -91,6 +91,10 @@ def test_each_file_of_the_damaged_case_is_found_once(tmp_path: Path) -> None:
         "fetched.pt": "is an HTML page, not what torch.save writes",
         "flipped.pt": f"has wrong bytes in data/0 (its CRC differs): {TURNED.format(2_318)}",
         "latents.npz": f"has wrong bytes in mean.npy (its CRC differs): {TURNED.format(600)}",
+        "stopped.npz": (
+            "holds an array, mean.npy, that ends at 2,000 of 4,224 bytes: most likely an error or "
+            "Ctrl-C stopped its writer midway"
+        ),
         "mean.npy": "ends at 4,223 of 4,224 bytes",
         "weights.safetensors": "ends at 4,096 of 16,472 bytes: most likely killed in mid-write",
     }
