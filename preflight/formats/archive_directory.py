@@ -22,7 +22,10 @@ ENTRY_MAGIC = b"PK\x01\x02"
 """What each entry of the directory begins with."""
 
 MOST_DIRECTORY = 1 << 26
-"""Bytes of a directory that are looked at: room for about 700,000 tensors."""
+"""Bytes of a directory that are looked at."""
+
+MOST_RECORDS = 500_000
+"""Records that are looked at: each is held in some 200 bytes."""
 
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = struct.Struct("<4sLQL")
@@ -93,6 +96,8 @@ def read_archive(read: Read, size: int) -> Archive:
         )
     if length > MOST_DIRECTORY:
         raise TooMuchError(f"its directory of {length:,} bytes is more than is looked at")
+    if count > MOST_RECORDS:
+        raise TooMuchError(f"its {count:,} records are more than are looked at")
     entries = _entries(exactly(read, directory, length), count, directory)
     records = tuple(sorted(entries, key=lambda one: one.offset))
     return Archive(records, directory, archive_end)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from preflight.formats import archive
+from preflight.formats import archive, archive_directory
 from preflight.formats.archive import Contents
 from preflight.formats.archive_directory import MOST_DIRECTORY, Archive, read_archive
 from preflight.formats.blocks import Block, Read
@@ -305,6 +305,17 @@ def test_a_directory_larger_than_is_looked_at_is_no_damage_and_no_pass() -> None
 
     with pytest.raises(TooMuchError, match="more than is looked at"):
         read_archive(read, length + len(end))
+
+
+def test_more_records_than_are_looked_at_are_no_damage_and_no_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(archive_directory, "MOST_RECORDS", 2)
+    content = written()
+
+    with pytest.raises(TooMuchError, match="its 3 records are more than are looked at"):
+        read_archive(reader(content), len(content))
+    assert flaw_of(written({"a": b"", "b": b""})) == "none"
 
 
 def test_records_that_share_their_bytes_are_found() -> None:
