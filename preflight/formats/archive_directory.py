@@ -24,7 +24,7 @@ ENTRY_MAGIC = b"PK\x01\x02"
 MOST_DIRECTORY = 1 << 26
 """Bytes of a directory that are looked at."""
 
-MOST_RECORDS = 500_000
+MOST_RECORDS = 300_000
 """Records that are looked at: each is held in some 200 bytes."""
 
 _END = struct.Struct("<4s4H2LH")
