@@ -46,8 +46,8 @@ _NAMED = 3
 
 @check(
     over=CacheFolderFacts,
-    title="cached files without checksums",
-    many="folders hold cached files without checksums",
+    title="cached files that are not verified whole",
+    many="folders hold cached files that are not verified whole",
     severity=Severity.NOTE,
 )
 def cache_unverifiable(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
