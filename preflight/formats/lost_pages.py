@@ -29,6 +29,9 @@ _MOST_ZEROS = 1 << 31
 # Bytes that rows and pages have in common at most, where rows begin anywhere in pages.
 _ODD = 8
 
+# Rows of a tensor that holds a sequence in time, such as the channels of a sound.
+_MOST_CHANNELS = 8
+
 # Zero bytes that are none of a tensor's own by chance, where at most one in eight elements is zero.
 _NO_CHANCE = 256
 _FEW = 8
@@ -62,11 +65,28 @@ class Laid(NamedTuple):
     def seldom_begins_at(self, place: int) -> bool:
         """Whether a place lies in the tensor, and zeros of its own hardly ever begin or end there.
 
-        Rows of odd lengths come to the beginning of a page only now and then.
+        They do where any of its parts begins: a row of numbers, a line of an image, an image. Parts
+        of odd lengths come to the beginning of a page only now and then.
         """
-        row = self.element * (self.sides[-1] if self.sides else 1)
-        odd = math.gcd(row, PAGE) <= _ODD
-        return self.begin < place < self.end if odd else self.is_inside_row(place)
+        if not self.begin < place < self.end:
+            return False
+        part = self.element
+        for side in reversed(self.sides[1:]):
+            part *= side
+            odd = side == 1 or math.gcd(part, PAGE) <= _ODD
+            if not odd and (place - self.begin) % part == 0:
+                return False
+        return True
+
+    def steps_to(self, place: int) -> int:
+        """Count the elements from the beginning of its row to a place.
+
+        1 where rows are no sequence in time, or the place lies within an element.
+        """
+        row = self.sides[-1] if self.sides else 1
+        elements, rest = divmod(place - self.begin, self.element)
+        is_sequence = row * self.element >= PAGE and math.prod(self.sides[:-1]) <= _MOST_CHANNELS
+        return elements % row if is_sequence and not rest else 1
 
     def last_part(self) -> int:
         """Give where the last of its parts begins, such as a channel of a picture; else its end."""
@@ -178,7 +198,11 @@ def lost_pages(
             continue
         if end < size:
             other = next((one for one in laid if one.seldom_begins_at(end)), None)
-            lost = other is not None and any(read(end, other.element))
+            lost = (
+                other is not None
+                and any(read(end, other.element))
+                and not _is_in_steps(inside.steps_to(begin), other.steps_to(end))
+            )
         else:
             enough = inside.is_inside_row(begin) and inside.end - begin >= _NO_CHANCE
             later = sum(one.end - one.begin for one in laid if begin < one.begin)
@@ -186,6 +210,15 @@ def lost_pages(
         if lost:
             return begin, end, inside
     return None
+
+
+def _is_in_steps(begin: int, end: int) -> bool:
+    """Whether a run may begin and end with frames, such as silence of so many times 10 ms.
+
+    Their lengths have an odd divisor, as most have: of pages, two in ten have one in common.
+    """
+    common = math.gcd(begin, end)
+    return common & (common - 1) != 0
 
 
 def _is_dense(read: Read, tensor: Laid, end: int) -> bool:

@@ -50,6 +50,21 @@ def laid_out(number: int) -> Array:
     return filled(noise(60, 4, 37, 29, dtype="float32"), slice(number, None))
 
 
+def with_bars(number: int) -> Array:
+    """Images with bars above and below, channels last."""
+    images = noise(3, 224, 224, 3, dtype="float32")
+    images[:, :number] = images[:, -number - 26 :] = 0
+    return images
+
+
+def with_silences(number: int, step: int = 160) -> Array:
+    """Sound that is silent for so many times 10 ms, again and again."""
+    sound = noise(60 * number * step, dtype="float32")
+    for begin in range(number % 7 + 1, 60 * number, 50):
+        sound[begin * step : (begin + 20 + begin % 13) * step] = 0
+    return sound
+
+
 def bytes_as_they_are(array: Array) -> Array:
     """Put zeros where pages are, wherever those lie, into what is of no floating point."""
     content = array.view(np.uint8).reshape(-1)
@@ -62,6 +77,10 @@ HEALTHY: dict[str, Callable[[int], bytes]] = {
     "padded tokens": lambda n: saved(filled(noise(1, 77, 2048), ALL, slice(n, None))),
     "padded sound": lambda n: saved(filled(noise(40_000), slice(300 * n, None))),
     "an array that is being filled": lambda n: saved(laid_out(n)),
+    "images with bars": lambda n: saved(with_bars(n)),
+    "images with bars, of one channel": lambda n: saved(with_bars(n)[..., :1].copy()),
+    "sound with silences": lambda n: saved(with_silences(n)),
+    "sound of two channels": lambda n: saved(np.stack([with_silences(n), with_silences(n)])),
     "rows of a page": lambda n: saved(filled(noise(64, 2048), slice(n, n + 2))),
     "rows of a page, half of each": lambda n: saved(
         filled(noise(64, 2048), slice(n, n + 2), slice(n * 32, None))
