@@ -22,7 +22,7 @@ from preflight.facts import (
 from preflight.facts.cache import BROKEN, ODD
 from preflight.finding import Location
 from preflight.items import CachePart, stamp_of
-from preflight.ledger import Remembered
+from preflight.ledger_table import Remembered
 from preflight.marks import digest_of, marks_of
 from preflight.memory import Memory
 from preflight.names import name_of

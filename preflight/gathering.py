@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from preflight.answers import facts_of
 from preflight.facts import Captioned, FolderFacts
 from preflight.items import Item, size_of
-from preflight.ledger import Remembered, mark_of
+from preflight.ledger import mark_of
+from preflight.ledger_table import Remembered
 from preflight.memory import Memory, facts_in
 from preflight.names import name_of
 from preflight.readers.damages import Damages

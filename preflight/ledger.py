@@ -16,11 +16,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from preflight import ledger_table
+from preflight.ledger_table import DamagedRowError, Note, Remembered, Row, Valid
 from preflight.marks import YOUNG, digest_of, marked, marks_of
 from preflight.readers_version import readers_version
 from preflight.state import make_state
@@ -32,52 +33,11 @@ FILE = "ledger.sqlite"
 
 T = TypeVar("T")
 
-# The checksum of a row that holds no facts.
-_NOTHING = -1
-
 # Seconds that another run is waited for; it writes for some milliseconds.
 _PATIENCE = 2.0
 
 # Seconds of work that a run which is killed may lose.
 _OFTEN = 2.0
-
-# Seconds after which rows are dropped, unless they are trusted for longer.
-_KEPT = 90 * 86_400
-
-# The number is of this form of the table. Another version's table may lie beside it.
-_TABLE = """CREATE TABLE IF NOT EXISTS files_1 (
-    place BLOB, name BLOB, mark TEXT, read_at REAL, facts TEXT, checksum INTEGER, version TEXT,
-    PRIMARY KEY (place, name)) WITHOUT ROWID"""
-_IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'files_1'"
-_LOOK_UP = """SELECT name, mark, read_at, facts, checksum FROM files_1
-    WHERE place = ? AND name BETWEEN ? AND ? AND version = ? AND read_at > ? AND read_at <= ?"""
-_LOOK_UP_FOLDER = """SELECT mark, read_at, facts, checksum FROM files_1
-    WHERE place = ? AND name = x'' AND version = ? AND read_at > ? AND read_at <= ?"""
-_WRITE = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
-_DROP = "DELETE FROM files_1 WHERE read_at < ?"
-
-
-class Remembered(NamedTuple):
-    """What was seen of a file that has not changed since."""
-
-    read_at: float
-    """In seconds since the epoch."""
-
-    facts: str | None
-    """As it was handed over: any text, or None."""
-
-
-class Row(NamedTuple):
-    """What was noted of all files of a folder."""
-
-    mark: str
-    """What told their content from another."""
-
-    seen: Remembered
-
-
-class _DamagedError(Exception):
-    """A row is not what was written."""
 
 
 @dataclass(slots=True)
@@ -103,7 +63,7 @@ class Ledger:
     _marks: dict[tuple[str, str], str] = field(default_factory=dict)
     """What each file looked like before it was read, by how it is read and by its path."""
 
-    _rows: list[tuple[Any, ...]] = field(default_factory=list)
+    _rows: list[Note] = field(default_factory=list)
     """What waits to be written."""
 
     _places: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -178,7 +138,9 @@ class Ledger:
         """Give what was noted of whole folders, whether or not anything in them has changed."""
         if not (self.usable and os.path.exists(self._file) and self._ready()):
             return {}
-        return self._use(lambda connection: self._find_folders(connection, how, folders)) or {}
+        places = {folder: self._place(how, os.path.join(folder, "")) for folder in folders}
+        find = ledger_table.find_folders
+        return self._use(lambda connection: find(connection, places, self._valid)) or {}
 
     @property
     def holds_something(self) -> bool:
@@ -201,14 +163,15 @@ class Ledger:
             Whether it was noted.
         """
         mark = self._marks.pop((how, path), None)
+        if mark is None or not self.usable:
+            return False
         try:
-            changed = mark is None or _mark(os.stat(path)) != mark
+            if _mark(os.stat(path)) != mark:
+                return False
         except OSError:
             return False
-        if changed or not self.usable:
-            return False
         place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
-        self._rows.append((place, name, mark, time.time(), facts, _checksum(facts)))
+        self._rows.append(Note(place, name, mark, Remembered(time.time(), facts)))
         if time.monotonic() - self._written > _OFTEN:
             self.write()
         return True
@@ -225,7 +188,7 @@ class Ledger:
         if not self.usable:
             return
         place = self._place(how, os.path.join(folder, ""))
-        self._rows.append((place, b"", mark, seen.read_at, seen.facts, _checksum(seen.facts)))
+        self._rows.append(Note(place, b"", mark, seen))
         if time.monotonic() - self._written > _OFTEN:
             self.write()
 
@@ -244,7 +207,10 @@ class Ledger:
             )
             return
         for _ in range(2):  # again where the first try has found it damaged
-            if self._use(lambda connection: self._add(connection, rows)) or not self.usable:
+            if (
+                self._use(lambda connection: ledger_table.add(connection, rows, self._valid))
+                or not self.usable
+            ):
                 break
         self._written = time.monotonic()
 
@@ -253,48 +219,11 @@ class Ledger:
     ) -> dict[str, Remembered] | None:
         if not (by_place and os.path.exists(self._file) and self._ready()):
             return {}
-        return self._use(lambda connection: self._find(connection, by_place))
+        return self._use(lambda connection: ledger_table.find(connection, by_place, self._valid))
 
-    def _find(
-        self,
-        connection: sqlite3.Connection,
-        by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]],
-    ) -> dict[str, Remembered]:
-        known: dict[str, Remembered] = {}
-        if connection.execute(_IS_THERE).fetchone() is None:
-            return known
-        now = time.time()
-        for place, files in by_place.items():
-            key = (place, min(files), max(files), self._version, now - self.trusted, now)
-            for name, mark, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
-                if name not in files or (file := files[name])[1] != mark:
-                    continue
-                _compare(facts, checksum)
-                known[file[0]] = Remembered(read_at, facts)
-        return known
-
-    def _find_folders(
-        self, connection: sqlite3.Connection, how: str, folders: Iterable[str]
-    ) -> dict[str, Row]:
-        found: dict[str, Row] = {}
-        if connection.execute(_IS_THERE).fetchone() is None:
-            return found
-        now = time.time()
-        for folder in folders:
-            place = self._place(how, os.path.join(folder, ""))
-            key = (place, self._version, now - self.trusted, now)
-            for mark, read_at, facts, checksum in connection.execute(_LOOK_UP_FOLDER, key):
-                _compare(facts, checksum)
-                found[folder] = Row(mark, Remembered(read_at, facts))
-        return found
-
-    def _add(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> bool:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(_TABLE)
-        connection.executemany(_WRITE, [(*row, self._version) for row in rows])
-        connection.execute(_DROP, (time.time() - max(self.trusted, _KEPT),))
-        connection.execute("COMMIT")
-        return True
+    @property
+    def _valid(self) -> Valid:
+        return Valid(self._version, self.trusted)
 
     # --- the file
 
@@ -323,7 +252,7 @@ class Ledger:
                 return work(connection)
             finally:
                 connection.close()
-        except (_DamagedError, UnicodeError):  # sqlite3 quotes damaged names as it finds them
+        except (DamagedRowError, UnicodeError):  # sqlite3 quotes damaged names as it finds them
             self._set_aside()
         except sqlite3.DatabaseError as error:
             # Locks and disks that refuse raise one of its subclasses.
@@ -379,17 +308,3 @@ def _bytes(name: str) -> bytes:
 def _mark(status: os.stat_result) -> str:
     """Give the mark of a file as it is kept."""
     return "{} {} {} {}".format(*marked(status))
-
-
-def _checksum(facts: str | None) -> int:
-    return _NOTHING if facts is None else zlib.crc32(facts.encode())
-
-
-def _compare(facts: Any, checksum: Any) -> None:
-    """Hold a row against its checksum; a damaged one may hold bytes or a number for its text.
-
-    Raises:
-        _DamagedError: it is not what was written.
-    """
-    if not (facts is None or isinstance(facts, str)) or _checksum(facts) != checksum:
-        raise _DamagedError

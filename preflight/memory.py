@@ -12,7 +12,8 @@ from typing import Any
 
 from preflight import discover
 from preflight.job import Job
-from preflight.ledger import Ledger, Remembered
+from preflight.ledger import Ledger
+from preflight.ledger_table import Remembered
 
 NOUNS: Mapping[str, str] = {
     "Shard": "shard",
