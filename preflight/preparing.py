@@ -31,6 +31,7 @@ from preflight.finding import Location
 from preflight.gathering import Gathering
 from preflight.items import Item, stamp_of
 from preflight.job import DataSettings, Job
+from preflight.key_items import key_item, made_of, same_as
 from preflight.memory import Memory
 from preflight.names import name_of
 from preflight.overlaps import own_files
@@ -38,7 +39,6 @@ from preflight.plain import to_exact, to_plain
 from preflight.runner import Failed, Left, Look
 from preflight.sampling import Sample, parse_sample
 from preflight.shares import seconds_for
-from preflight.spec import parse_spec
 from preflight.targets import (
     Built,
     CacheFolder,
@@ -184,7 +184,7 @@ class Preparing:
             yield from self._add_keys(target, target.entry)
         known = self.prepared.caches.get(target.path)
         if known is not None:  # two entries of the settings say the same path
-            known.same_as = known.same_as or self._same_as(target)
+            known.same_as = known.same_as or same_as(target, self.job)
             return
         self.prepared.caches[target.path] = CacheGathering(
             target=target,
@@ -192,7 +192,7 @@ class Preparing:
             root=self.job.root,
             memory=self.memory,
             depth=self.job.look.depth,
-            same_as=self._same_as(target),
+            same_as=same_as(target, self.job),
             each=self.each,
         )
         for path, reason in listing.unreadable:
@@ -200,64 +200,13 @@ class Preparing:
 
     def _add_keys(self, target: CacheFolder, index: int) -> Iterator[Look]:
         """Ask whether the entries of a cache lead back to the samples that it was made of."""
-        cache = self.job.cache[index]
-        of = [one for one in self.datasets if self._is_of(one, cache.of)]
+        of = made_of(index, self.datasets, self.job)
         for sample in (_sample_of(one, self.job) for one in of if one.shards):
             if sample is not None:  # what the other shards hold, only they say
                 yield Left(reason=_outside(sample), kinds=(CacheKeys,), noun=KEY_LIST)
                 return
-        parts = [self._part(one) for one in of]
-        if not parts:
-            return
-        runs_code = cache.key is not None and parse_spec(cache.key) is not None
-        plain = {
-            "type": "CacheKeys",
-            "path": target.path,
-            "entry": index,
-            "key": cache.key,
-            "of": parts,
-            "others": [one.path for place, one in enumerate(self.job.cache) if place != index],
-        }
-        item = Item(
-            plain=plain,
-            target=target,
-            name=name_of(target.path, self.job.root),
-            kinds=(CacheKeys,),
-            code_folder=self.job.root if runs_code else None,
-        )
-        self.prepared.items.append(item)
-
-    def _is_of(self, dataset: Dataset, names: Iterable[str]) -> bool:
-        if dataset.entry is None:
-            return False
-        data = self.job.data[dataset.entry]
-        return not {data.name, data.path, data.shards}.isdisjoint(names)
-
-    def _part(self, dataset: Dataset) -> dict[str, Any]:
-        data = self.job.data[dataset.entry or 0]
-        return {
-            "name": dataset.name,
-            "folder": dataset.folder,
-            "shards": dataset.shards,
-            "spelled": data.path if dataset.folder is not None else data.shards,
-            "captions": to_plain(discover.captions_of(data)),
-        }
-
-    def _same_as(self, target: CacheFolder) -> str | None:
-        """Name an earlier entry of the settings that leads to the same folder.
-
-        Two that say how their entries are named, and each otherwise, do share it on purpose.
-        """
-        if target.entry is None:
-            return None
-        here = os.path.realpath(target.path)
-        key = self.job.cache[target.entry].key
-        for other in self.job.cache[: target.entry]:
-            if key is not None and other.key not in (None, key):
-                continue
-            if os.path.realpath(os.path.join(self.job.root, other.path)) == here:
-                return other.path
-        return None
+        if of:
+            self.prepared.items.append(key_item(target, index, of, self.job))
 
     def _add_folder(self, target: Folder) -> Iterator[Look]:
         from preflight.readers import folder

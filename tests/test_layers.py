@@ -73,6 +73,7 @@ FLOORS: dict[str, float] = {
     "gathering": 5.7,
     "answers": 5.6,
     "collecting": 5.6,
+    "key_items": 5.7,
     "preparing": 5.8,
     "checkpoints": 5,
     "cache_table": 5,
