@@ -17,7 +17,11 @@ from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
-CACHE_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".npz", ".npy", distcp.SUFFIX)
+
+PTH_TAR = ".pth.tar"
+"""How checkpoints of torch.save are often called, after what torch wrote before 2017."""
+
+CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", distcp.SUFFIX)
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
@@ -64,8 +68,10 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         # A folder may hold a hundred thousand files, and has few suffixes.
         suffixes = {suffix.lower() for suffix in {name[name.rfind(".") :] for name in names}}
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
-            found = sorted(name for name in names if name.lower().endswith(SHARD_SUFFIXES))
+            found = sorted(filter(is_shard, names))
             shards += (Shard(path=os.path.join(place, name)) for name in found)
+            if any(name.lower().endswith(PTH_TAR) for name in names):
+                suffixes.add(PTH_TAR)
         if not suffixes.isdisjoint(IMAGE_SUFFIXES):
             kinds["image"][top] = None
             keep(place, listed)
@@ -84,6 +90,12 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         *(Source(path=path) for path in kinds["source"]),
         *(Unread(path=path) for path in unread),
     )
+
+
+def is_shard(name: str) -> bool:
+    """Whether a file is a shard by its name."""
+    name = name.lower()
+    return name.endswith(SHARD_SUFFIXES) and not name.endswith(PTH_TAR)
 
 
 def _holds_checkpoints(listed: Listed) -> bool:

@@ -10,11 +10,11 @@ from preflight import braces
 from preflight.around import (
     CACHE_SUFFIXES,
     IMAGE_SUFFIXES,
-    SHARD_SUFFIXES,
     Presence,
     holds_no_cache,
     holds_parts,
     holds_videos,
+    is_shard,
     look_around,
     may_be_there,
 )
@@ -123,7 +123,7 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
             )
         return found
     lower = word.lower()
-    if lower.endswith(SHARD_SUFFIXES):
+    if is_shard(word):
         return (Shard(path=path),)
     if lower.endswith((*CACHE_SUFFIXES, ".bin")):
         return (CacheFolder(path=path),)
@@ -238,7 +238,7 @@ def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[T
     fits: list[Target] = []
     unfit: UnknownWordError | None = None
     for one in found:
-        if os.path.isdir(one) or not one.lower().endswith(SHARD_SUFFIXES):
+        if os.path.isdir(one) or not is_shard(one):
             try:
                 fits += _read_path(one, one)
             except UnknownWordError as error:  # such as a list of checksums beside the shards

@@ -67,6 +67,17 @@ def test_what_a_word_is_taken_for(place: Path, word: str, taken_for: list[str]) 
     assert kinds(word, place) == taken_for
 
 
+def test_what_torch_saved_is_no_shard_although_its_name_ends_like_one(tmp_path: Path) -> None:
+    """The example of ImageNet, and timm, call their checkpoints so."""
+    (tmp_path / "out").mkdir()
+    for name in ("checkpoint-1.pth.tar", "model_best.PTH.TAR"):
+        (tmp_path / "out" / name).write_bytes(b"PK\3\4")
+
+    for word in ("out", "out/checkpoint-1.pth.tar", "out/*.pth.tar", "cache=out", "checkpoint=out"):
+        assert set(kinds(word, tmp_path)) == {"CacheFolder"}, word
+    assert [type(one) for one in look_around(os.fspath(tmp_path))] == [CacheFolder]
+
+
 @pytest.mark.parametrize(
     "name",
     ["mod:make", "{0..3}.tar", "*.tar", "a::b.tar", "x=y.tar", "weird=data.tar", "s3:.tar"],

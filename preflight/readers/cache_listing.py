@@ -188,5 +188,6 @@ def _is_harmful_pickle(head: bytes) -> bool:
 
 
 def suffix_of(name: str) -> str:
-    """Give the last suffix of a name, in small letters: `.pt`."""
-    return os.path.splitext(name)[1].lower()
+    """Give the last suffix of a name, in small letters: `.pt`; `.pth` also of `best.pth.tar`."""
+    first, suffix = os.path.splitext(name.lower())
+    return ".pth" if suffix == ".tar" and first.endswith(".pth") else suffix

@@ -6,6 +6,7 @@ import importlib.util
 import io
 import os
 import re
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -309,6 +310,19 @@ def test_an_array_that_was_not_written_to_its_end_is_told_as_numpy_says_it(tmp_p
         "Ctrl-C stopped its writer midway"
     )
     assert "EOF: reading array data" in (found.why or "")
+
+
+def test_a_file_of_torch_is_judged_as_one_although_its_name_ends_like_an_archives(
+    tmp_path: Path,
+) -> None:
+    """As the checkpoints of the ImageNet example do; before 2017 they were tar archives."""
+    (tmp_path / "best.pth.tar").write_bytes(WHOLE)
+    with tarfile.open(tmp_path / "old.pth.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("sys_info"))
+    assert findings(tmp_path) == []
+
+    found = finding_of("best.pth.tar", WHOLE[:8192], tmp_path)
+    assert found.message.startswith("ends at 8,192 of at least ")
 
 
 def test_a_bomb_is_a_warning() -> None:
