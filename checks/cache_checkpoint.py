@@ -8,9 +8,11 @@ What it finds
     its own index (`model.safetensors.index.json`) names. Of torch.distributed.checkpoint, one with
     parts (`.distcp`) and without `.metadata`, which is written last and names all that is in them.
     The newest is that of the highest number, as trainers take it; where not all are numbered alike,
-    the one last written. What has a name for the time being (`tmp-checkpoint-500`) is passed over.
-    The newest one that is whole is named, and what is wrong with the others. Of a folder whose
-    newest checkpoint is whole, only that is a note if others are not. A folder with an index of its
+    the one last written. What lies beside several that are numbered alike (`best`, `final`) is none
+    of them, but for the `last` or `latest`; what has a name for the time being
+    (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and what is wrong
+    with the others. Of a folder whose newest checkpoint is whole, only that is a note if others are
+    not. A folder with an index of its
     own is one model: here only files and tensors that the index names and that are not there are
     told, and a `.json` that was cut.
 
@@ -25,7 +27,7 @@ What to do
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.check import check
 from preflight.facts import Checkpoint, CheckpointFacts
@@ -60,26 +62,38 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
         at=Location(file=facts.file),
         also=tuple(Location(file=f"{facts.file}/{one.name}") for one in broken[1:6]),
         severity=Severity.ERROR if is_newest else Severity.NOTE,
-        why=_why(is_newest=is_newest, alone=alone),
-        fix=_fix(whole, newest, alone=alone),
+        why=_why(newest, is_newest=is_newest, alone=alone),
+        fix=_fix(whole, broken, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
     )
 
 
-def _why(*, is_newest: bool, alone: bool) -> str:
+def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
     if not is_newest:
         return (
-            "The newest checkpoint is whole; a job that is told to take one of these stops there."
+            "The newest checkpoint is whole; a job that is told to take one of these stops there, "
+            "or goes on with what is wrong in it."
         )
     if alone:
         return "A job that loads it stops there, or goes on without what is missing."
+    if newest.is_quiet and not _is_short(newest):
+        return (
+            "A job that goes on from the newest checkpoint loads it without a word, and trains on "
+            "with wrong numbers."
+        )
     return "A job that goes on from the newest checkpoint stops there, or begins anew."
 
 
-def _fix(whole: Checkpoint | None, newest: Checkpoint, *, alone: bool) -> str:
+def _is_short(one: Checkpoint) -> bool:
+    """Whether something is not there at all."""
+    return bool(one.unfinished or one.absent or one.without or one.lacks)
+
+
+def _fix(whole: Checkpoint | None, broken: Sequence[Checkpoint], *, alone: bool) -> str:
     if whole is not None:
-        return f"Go on from {shown(whole.name)}, and move the others aside."
-    if alone and newest.unfinished:
+        names = [one.name for one in broken]
+        return f"Go on from {shown(whole.name)}, and move {first_of(names, len(names))} aside."
+    if alone and broken[0].unfinished:
         return "Go on from another one; or, where this is a copy, copy or download it again."
     if alone:
         return "Copy or download again what is named."

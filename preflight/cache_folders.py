@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from preflight.cache_table import WHOLE, CacheTable
-from preflight.checkpoints import checkpoints
+from preflight.checkpoints import Wrong, checkpoints
 from preflight.facts import (
     Alike,
     Burst,
@@ -42,6 +42,9 @@ _BURST = 10.0
 
 # Numbers with which no run goes on, as a predicate of the file that holds them.
 _NO_NUMBERS = {"nan": "holds NaN", "infinite": "holds infinite numbers"}
+
+# Damage that the reader of a format does not notice, as it compares no checksums.
+_QUIET = {("torch zip", "checksum"), ("npy", "pages"), ("safetensors", "pages")}
 
 # Seconds by which a whole file may be older or younger than a burst and still be of its moment.
 _NEAR = 2.0
@@ -194,13 +197,18 @@ class SeenCache:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
-        wrong = self._damaged
+        files, odd_files = self.listing.files, sorted(self.table.odd.items())
+        wrong = {
+            files[place]: Wrong(facts.damage.text, (facts.format, facts.damage.kind) in _QUIET)
+            for place, facts in odd_files
+            if facts.damage is not None
+        }
         numbers = {one.file: one for one in contents.odd} if contents is not None else {}
-        for place, path in enumerate(self.listing.files) if numbers else ():
+        for path in files if numbers else ():
             odd = numbers.get(name_of(path, self.root))
             if odd is not None and odd.kind in _NO_NUMBERS and path not in wrong:
-                wrong[path] = _NO_NUMBERS[odd.kind], self.table.written(place) / 1e9
-        return checkpoints(self.target.path, self.listing.files, wrong)
+                wrong[path] = Wrong(_NO_NUMBERS[odd.kind], is_quiet=True)
+        return checkpoints(self.target.path, files, wrong)
 
 
 def _note(names: dict[str, list[str]], what: str, name: str) -> None:

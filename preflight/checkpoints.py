@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from preflight.around import CHECKPOINT
 from preflight.facts import Checkpoint
@@ -22,6 +23,8 @@ _RANKED = re.compile(r"(.*?_)(\d{1,4})(\D.*)")
 
 _STEP = re.compile(r"(.*?)(\d{1,18})")
 
+_LAST = re.compile(r"(?<![a-z])(?:last|latest)(?![a-z])", re.IGNORECASE)
+
 # Folders in which one checkpoint keeps its parts, as accelerate and others call them.
 _SHARE = re.compile(
     r"(?:pytorch_)?model.*|optim.*|ema.*|.*scheduler.*|weights|train_state|dataloader.*"
@@ -30,22 +33,32 @@ _SHARE = re.compile(
 )
 
 
+class Wrong(NamedTuple):
+    """What is wrong with a file."""
+
+    text: str
+    """As a predicate of it."""
+
+    is_quiet: bool = False
+    """Whether a job loads it without a word."""
+
+
 def checkpoints(
-    top: str, paths: Iterable[str], damaged: Mapping[str, tuple[str, float]]
+    top: str, paths: Iterable[str], damaged: Mapping[str, Wrong]
 ) -> tuple[Checkpoint, ...]:
     """Give the checkpoints below a folder, the newest first.
 
     Each folder directly below it that holds cached files is one; where there is none, each file is,
     or all of them together where an index says that they are one model. A folder that is numbered
-    like the others and holds only notes was begun, and counts, as trainers take it. A folder that
-    holds parts (`.distcp`), in itself or as model/ and optimizer/, is one. The newest is
-    that of the highest number, as trainers look for it; where not all are numbered alike, the last
-    written.
+    like the others and holds only notes was begun, and counts, as trainers take it. What is called
+    otherwise than several that are numbered alike (`best`, `final`) is none. A folder that holds
+    parts (`.distcp`), in itself or as model/ and optimizer/, is one. The newest is that of the
+    highest number, as trainers look for it; where not all are numbered alike, the last written.
 
     Args:
         top: the folder, or one file.
         paths: of the cached files.
-        damaged: by the path of a damaged file, what is wrong with it, and when it was written.
+        damaged: by the path of a damaged file, what is wrong with it.
     """
     groups: dict[str, list[str]] = {}
     for path in paths:
@@ -98,10 +111,24 @@ def _states(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     if in_parts:
         like = {step[1] for step in map(_STEP.fullmatch, in_parts) if step}
         steps = {name for name in finished if (step := _STEP.fullmatch(name)) and step[1] in like}
-        return {name: of for name, of in finished.items() if name in in_parts or name in steps}
-    return {name: of for name, of in finished.items() if CHECKPOINT.fullmatch(name)} or (
-        finished or groups
-    )
+        states = {name: of for name, of in finished.items() if name in in_parts or name in steps}
+        return _numbered(states) or states
+    called_so = {name: of for name, of in finished.items() if CHECKPOINT.fullmatch(name)}
+    return called_so or _numbered(finished) or finished or groups
+
+
+def _numbered(groups: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Leave out what lies beside folders that are numbered alike, but for what is called the last.
+
+    So is the state of torchtune's recipe beside epoch_0 and epoch_1. None where none are.
+    """
+    steps = {name: step[1] for name in groups if (step := _STEP.fullmatch(name))}
+    often = {first for first, count in Counter(steps.values()).items() if count > 1}
+    if not often:
+        return {}
+    return {
+        name: of for name, of in groups.items() if steps.get(name) in often or _LAST.search(name)
+    }
 
 
 def _begun(top: str, groups: Mapping[str, list[str]]) -> list[str]:
@@ -134,12 +161,13 @@ def _checkpoint(
     top: str,
     name: str,
     paths: list[str],
-    damaged: Mapping[str, tuple[str, float]],
+    damaged: Mapping[str, Wrong],
     usual: frozenset[str],
 ) -> Checkpoint:
     folder = os.path.join(top, name) if name else top
     within = top if os.path.isdir(top) else os.path.dirname(top)
-    wrong = [f"{name_of(path, within)} {damaged[path][0]}" for path in paths if path in damaged]
+    bad = [path for path in paths if path in damaged]
+    wrong = [f"{name_of(path, within)} {damaged[path].text}" for path in bad]
     notes = sorted(one for one in _names_in(folder) if one.endswith(".json"))
     cut = [(one, said) for one in notes if (said := _cut_json(os.path.join(folder, one)))]
     wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
@@ -153,6 +181,7 @@ def _checkpoint(
         written=max(map(_written, paths or [folder])),
         damaged=len(wrong),
         first_damaged=wrong[0] if wrong else "",
+        is_quiet=not cut and bool(bad) and all(damaged[path].is_quiet for path in bad),
         lacks=tuple(sorted(lacks - absent - unfinished)),
         absent=tuple(sorted(absent)),
         without=tuple(tensor for one in indexes for tensor in one.tensors),
@@ -205,10 +234,11 @@ def _cut_json(path: str) -> str:
 def _usual(top: str, groups: Mapping[str, list[str]]) -> frozenset[str]:
     """Name the files that all checkpoints but one have; of fewer than three, nobody can say.
 
-    Where some hold nothing, those are the ones.
+    Nor where none are numbered alike: `best` holds less than `last`. Where some hold nothing, those
+    are the ones.
     """
     without = sum(not paths for paths in groups.values())
-    if len(groups) < 3 and not without:
+    if (len(groups) < 3 and not without) or not _numbered(groups):
         return frozenset()
     counted: Counter[str] = Counter()
     for name, paths in groups.items():

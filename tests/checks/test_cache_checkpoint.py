@@ -72,7 +72,7 @@ def test_a_newest_that_was_cut_is_an_error_with_the_one_to_take(out: Path) -> No
         "checkpoint-300 has 1 damaged of 3 files: checkpoint-300/optimizer.npz "
     )
     assert "the newest whole one is checkpoint-200, of 2023-11-15 01:33 UTC" in finding.message
-    assert finding.fix == "Go on from checkpoint-200, and move the others aside."
+    assert finding.fix == "Go on from checkpoint-200, and move checkpoint-300 aside."
 
 
 def test_older_ones_stop_no_job_whose_newest_is_whole(out: Path) -> None:
@@ -114,7 +114,42 @@ def test_a_newest_of_nan_is_none_to_go_on_from(tmp_path: Path) -> None:
     assert finding.message.startswith(
         "checkpoint-300 has 1 damaged of 1 file: checkpoint-300/model.pt holds NaN"
     )
-    assert finding.fix == "Go on from checkpoint-200, and move the others aside."
+    assert finding.fix == "Go on from checkpoint-200, and move checkpoint-300 aside."
+
+
+def test_damage_that_is_loaded_without_a_word_stops_no_job(tmp_path: Path) -> None:
+    """It trains on with wrong numbers, and that is what is said; unless a file is missing too."""
+    import torch
+
+    for number in (100, 200, 300):
+        for name in ("model.pt", "optimizer.pt", "rng.pt"):
+            path = tmp_path / "out" / f"checkpoint-{number}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            torch.save({"weights": torch.full((4096,), float(number))}, path)
+    newest = tmp_path / "out" / "checkpoint-300"
+    content = bytearray((newest / "model.pt").read_bytes())
+    content[8000] ^= 1
+    (newest / "model.pt").write_bytes(content)
+
+    (finding,) = found(tmp_path)
+    assert finding.why == (
+        "A job that goes on from the newest checkpoint loads it without a word, and trains on "
+        "with wrong numbers."
+    )
+
+    (newest / "rng.pt").unlink()
+    (finding,) = found(tmp_path)
+    assert finding.why == (
+        "A job that goes on from the newest checkpoint stops there, or begins anew."
+    )
+
+
+def test_folders_of_which_none_are_numbered_alike_need_not_hold_the_same(out: Path) -> None:
+    for number, name in ((100, "last"), (200, "best"), (300, "final")):
+        (out / f"checkpoint-{number}").rename(out / name)
+    (out / "final" / "optimizer.npz").unlink()
+
+    assert found(out.parent) == []
 
 
 def test_an_older_one_that_was_cut_is_a_note(out: Path) -> None:
@@ -151,7 +186,7 @@ def test_a_newest_that_was_only_begun_is_found(out: Path, note: str, others: int
     assert finding.message.startswith(
         "checkpoint-1000 lacks model.npz, optimizer.npz and rng/state.npz, which the others have; "
     )
-    assert finding.fix == "Go on from checkpoint-300, and move the others aside."
+    assert finding.fix == "Go on from checkpoint-300, and move checkpoint-1000 aside."
 
 
 def test_folders_that_are_no_begun_checkpoint_are_left_alone(out: Path) -> None:
@@ -218,7 +253,7 @@ def test_what_was_never_finished_is_not_the_newest(out: Path) -> None:
     (finding,) = found(out.parent)
 
     assert finding.message.startswith("checkpoint-300 has ")
-    assert finding.fix == "Go on from checkpoint-200, and move the others aside."
+    assert finding.fix == "Go on from checkpoint-200, and move checkpoint-300 aside."
 
 
 @pytest.mark.parametrize("name", ["unet/model.npz", "final/model.npz", "best_model/a/b.npz"])

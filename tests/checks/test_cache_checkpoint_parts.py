@@ -100,7 +100,7 @@ def test_a_newest_that_was_not_saved_to_its_end_is_found(out: Path, word: str) -
         "step-300 lacks .metadata, which is written last: its save did not come to its end; the "
         "newest whole one is step-200, of 2023-11-14 22:14 UTC"
     )
-    assert finding.fix == "Go on from step-200, and move the others aside."
+    assert finding.fix == "Go on from step-200, and move step-300 aside."
 
 
 def test_an_older_one_that_was_not_saved_to_its_end_is_a_note(out: Path) -> None:
@@ -186,6 +186,19 @@ def test_parts_of_another_program_are_left_alone(out: Path) -> None:
         (folder / ".metadata").unlink()
 
     assert look(out.parent).findings == ()
+
+
+@pytest.mark.parametrize("name", ["final", "best", "step-300-keep"])
+def test_a_copy_in_parts_beside_the_numbered_ones_may_hold_less(out: Path, name: str) -> None:
+    """Such as the last model, saved once more without the random states of the ranks."""
+    import numpy as np
+
+    for number in (100, 200, 300):
+        np.savez(out / f"step-{number}" / "rng.npz", x=np.ones(9))
+    shutil.copytree(out / "step-300", out / name)
+    (out / name / "rng.npz").unlink()
+
+    assert told(out.parent) == []
 
 
 def test_what_lies_beside_checkpoints_is_no_newer_one(out: Path) -> None:
