@@ -19,6 +19,7 @@ from preflight.around import (
     may_be_there,
 )
 from preflight.names import shown
+from preflight.readers.cache_listing import list_cache
 from preflight.spec import Spec, parse_spec
 from preflight.targets import (
     Built,
@@ -144,8 +145,16 @@ def _but_videos(folder: str) -> str:
 
 
 def _but_weights(word: str, folder: str) -> str:
-    """Name the word that has files looked at whose suffix says little."""
-    return "" if holds_no_cache(folder) else f"; cache={word} has its .bin files looked at"
+    """Name the word that has files looked at whose suffix says little, where torch wrote them."""
+    if holds_no_cache(folder) is not None:
+        return ""
+    try:
+        is_looked_at = bool(list_cache(folder).files)
+    except OSError:
+        return ""
+    if is_looked_at:
+        return f"; cache={word} has its .bin files looked at"
+    return "; its .bin files are none of torch's, and others are not read by this version"
 
 
 def _is_remote(word: str) -> bool:
