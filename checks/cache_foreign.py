@@ -2,7 +2,8 @@
 
 What it finds
     Temporary files and locks that writers have left; a few files of another format among many of
-    one; entries of two kinds under hashed names (`0b1e…-flux.pt` and `5d07…-sd3.pt`), most of which
+    one, which are a note where name and suffix tell them from the entries (`stats.npz`); entries of
+    two kinds under hashed names in one folder (`0b1e…-flux.pt` and `5d07…-sd3.pt`), most of which
     stand for other samples; and one folder that two entries of preflight.toml name, unless each
     says how its own entries are called (`key`).
 
@@ -18,10 +19,12 @@ What to do
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import CacheFolderFacts
+from preflight.facts import Alike, CacheFolderFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.names import counted, first_of, shown
@@ -33,6 +36,9 @@ _FEW = 0.05
 # Entries of each of two kinds, and the share of hashes that only one of them has.
 _FEWEST = 5
 _APART = 0.1
+
+# What differs in the names of entries: hashes and numbers.
+_VARYING = re.compile(r"[0-9a-f]{16,}|\d+", re.IGNORECASE)
 
 _CALLED = {
     "torch zip": "archives of torch.save",
@@ -94,17 +100,36 @@ def _other_formats(facts: CacheFolderFacts) -> Iterator[Finding]:
     usual = facts.formats[0]
     for one in facts.formats[1:]:
         if one.count <= _FEW * usual.count:
+            apart = _is_called_otherwise(one, usual)
+            them, whose = ("it", "its") if one.count == 1 else ("them", "their")
             yield cache_foreign.found(
                 f"holds {counted(one.count, 'file')} of another format ({_CALLED[one.what]}) than "
                 f"the {usual.count:,} {_CALLED[usual.what]} in it: "
                 f"{first_of(one.names, one.count)}",
                 at=Location(file=facts.file),
-                why="A loader that takes every file of the folder stops at them, or reads them as "
-                "what they are not.",
-                fix="Move them to a folder of their own.",
+                severity=Severity.NOTE if apart else Severity.WARNING,
+                why=_BY_SUFFIX if apart else _BY_FOLDER,
+                fix=f"Move {them} to a folder of {whose} own.",
                 evidence={"kind": "format", "format": one.what, "files": one.count},
                 about=one.what,
             )
+
+
+_BY_FOLDER = (
+    "A loader that takes every file of the folder stops there, or reads it as what it is not."
+)
+_BY_SUFFIX = "A loader that takes every file of the folder, whatever its suffix, stops there."
+
+
+def _is_called_otherwise(one: Alike, usual: Alike) -> bool:
+    """Whether files are told from entries by name and suffix: `stats.npz` beside `0001.npy`."""
+    (stems, suffixes), (usual_stems, usual_suffixes) = map(_sorts_of_name, (one, usual))
+    return stems.isdisjoint(usual_stems) and suffixes.isdisjoint(usual_suffixes)
+
+
+def _sorts_of_name(files: Alike) -> tuple[set[str], set[str]]:
+    split = [posixpath.splitext(posixpath.basename(name)) for name in files.names]
+    return {_VARYING.sub("#", stem) for stem, _ in split}, {suffix for _, suffix in split}
 
 
 def _two_caches(facts: CacheFolderFacts) -> Iterator[Finding]:

@@ -223,21 +223,29 @@ def _alike(counted: Counter[str], names: Mapping[str, list[str]]) -> Iterator[Al
 
 
 def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
-    """Group names that begin with a hash by what follows it, and see which hashes stand alone."""
-    counted: Counter[str] = Counter()
-    names: dict[str, list[str]] = {}
-    of_hash: dict[str, set[str]] = {}
+    """Group names that begin with a hash by what follows it, and see which hashes stand alone.
+
+    Of folders in which all are of one kind nothing is said: each may be a cache of its own.
+    """
+    of_place: dict[str, dict[str, set[str]]] = {}
     for path in paths:
         if len(path) < _SHORTEST_HASH:
             continue
-        name = os.path.basename(path)
+        place, name = os.path.split(path)
         match = _HASHED.fullmatch(name)
         if match is not None:
-            counted[match[2]] += 1
-            _note(names, match[2], name)
-            of_hash.setdefault(match[1], set()).add(match[2])
-    alone = sum(len(tails) == 1 for tails in of_hash.values())
-    return tuple(_alike(counted, names)), alone / len(of_hash) if of_hash else 0.0
+            of_place.setdefault(place, {}).setdefault(match[2], set()).add(match[1])
+    counted: Counter[str] = Counter()
+    names: dict[str, list[str]] = {}
+    kinds_of: Counter[tuple[str, str]] = Counter()
+    for place, kinds in of_place.items():
+        for kind, hashes in kinds.items() if len(kinds) > 1 else ():
+            counted[kind] += len(hashes)
+            for one in sorted(hashes)[:_NAMED]:
+                _note(names, kind, one + kind)
+            kinds_of.update((place, one) for one in hashes)
+    alone = sum(count == 1 for count in kinds_of.values())
+    return tuple(_alike(counted, names)), alone / len(kinds_of) if kinds_of else 0.0
 
 
 def _bursts(times: Iterable[float]) -> Iterator[Burst]:

@@ -94,14 +94,41 @@ def test_what_writers_have_left_is_one_note(tmp_path: Path) -> None:
 def test_a_few_files_of_another_format_are_told_by_name(tmp_path: Path) -> None:
     for number in range(40):
         write(tmp_path / "cache" / f"{number}.npz")
-    np.save(tmp_path / "cache" / "mean.npy", np.zeros(3))
+    np.save(tmp_path / "cache" / "40.npy", np.zeros(3))
 
     (finding,) = found(tmp_path)
 
     assert finding.severity is Severity.WARNING
     assert finding.message == (
-        "holds 1 file of another format (numpy arrays) than the 40 numpy archives in it: mean.npy"
+        "holds 1 file of another format (numpy arrays) than the 40 numpy archives in it: 40.npy"
     )
+    assert finding.fix == "Move it to a folder of its own."
+
+
+def test_a_file_that_is_told_from_entries_by_its_name_is_a_note(tmp_path: Path) -> None:
+    """As the mean of all features beside them; under their suffix it is read as one of them."""
+    for number in range(40):
+        write(tmp_path / "cache" / f"{number}.npz")
+    np.save(tmp_path / "cache" / "mean.npy", np.zeros(3))
+
+    (finding,) = found(tmp_path)
+    assert finding.severity is Severity.NOTE
+
+    (tmp_path / "cache" / "mean.npy").rename(tmp_path / "cache" / "mean.npz")
+    report = preflight.run("cache=cache", folder=str(tmp_path), elsewhere=True)
+    assert [(one.check, one.severity) for one in report.findings] == [
+        ("cache-foreign", Severity.WARNING)
+    ]
+
+
+def test_two_caches_in_folders_of_their_own_are_left_alone(tmp_path: Path) -> None:
+    """As both lie below the folder that was named; a stray file of the other does not count."""
+    for number in range(20):
+        write(tmp_path / "cache" / "text" / f"{hashed(number)}-flux.npz")
+        write(tmp_path / "cache" / "vae" / f"{hashed(number + 100)}.npz")
+    write(tmp_path / "cache" / "text" / f"{hashed(7)}.npz")
+
+    assert found(tmp_path) == []
 
 
 def test_two_caches_in_one_folder_are_told_by_their_names(tmp_path: Path) -> None:
