@@ -34,10 +34,12 @@ def cache_crash(facts: CacheFolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each moment at which several damaged files were last written."""
     for one in facts.bursts:
         begin = datetime.datetime.fromtimestamp(one.begin, tz=datetime.timezone.utc)
+        seconds = one.end - one.begin
+        when = f"within {seconds:,.1f} s, from" if seconds >= 0.1 else "at the same moment,"
+        on = " on" if seconds >= 0.1 else ""
         yield cache_crash.found(
-            f"{one.count:,} of its {facts.damaged:,} damaged files were last written within "
-            f"{one.end - one.begin:,.1f} s, from {begin:%Y-%m-%d %H:%M:%S} UTC on: most likely "
-            "left by one crash",
+            f"{one.count:,} of its {facts.damaged:,} damaged files were last written {when} "
+            f"{begin:%Y-%m-%d %H:%M:%S} UTC{on}: most likely left by one crash or one full disk",
             at=Location(file=facts.file),
             why="What ended their writer has most likely one cause, which may come again.",
             fix="Look into the logs of that moment, and make the files again.",

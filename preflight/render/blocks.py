@@ -13,6 +13,7 @@ from preflight.render.groups import (
     Unseen,
     advice,
     alike,
+    foremost,
     own_advice,
     sentence,
     shared_advice,
@@ -80,7 +81,7 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
     """Give one group in full."""
     indent = digits + 2
     yield from _header(group, view, digits=digits)
-    shown = group.findings if view.verbose else group.findings[:PLACES]
+    shown = group.findings if view.verbose else foremost(group.findings, PLACES)
     if group.total == 1:
         yield from _text(sentence(shown[0]), view, indent)
         yield from _also(shown[0], view, indent)

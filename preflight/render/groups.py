@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,6 +11,9 @@ from typing import TypeAlias
 from preflight.finding import Finding, Location, Severity
 from preflight.registry import built_in, place
 from preflight.report import Broken, Outcome, Report
+
+# What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
+_VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 
 Advice: TypeAlias = tuple[str | None, str | None, str | None]
 """Why it matters, what to do, and what runs today."""
@@ -138,6 +142,10 @@ def unseen(report: Report) -> tuple[Unseen, ...]:
     )
 
 
+# Titles that count what was found and not what was looked at, so that no share of it can be told.
+_OF_FINDINGS = ("kinds ", "moments ", "places ", "things ")
+
+
 def summary(group: Group) -> str:
     """Say in one sentence what a group found: its message, or how many of what."""
     if group.total == 1:
@@ -145,6 +153,7 @@ def summary(group: Group) -> str:
     files = {one.at.file or one.at.name for one in group.findings}
     whole = all(one.at.name is None for one in group.findings)
     one_a_target = whole and len(files) == group.total <= group.looked_at
+    one_a_target = one_a_target and not group.many.startswith(_OF_FINDINGS)
     of = f" of {group.looked_at:,}" if one_a_target and group.looked_at > 1 else ""
     if group.many:
         return f"{group.total:,}{of} {group.many}"
@@ -196,6 +205,20 @@ def _common_folder(files: Iterable[str]) -> str:
     except ValueError:  # some are absolute, some are not
         return ""
     return f"{folder}/" if folder.strip("/") else ""
+
+
+def foremost(found: Sequence[Finding], most: int) -> tuple[Finding, ...]:
+    """Choose those that stand for all where not all are told: the first of each sort comes first.
+
+    They keep their order. Of one sort are those that differ in numbers and quoted names only.
+    """
+    if len(found) <= most:
+        return tuple(found)
+    first: dict[tuple[str, str | None], int] = {}
+    for index, one in enumerate(found):
+        first.setdefault((_VARYING.sub("#", one.message), one.fix), index)
+    chosen = dict.fromkeys([*list(first.values())[:most], *range(len(found))])
+    return tuple(found[index] for index in sorted(list(chosen)[:most]))
 
 
 def is_command(text: str) -> bool:

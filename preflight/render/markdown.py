@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from preflight.finding import Finding
 from preflight.names import counted, shown
@@ -12,6 +12,7 @@ from preflight.render.groups import (
     Group,
     Unseen,
     alike,
+    foremost,
     groups,
     is_command,
     own_advice,
@@ -34,6 +35,7 @@ _LONGEST_NAME = 1_000
 # numbers, commits and addresses, in running text only.
 _PLAIN = re.compile(r"(?![0-9a-f]{7,40}$)[^\W\d_]+(?:['-][^\W\d_]+)*|[0-9][0-9,]*(?:\.[0-9]+)?|%")
 _WORD = re.compile(r"(?<!\S)\(?`[^`]+`[.,;:!?)]*(?!\S)|\S+")
+_BETWEEN = re.compile(r"(?<=[^`])` `(?=[^`])")
 _ITEM = re.compile(r"[0-9]+[.)]")
 
 
@@ -61,8 +63,13 @@ def text(said: str) -> str:
     """Set a sentence so that it reads as written: plain words as they are, the rest as code."""
     words = _WORD.findall(shown(said)[:_LONGEST_NAME])
     if words and _ITEM.match(words[0]):
-        return " ".join([code(words[0]), *map(_set, words[1:])])  # or it would begin a list
-    return " ".join(map(_set, words))
+        return _joined([code(words[0]), *map(_set, words[1:])])  # or it would begin a list
+    return _joined(map(_set, words))
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Put words together; what stands beside each other as code is one piece of code."""
+    return _BETWEEN.sub(" ", " ".join(words))
 
 
 def code(said: str) -> str:
@@ -108,7 +115,7 @@ def _table(found: tuple[Group, ...]) -> list[str]:
 
 
 def _group(group: Group, report: Report) -> Iterator[str]:
-    told = group.findings[:_PLACES]
+    told = foremost(group.findings, _PLACES)
     shared = shared_advice(told)
     yield f"### {group.number}. {code(group.check)}: {text(group.title)}"
     yield ""

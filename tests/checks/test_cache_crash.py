@@ -47,6 +47,14 @@ def test_each_moment_is_told_once_with_its_time(tmp_path: Path) -> None:
     assert first.severity is Severity.NOTE
     assert first.message == (
         "3 of its 8 damaged files were last written within 4.5 s, from 2023-11-14 22:13:20 UTC "
-        "on: most likely left by one crash"
+        "on: most likely left by one crash or one full disk"
     )
     assert second.evidence == {"files": 4, "seconds": 18.0}
+
+
+def test_files_of_one_time_are_said_to_be_of_one_moment(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, 0.0, 0.0, 0.0)
+
+    assert finding.message.startswith(
+        "3 of its 3 damaged files were last written at the same moment, 2023-11-14 22:13:20 UTC: "
+    )

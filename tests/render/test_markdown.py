@@ -147,6 +147,8 @@ def test_a_name_in_a_table_stays_in_its_cell(name: str) -> None:
         ("8. is the eighth", "`8.` is the eighth"),
         ("(see train.py:12), 9 % of it", "(see `train.py:12`), 9 % of it"),
         ("call make() first", "call `make()` first"),
+        ("stops: [Errno 22] here", "stops: `[Errno 22]` here"),
+        ('by key = "md5(path)", a guess', 'by key `= "md5(path)"`, a guess'),
         ("\u662f\u7a7a\u7684", "\u662f\u7a7a\u7684"),
         ("", ""),
     ],

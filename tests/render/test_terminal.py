@@ -186,6 +186,37 @@ def test_at_most_five_places_of_a_group_are_told_and_the_rest_is_counted(sample:
     assert "and 817 more, 5 of them in .preflight/last.json" in page
 
 
+def test_the_places_that_are_told_stand_for_all_sorts() -> None:
+    """What differs only in its numbers and names is of one sort; the places keep their order."""
+    said = [*[f"is {number:,} zero bytes" for number in range(9000, 9009)], "is an HTML page"]
+    found = tuple(
+        finding("cache-damaged", message, file=f"cache/{number}.npy")
+        for number, message in enumerate(said)
+    )
+    checks = (outcome("cache-damaged", "damaged", became="found"),)
+
+    page = terminal.render(replace(demo(), findings=found, checks=checks))
+
+    told = re.findall(r"cache/(\d)\.npy", page.partition("cache-damaged ")[2])
+    assert told == ["0", "1", "2", "3", "9"]
+
+
+@pytest.mark.parametrize(
+    ("many", "said"),
+    [
+        ("cached files are not what was written", "2 of 3 cached files are not what was written"),
+        ("places where captions do not pair", "2 places where captions do not pair"),
+    ],
+)
+def test_a_share_is_told_of_what_was_looked_at_only(many: str, said: str) -> None:
+    found = tuple(finding("cache-damaged", "is odd", file=f"cache/{n}.pt") for n in range(2))
+    check = outcome("cache-damaged", "damaged", became="found", looked_at=3, targets=3, many=many)
+
+    page = terminal.render(replace(demo(), findings=found, checks=(check,)))
+
+    assert f"cache   {said} " in page
+
+
 def test_verbose_tells_all_places(sample: Report) -> None:
     page = re.sub(r"\s+", " ", terminal.render(sample, verbose=1))
 
