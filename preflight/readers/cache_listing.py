@@ -23,10 +23,11 @@ _NOT_LOOKED_INTO = frozenset(
 )
 
 # What atomic writers (torch, huggingface_hub, safetensors, rsync, editors) and locks leave behind,
-# seen in real folders: `a.pt.tmp`, `a.pt.tmp.1234`, `tmp8x2k.pt`, `.a.pt.Xk3d9Q`, `a.pt.lock`.
+# seen in real folders: `a.pt.tmp`, `a.pt.tmp.1234`, `tmp8x2k.pt`, `.tmp1k3bV8`, `.a.pt.Xk3d9Q`,
+# `a.pt.lock`.
 _LEFT_OVER = re.compile(
     r"[._-](tmp|temp|part|partial|incomplete|lock|swp)([._-]\w+)?$"
-    r"|^\.?tmp[a-z0-9_]{8}(\.\w+)?$|~$|^\.nfs[0-9a-f]+$|^\.[^.].*\.\w+\.[A-Za-z0-9]{6}$",
+    r"|^\.?tmp[a-z0-9_]{8}(\.\w+)?$|^\.tmp\w{6}$|~$|^\.nfs[0-9a-f]+$|^\.[^.].*\.\w+\.[A-Za-z0-9]{6}$",
     re.IGNORECASE,
 )
 

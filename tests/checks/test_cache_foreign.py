@@ -52,6 +52,7 @@ def test_names_of_entries_and_of_other_files_are_not_left_over(name: str) -> Non
             "a.pt.tmp.1234",
             "a.tmp",
             "tmpx8_k2zq1",
+            ".tmp1k3bV8",
             ".a.pt.Xk3d9Q",
             "a.pt.lock",
             ".lock",
