@@ -8,7 +8,8 @@ What it finds
     that is missing, another number of dimensions, another type, another number of channels or
     features. Sizes that vary by nature (height and width, tokens) are left free, and so is what
     many files have in common. In a folder of checkpoints, those that have a newer one beside them
-    are warnings: no job that goes on takes them.
+    are warnings: no job that goes on takes them. Zeros are left alone in all of them: weights begin
+    so.
 
 Why it matters
     One NaN in one cached latent turns every weight of the model into NaN at the step that meets it,
@@ -71,7 +72,10 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
     """Tell what stands out, each once a file."""
     for odd in contents.odd:
         words = _WORDS[odd.kind]
-        if odd.kind in ("nan", "infinite") and (odd.is_state or _STATE.search(odd.file)):
+        is_state = odd.is_state or _STATE.search(odd.file)
+        if odd.kind == "zero" and is_state:
+            continue  # where a bias or an adapter starts, and may stay
+        if odd.kind in ("nan", "infinite") and is_state:
             words = words._replace(why=_DIVERGED, fix=_BEFORE)
         mild = odd.kind == "dtype" and _adds_up(odd.seen, odd.usual)
         yield cache_content.found(

@@ -29,6 +29,7 @@ What to do
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from unicodedata import is_normalized, normalize
 
@@ -227,7 +228,7 @@ def _of_other_names(facts: CacheKeys) -> Finding:
         severity=Severity.WARNING,
         at=Location(file=facts.file),
         why="The job makes all entries again before it trains, or finds none of them.",
-        fix="Correct key in preflight.toml, or have the cache made for this job.",
+        fix="Correct key in the settings, or have the cache made for this job.",
         evidence={"missing": facts.missing, "samples": facts.samples},
         about="missing",
     )
@@ -268,7 +269,8 @@ def _of_stale(facts: CacheKeys) -> Finding:
     )
     return cache_incomplete.found(
         f"has {_entries(facts.stale)} of {facts.entries:,} that {are} made of, "
-        f"by up to {_span(facts.oldest)}: {first_of(facts.stale_names, facts.stale)}",
+        f"by {'up to ' * (facts.stale > 1)}{_span(facts.oldest)}: "
+        f"{first_of(facts.stale_names, facts.stale)}{_made_of(facts)}",
         severity=Severity.NOTE if nearly_all else Severity.WARNING,
         at=Location(file=facts.file),
         why="Nearly all are: most likely the data were copied without their times."
@@ -278,6 +280,16 @@ def _of_stale(facts: CacheKeys) -> Finding:
         evidence={"stale": facts.stale, "compared": facts.dated, "seconds": round(facts.oldest)},
         about="stale",
     )
+
+
+def _made_of(facts: CacheKeys) -> str:
+    """Name the files of entries that are old, where the names of these do not tell."""
+    if not facts.younger_names:
+        return ""
+    stem = posixpath.splitext(posixpath.basename(facts.younger_names[0]))[0]
+    if any(stem in name for name in facts.stale_names):
+        return ""
+    return f", made of {first_of(facts.younger_names, facts.younger)}"
 
 
 def _entries(number: int) -> str:

@@ -140,8 +140,10 @@ def _caches(targets: tuple[Target, ...], folder: str, data: tuple[str, ...]) -> 
                 if one.checkpoint:
                     table += "checkpoints = true  # states of a run, or one model in pieces\n"
                 elif data:
-                    named = json.dumps(list(data), ensure_ascii=False)
-                    table += _OF.format("# " if len(data) > 1 else "", named)
+                    here = _below(one.path, folder)
+                    of = (here,) if here in data else data  # beside its images, as kohya's
+                    named = json.dumps(list(of), ensure_ascii=False)
+                    table += _OF.format("# " if len(of) > 1 else "", named)
                 yield table
 
 

@@ -144,6 +144,14 @@ def test_of_several_data_sets_somebody_has_to_say_which(tmp_path: Path) -> None:
     assert '\n# of = ["more", "photos"]\n' in (tmp_path / "preflight.toml").read_text()
 
 
+def test_a_cache_beside_its_images_was_made_of_those(tmp_path: Path) -> None:
+    """As kohya's scripts put latents; regularisation images are a data set, too."""
+    names = ("img/a.jpg", "img/a_0064x0064_sdxl.npz", "reg/b.jpg", "reg/b_0064x0064_sdxl.npz")
+    job = caches_of(tmp_path, *names)
+
+    assert [(one.path, one.of) for one in job.cache] == [("img", ("img",)), ("reg", ("reg",))]
+
+
 def test_folders_of_checkpoints_are_written_as_such(tmp_path: Path) -> None:
     job = caches_of(
         tmp_path, "out/checkpoint-5/a.pt", "base/model.safetensors.index.json", "base/a.safetensors"

@@ -91,6 +91,10 @@ class CacheKeys:
     """Entries that are older than the file they were made of."""
 
     stale_names: tuple[str, ...] = ()
+    younger: int = 0
+    """Samples that have such an entry."""
+
+    younger_names: tuple[str, ...] = ()
     dated: int = 0
     """Entries whose age was compared."""
 

@@ -216,6 +216,8 @@ class _Look:
             orphan_names=tuple(orphans.names),
             stale=stale.count,
             stale_names=tuple(stale.names),
+            younger=found.younger.count,
+            younger_names=tuple(found.younger.names),
             dated=found.dated,
             oldest=found.oldest,
             shared=len(shared),

@@ -46,6 +46,9 @@ class Compared:
     oldest: float = 0.0
     """By how many seconds the worst is older than its sample."""
 
+    younger: First = field(default_factory=First)
+    """Samples that are younger than an entry of theirs."""
+
     @property
     def samples(self) -> int:
         """Count the samples that should have an entry."""
@@ -66,12 +69,14 @@ class Compared:
         """Whether most of what could lead to each other does."""
         return 0 < min(self.samples, len(self.used)) < 2 * self.matched
 
-    def date(self, number: int, age: float) -> None:
-        """Note by how many seconds an entry is older than its sample."""
+    def date(self, number: int, age: float) -> bool:
+        """Note by how many seconds an entry is older than its sample, and say whether it is."""
         self.dated += 1
-        if age > _SKEW:
-            self.used[number] = _STALE
-            self.oldest = max(self.oldest, age)
+        if age <= _SKEW:
+            return False
+        self.used[number] = _STALE
+        self.oldest = max(self.oldest, age)
+        return True
 
     def without_entry(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Give the samples that should have an entry and have none."""
@@ -111,10 +116,13 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
         else:
             found.fate.append(_MASK if one.home.is_mask(one) else _LOST)
         written = one.home.modified(one) if numbers and not way.rule.is_shared else None
+        is_younger = False
         for number in numbers:
             used[number] = used[number] or _LED
             if written is not None and number not in of_text:
-                found.date(number, written - modified[number])
+                is_younger |= found.date(number, written - modified[number])
+        if is_younger:
+            found.younger.add(one.home.shown(one))
     return found
 
 

@@ -183,6 +183,19 @@ def test_a_checkpoint_is_not_to_be_made_again(kind: str) -> None:
     assert found.fix == "Go on from a checkpoint that was written before the loss became NaN."
 
 
+def test_weights_of_a_checkpoint_may_begin_as_zeros(tmp_path: Path) -> None:
+    """As the second half of a LoRA does; in a cache the same file is told."""
+    import torch
+
+    for place in ("out/checkpoint-100", "out/checkpoint-200", "cache"):
+        (tmp_path / place).mkdir(parents=True)
+        lora = {"A": torch.ones(8, 64), "B": torch.zeros(64, 8)}
+        torch.save(lora, tmp_path / place / "adapter_model.pt")
+
+    assert graves(tmp_path, "out") == {}
+    assert graves(tmp_path, "cache=cache") == {"cache/adapter_model.pt": "warning"}
+
+
 def numbers(folder: Path, name: str, *values: float) -> None:
     """Write a file of the numbers 1, 2, ... and these."""
     import torch

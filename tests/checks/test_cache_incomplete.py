@@ -304,7 +304,20 @@ def test_old_entries_are_a_warning_but_where_nearly_all_are(stale: int, severity
     (one,) = tell(replace(WHOLE, stale=stale, stale_names=("dog.pt",), oldest=3 * 86_400.0))
 
     assert one.severity == severity
-    assert "by up to 3 days: dog.pt" in one.message
+    assert f"by {'up to ' * (stale > 1)}3 days: dog.pt" in one.message
+
+
+@pytest.mark.parametrize(
+    ("entry", "end"),
+    [("1f3b.pt", "1f3b.pt, made of photos/dog.jpg"), ("dog_512x512.npz", "dog_512x512.npz")],
+)
+def test_the_file_of_an_old_entry_is_named_where_its_own_name_does_not_tell(
+    entry: str, end: str
+) -> None:
+    facts = replace(WHOLE, stale=1, stale_names=(entry,), oldest=60.0)
+    (one,) = tell(replace(facts, younger=1, younger_names=("photos/dog.jpg",)))
+
+    assert one.message.endswith(f": {end}")
 
 
 @pytest.mark.parametrize(
@@ -315,7 +328,7 @@ def test_an_age_is_said_in_its_largest_unit(seconds: float, said: str) -> None:
     """Nobody counts in millions of seconds."""
     (one,) = tell(replace(WHOLE, stale=1, stale_names=("dog.pt",), oldest=seconds))
 
-    assert f"by up to {said}:" in one.message
+    assert f", by {said}:" in one.message
 
 
 def test_each_kind_is_a_finding_of_its_own() -> None:

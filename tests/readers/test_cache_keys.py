@@ -445,6 +445,7 @@ def test_entries_older_than_their_image_are_named_with_the_worst_age(
     facts = look("stem")
 
     assert (facts.stale, facts.stale_names, facts.dated) == (1, ("dog.pt",), 2)
+    assert (facts.younger, facts.younger_names) == (1, ("photos/dog.jpg",))
     assert facts.oldest == pytest.approx(40_000)
 
 
