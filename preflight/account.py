@@ -19,7 +19,7 @@ from preflight.facts import (
     SourceFacts,
 )
 from preflight.job import UNREAD, Job
-from preflight.names import counted
+from preflight.names import counted, shown
 from preflight.plain import to_plain
 from preflight.preparing import KINDS
 from preflight.report import Named, Recalled, Setting
@@ -113,6 +113,9 @@ def _seen_of(targets: list[Target], survey: Survey) -> str:
         seen += _HOW_DEEP.get(survey.job.look.depth, ())
     if any(isinstance(target, CacheFolder) for target in targets) and counter.total():
         seen += _OUTLINED.get(survey.job.look.depth, ())
+    newest = survey.seen.newest(targets)
+    if newest is not None:
+        seen.append(f"newest checkpoint: {shown(newest)}")
     return ", ".join(seen)
 
 

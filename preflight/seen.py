@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from preflight.facts import (
     CacheFacts,
+    CheckpointFacts,
     Copied,
     Facts,
     FolderFacts,
@@ -27,6 +28,8 @@ class Seen:
 
     _counts: dict[str, Counter[str]] = field(default_factory=dict)
     _gave: dict[str, set[type]] = field(default_factory=dict)
+    _newest: dict[str, str] = field(default_factory=dict)
+    """Of folders of several checkpoints, the one that a job would take."""
 
     def begin(self, target: Target) -> None:
         """Take in that a target is asked about."""
@@ -51,6 +54,8 @@ class Seen:
                 counter["file"] += found.files
             case CacheFacts():
                 counter["file"] += count
+            case CheckpointFacts() if len(found.checkpoints) > 1:
+                self._newest[repr(target)] = found.checkpoints[0].name
             case Sent():
                 counter["worker"] += found.num_workers
             case Copied():
@@ -65,6 +70,11 @@ class Seen:
     def gave(self, target: Target) -> set[type]:
         """Give the types of facts that came of it."""
         return self._gave.get(repr(target), set())
+
+    def newest(self, targets: Sequence[Target]) -> str | None:
+        """Name the newest checkpoint, where one of these is a folder of several."""
+        names = [self._newest[one] for one in map(repr, targets) if one in self._newest]
+        return names[0] if len(names) == 1 else None
 
     def of(self, targets: Sequence[Target]) -> Counter[str]:
         """Sum up what was seen of targets, each of which counts once."""

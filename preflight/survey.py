@@ -381,7 +381,8 @@ class Survey:
             for reason, count in cache.unread().items():
                 yield Left(reason=reason, kinds=(CacheContents,), count=count)
             yield Looked(facts=cache.facts())
-            yield from (Looked(facts=one) for one in cache.more_facts())
+            more = (Looked(facts=one) for one in cache.more_facts())
+            yield from self._of_cache(cache.target, more)
         for one in self._collector.all:
             yield Looked(facts=one.facts(self.job.root, self._collector.resampled))
 

@@ -123,7 +123,8 @@ def _common(report: Report, view: View, *, skips: bool = True) -> Iterator[Line]
 
 
 def _skipped(report: Report, view: View) -> Iterator[Line]:
-    skips = _skips(report, empty=bool(view.verbose))
+    few = report.verdict == "cannot-judge" and len(report.checks) <= _TARGETS
+    skips = _skips(report, empty=few or bool(view.verbose))
     shown = skips if view.verbose else skips[:_SKIPS]
     for index, text in enumerate(shown):
         yield from entry("" if index else "Skipped", text, view)

@@ -288,6 +288,17 @@ def test_a_folder_of_checkpoints_is_known_by_their_names(out: Path, word: str) -
     assert len(look(out.parent, word).findings) == 1
 
 
+def test_the_page_names_the_newest_where_there_are_several(out: Path) -> None:
+    def said() -> str:
+        (target,) = look(out.parent, "checkpoint=out").targets
+        return target.text
+
+    assert said() == "9 files, newest checkpoint: checkpoint-300"
+    shutil.rmtree(out / "checkpoint-300")
+    shutil.rmtree(out / "checkpoint-200")
+    assert said() == "3 files"
+
+
 def test_the_settings_may_say_that_it_is_one(out: Path) -> None:
     text = '[[cache]]\npath = "out"\ncheckpoints = true\n'
     (out.parent / "preflight.toml").write_text(text)

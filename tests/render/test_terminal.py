@@ -217,6 +217,18 @@ def test_a_share_is_told_of_what_was_looked_at_only(many: str, said: str) -> Non
     assert f"cache   {said} " in page
 
 
+def test_where_few_checks_were_asked_for_and_none_looked_it_is_said_why() -> None:
+    """Of all checks most have nothing to look at; then it is left to -v."""
+    skip = Skip(reason="no cache whose data sets are named (of) was looked at", count=0)
+    one = outcome("cache-incomplete", "x", became="skipped", looked_at=0, skipped=(skip,))
+
+    few = terminal.render(replace(unjudged(), checks=(one,)))
+    many = terminal.render(replace(unjudged(), checks=(one,) * 9))
+
+    assert "cache-incomplete: no cache whose data sets are named (of)" in few
+    assert "no cache whose data sets" not in many
+
+
 def test_verbose_tells_all_places(sample: Report) -> None:
     page = re.sub(r"\s+", " ", terminal.render(sample, verbose=1))
 
