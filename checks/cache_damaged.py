@@ -6,11 +6,11 @@ What it finds
     fetched), put together from two, or closed in the middle of an array; and every record whose
     bytes no longer agree with their checksum. Files that carry no checksums are judged by their
     structure, .safetensors and .npy also by whole pages of zeros in the midst of a row. Parts of
-    torch.distributed.checkpoint (.distcp) are looked at item by item; that one is not there, or
-    ends too early, is told of .metadata. With --depth index the structure is all that is looked at,
-    and the pickles of torch. In a folder of checkpoints, those that have a newer one beside them
-    are warnings: no job that goes on takes them. So are arrays that are packed with gigabytes
-    behind their end.
+    torch.distributed.checkpoint (.distcp) are looked at item by item; that one is not there, ends
+    too early, or is of another save, is told of .metadata. With --depth index the structure is all
+    that is looked at, and the pickles of torch. In a folder of checkpoints, those that have a newer
+    one beside them are warnings: no job that goes on takes them. So are arrays that are packed with
+    gigabytes behind their end.
 
 Why it matters
     A job that is killed while it writes, or several ranks that write one file, leave it under its
@@ -60,6 +60,7 @@ _SAID = {
     ("pickle", "cut"): "pickle.load stops at it: pickle data was truncated.",
     ("pickle", "absent"): "torch.distributed.checkpoint stops at it: No such file or directory.",
     ("pickle", "short"): "torch.distributed.checkpoint stops at it, with an EOFError.",
+    ("pickle", "mixed"): "torch.distributed.checkpoint stops at it, or loads other tensors.",
     ("numpy", "empty"): "numpy.load stops at it: No data left in file.",
     ("npz", "checksum"): "numpy.load stops at it: Bad CRC-32, or an error of zlib.",
     ("npz", "cut"): "numpy.load stops at it: File is not a zip file.",

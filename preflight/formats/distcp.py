@@ -44,14 +44,24 @@ def whole_items(read: Read, size: int) -> list[Item]:
         read: gives bytes of the part.
         size: of the part, in bytes.
     """
-    found: list[Item] = []
-    end = size
-    while end and (begin := _begin_of(read, end)) is not None:
-        found.append(Item(begin, end))
-        end = begin
+    found = list(items_from_end(read, size))
+    end = found[-1].begin if found else size
     if end and bytes(read(0, len(MAGIC))) == MAGIC:
         found += reversed(_searched(read, end))
     return found[::-1]
+
+
+def items_from_end(read: Read, size: int) -> Iterator[Item]:
+    """Give the archives from the end of a part on, the last one first, as far as they are a chain.
+
+    Args:
+        read: gives bytes of the part.
+        size: of the part, in bytes.
+    """
+    end = size
+    while end and (begin := _begin_of(read, end)) is not None:
+        yield Item(begin, end)
+        end = begin
 
 
 def gaps(items: list[Item], size: int) -> Iterator[Item]:

@@ -6,18 +6,23 @@ Of the parts only their sizes are asked: their own bytes are looked at by distcp
 from __future__ import annotations
 
 import io
+import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from preflight.formats import causes
 from preflight.formats.archive_directory import END_MAGIC, MAGIC
 from preflight.formats.damaged import DamagedError
 from preflight.formats.dcp_metadata import NAME, SUFFIX, Plan, Stored, read_plan
+from preflight.formats.distcp import items_from_end
 from preflight.formats.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
 from preflight.formats.stored import Held
 from preflight.names import counted, first_of, shown
 from preflight.readers.large import Large
+
+# Items at the end of a part that are looked at.
+_MOST_ITEMS = 4_096
 
 # Bytes at the end of an archive that say where its directory is.
 _END = 22
@@ -62,8 +67,8 @@ def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]
 
 
 def _lacking(folder: str, plan: Plan) -> Flaw | None:
-    """Say which parts are not there, or do not reach as far as they should."""
-    absent, short = [], []
+    """Say which parts are not there, do not reach as far as they should, or are others."""
+    absent, short, other = [], [], []
     for name, stored in sorted(plan.files.items()):
         if not _is_plain(name):
             continue
@@ -77,15 +82,20 @@ def _lacking(folder: str, plan: Plan) -> Flaw | None:
             continue  # it is told of the part itself
         if size < stored.end and not _says_so_itself(path, size):
             short.append((name, size, stored))
-    said = []
-    if absent:
-        verb = "is" if len(absent) == 1 else "are"
-        said.append(f"names {first_of(absent, len(absent))}, which {verb} not there")
-    if short:
-        said.append(_said_short(*short[0], len(short)))
+        if (begin := _item_around(path, size, stored.end)) is not None:
+            other.append((name, begin, stored))
+    said = [_said_absent(absent)] if absent else []
+    said += [_said_short(*short[0], len(short))] if short else []
+    said += [_said_other(*other[0], len(other))] if other else []
     if not said:
         return None
-    return Flaw(kind="absent" if absent else "short", text=", and ".join(said))
+    kind = "absent" if absent else "short" if short else "mixed"
+    return Flaw(kind=kind, text=", and ".join(said))
+
+
+def _said_absent(names: Sequence[str]) -> str:
+    verb = "is" if len(names) == 1 else "are"
+    return f"names {first_of(names, len(names))}, which {verb} not there"
 
 
 def _said_short(name: str, size: int, stored: Stored, count: int) -> str:
@@ -93,6 +103,37 @@ def _said_short(name: str, size: int, stored: Stored, count: int) -> str:
     more = f"; {counted(count - 1, 'other part')} end too early, too" if count > 1 else ""
     there = f"ends at {size:,}" if size else "is empty"
     return f"names items up to byte {stored.end:,}{of} of {shown(name)}, which {there}{more}"
+
+
+def _said_other(name: str, begin: int, stored: Stored, count: int) -> str:
+    more = f"; so it is with {counted(count - 1, 'other part')}" if count > 1 else ""
+    of = f" ({shown(stored.last)})" if stored.last else ""
+    return (
+        f"says that an item{of} ends at byte {stored.end:,} of {shown(name)}, which is inside of "
+        f"the one that begins there at {begin:,}: most likely they are of two saves{more}"
+    )
+
+
+def _item_around(path: str, size: int, place: int) -> int | None:
+    """Say where the archive begins in which a place of a part lies; None: in none, or unknown.
+
+    Of the archives at its end so many are looked at.
+    """
+    if size <= place:
+        return None
+    try:
+        with open(path, "rb", buffering=0) as file:
+
+            def read(offset: int, length: int) -> bytes:
+                file.seek(offset)
+                return file.read(length)
+
+            for item in itertools.islice(items_from_end(read, size), _MOST_ITEMS):
+                if item.begin <= place:
+                    return item.begin if item.begin < place < item.end else None
+    except OSError:
+        pass  # it is told of the part itself
+    return None
 
 
 def _is_plain(name: str) -> bool:

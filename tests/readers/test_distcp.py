@@ -258,6 +258,30 @@ def test_a_part_that_is_empty_is_told_where_it_should_hold_something(checkpoint:
     assert damages(checkpoint) == {".metadata": Damage(kind="short", text=text)}
 
 
+def test_a_part_of_another_save_is_told_where_its_items_lie_elsewhere(checkpoint: Path) -> None:
+    """A job that saves into one folder again and again was killed before `.metadata`."""
+    ends = (checkpoint / PART).stat().st_size
+    values = state()
+    values["model"]["layer0"] = values["model"]["layer0"].repeat(2, 1)
+    save(checkpoint.parent / "later", values)
+    (checkpoint.parent / "later" / PART).replace(checkpoint / PART)
+    begin = starts(checkpoint / PART)[-1]
+
+    text = (
+        f"says that an item (model.layer2) ends at byte {ends:,} of __0_0.distcp, which is inside "
+        f"of the one that begins there at {begin:,}: most likely they are of two saves"
+    )
+    assert damages(checkpoint) == {".metadata": Damage(kind="mixed", text=text)}
+
+
+def test_what_stands_behind_the_items_of_a_part_is_no_other_save(checkpoint: Path) -> None:
+    """Of an archive of its own, too."""
+    for behind in (b"x" * 999, (checkpoint / PART).read_bytes()[: starts(checkpoint / PART)[1]]):
+        with (checkpoint / PART).open("ab") as file:
+            file.write(behind)
+        assert damages(checkpoint) == {}
+
+
 def test_a_packed_part_that_was_cut_is_told(tmp_path: Path) -> None:
     """Its own bytes say nothing of its end."""
     pytest.importorskip("zstandard")
