@@ -7,11 +7,19 @@ at one by one.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from preflight.facts import Captioned, Pairing, Unpaired
-from preflight.readers.caption_rules import MEANT, TABLE, Group, is_image_suffix, named_extension
+from preflight.readers.caption_rules import (
+    MEANT,
+    TABLE,
+    Group,
+    extension_of,
+    is_image_suffix,
+    named_extension,
+)
 from preflight.readers.contents import Contents, Stems, put
 from preflight.readers.folder_tables import by_folder, missing, tabled
 from preflight.readers.misnamed import Meant, match
@@ -45,6 +53,15 @@ class _Part:
 
     meant: Mapping[str, Meant] = field(default_factory=dict)
     """Texts under names that are not read, by the stems of their images."""
+
+    @property
+    def usual_image(self) -> str | None:
+        """The extension that most of its images have."""
+        counts: Counter[str] = Counter()
+        for suffixes, joined in self.contents.stems.items():
+            for suffix in filter(is_image_suffix, suffixes):
+                counts[extension_of(suffix)] += joined.count("/") + 1
+        return counts.most_common(1)[0][0] if counts else None
 
     def grouped(self) -> Iterator[Group]:
         """Give one group for all stems that have the same suffixes."""
@@ -86,8 +103,7 @@ def pair_contents(
         groups = [group for one in parts for group in one.spread(lacking)]
         by_place = {one.contents.place: one for one in parts}
         unpaired = tuple(
-            _explained(one, by_place, guessed=rule.rule == "auto")
-            for one in pair(groups, rule, shard=False).unpaired
+            _explained(one, by_place, rule) for one in pair(groups, rule, shard=False).unpaired
         )
     return replace(
         pairing,
@@ -105,10 +121,15 @@ def _is_labelled(one: Contents) -> bool:
     )
 
 
-def _explained(one: Unpaired, parts: Mapping[str, _Part], *, guessed: bool) -> Unpaired:
-    """Say of an image without a caption what else is known of it."""
+def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> Unpaired:
+    """Say what else is known of an image without a caption, or of a caption without an image."""
     place, _, name = one.name.rpartition("/")
     part = parts[place or ("/" if one.name.startswith("/") else ".")]
+    if one.lacks == "image" and not one.because and one.instead is None:
+        usual = part.usual_image
+        is_taken = usual is not None and usual in (rule.images or (usual,))
+        stem = one.expected.rpartition(".")[0]
+        return replace(one, expected=f"{stem}.{usual}") if is_taken else one
     if one.lacks != "caption" or one.because:
         return one
     stem = name.rpartition(".")[0]
@@ -118,7 +139,7 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], *, guessed: bool) -> U
         inside = part.contents.inside
         instead = inside(meant.text)
         return replace(one, expected=inside(expected), instead=instead, because=meant.because)
-    return replace(one, because="folder") if guessed and part.captionless else one
+    return replace(one, because="folder") if rule.rule == "auto" and part.captionless else one
 
 
 # --- one folder

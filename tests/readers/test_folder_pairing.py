@@ -187,6 +187,18 @@ def test_an_image_that_the_pipeline_does_not_take_is_told(
     assert (one.expected, one.instead, one.because) == ("data/x.jpg", f"data/x.{suffix}", because)
 
 
+@pytest.mark.parametrize(("images", "expected"), [((), "png"), (("jpg",), "jpg")])
+def test_the_image_that_is_not_there_is_called_as_most_are(
+    tmp_path: Path, images: tuple[str, ...], expected: str
+) -> None:
+    rule = CaptionRule(rule="textfile", images=images)
+    names = [*each("#.png", "#.txt"), "a.jpg", "a.txt", "x.txt"]
+
+    (one,) = (one for one in unpaired(tmp_path, names, rule) if one.name == "data/x.txt")
+
+    assert (one.lacks, one.expected) == ("image", f"data/x.{expected}")
+
+
 # --- tables
 
 
