@@ -65,6 +65,8 @@ def checkpoints(
         first, _, rest = name_of(path, top).partition("/")
         groups.setdefault(first if rest else "", []).append(path)
     alone = groups.pop("", [])
+    for name in [one for one in groups if not os.path.isdir(os.path.join(top, one))]:
+        del groups[name]  # the job goes on meanwhile, and keeps only the last
     if _is_one_in_parts(groups, alone):
         shares = (path for those in groups.values() for path in those)
         return (_checkpoint(top, "", [*alone, *shares], {}, frozenset()),)

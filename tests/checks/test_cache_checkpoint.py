@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import preflight
+from preflight.checkpoints import checkpoints
 from preflight.finding import Finding, Severity
 from preflight.report import Report
 
@@ -205,6 +206,16 @@ def test_one_file_is_called_by_its_name(out: Path) -> None:
     (finding,) = look(out.parent, "checkpoint=out/checkpoint-300/model.npz").findings
 
     assert finding.message.startswith("model.npz has 1 damaged of 1 file: model.npz ends at 4,096 ")
+
+
+def test_one_that_was_deleted_while_it_was_looked_at_is_none_to_go_on_from(out: Path) -> None:
+    """By a job that goes on meanwhile, and keeps the last two."""
+    paths = [str(path) for path in sorted(out.rglob("*.npz"))]
+    shutil.rmtree(out / "checkpoint-200")
+
+    names = [one.name for one in checkpoints(str(out), paths, {})]
+
+    assert names == ["checkpoint-300", "checkpoint-100"]
 
 
 def test_where_none_is_whole_that_is_said(out: Path) -> None:
