@@ -87,7 +87,11 @@ def test_caches_beside_each_other_are_left_alone(place: Path) -> None:
 
     report = look(place, "d", "d-2", "out")
 
-    assert counts(report) == ["3 files", "1 file", "3 files"]
+    assert counts(report) == [
+        "3 files",
+        "1 file",
+        "3 files, newest checkpoint: checkpoint-10",
+    ]
     assert of(report).targets == 7
 
 
@@ -241,7 +245,7 @@ def test_a_cache_among_checkpoints_is_a_cache(place: Path) -> None:
 
     report = look(place, "checkpoint=out", "cache=out/text")
 
-    assert counts(report) == ["3 files", "1 file"]
+    assert counts(report) == ["3 files, newest checkpoint: checkpoint-10", "1 file"]
     assert told(report) == [("out/text/x.safetensors", "error")]
 
 
