@@ -40,6 +40,9 @@ _HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
 _FEWEST_OF_BURST = 3
 _BURST = 10.0
 
+# Damage of files that were written to their end: a checkout of git leaves many at once.
+_OF_NO_CRASH = frozenset({"bomb", "foreign", "not-fetched"})
+
 # Numbers with which no run goes on, as a predicate of the file that holds them.
 _NO_NUMBERS = {"nan": "holds NaN", "infinite": "holds infinite numbers"}
 
@@ -78,7 +81,12 @@ class SeenCache:
         Where as many whole ones are of the same moment, all of them were copied or unpacked then.
         """
         damaged, table = self._damaged, self.table
-        bursts = list(_bursts(written for _, written in damaged.values()))
+        torn = (
+            place
+            for place, facts in table.odd.items()
+            if facts.damage is not None and facts.damage.kind not in _OF_NO_CRASH
+        )
+        bursts = list(_bursts(table.written(place) / 1e9 for place in torn))
         if not bursts:
             return
         times = [

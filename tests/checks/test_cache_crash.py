@@ -58,3 +58,23 @@ def test_files_of_one_time_are_said_to_be_of_one_moment(tmp_path: Path) -> None:
     assert finding.message.startswith(
         "3 of its 3 damaged files were last written at the same moment, 2023-11-14 22:13:20 UTC: "
     )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 123456\n" % 7,
+        b"<!DOCTYPE html><html>",
+    ],
+    ids=["a pointer of Git LFS", "an error page"],
+)
+def test_files_that_were_written_to_their_end_were_left_by_no_crash(
+    tmp_path: Path, content: bytes
+) -> None:
+    """A checkout writes all pointers at once."""
+    for number in range(4):
+        (tmp_path / f"{number}.pt").write_bytes(content)
+
+    report = preflight.run(f"cache={tmp_path}", folder=str(tmp_path), elsewhere=True)
+
+    assert {one.check for one in report.findings} == {"cache-damaged"}
