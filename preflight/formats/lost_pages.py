@@ -29,6 +29,9 @@ _MOST_ZEROS = 1 << 31
 # Bytes that rows and pages have in common at most, where rows begin anywhere in pages.
 _ODD = 8
 
+# Bytes of blocks and frames whose length is a power of two, as many are.
+_BLOCK = 1024
+
 # Rows of a tensor that holds a sequence in time, such as the channels of a sound.
 _MOST_CHANNELS = 8
 
@@ -66,9 +69,10 @@ class Laid(NamedTuple):
         """Whether a place lies in the tensor, and zeros of its own hardly ever begin or end there.
 
         They do where any of its parts begins: a row of numbers, a line of an image, an image. Parts
-        of odd lengths come to the beginning of a page only now and then.
+        of odd lengths come to the beginning of a page only now and then. Where pages begin as the
+        tensor does, many a block within its rows ends with one.
         """
-        if not self.begin < place < self.end:
+        if not self.begin < place < self.end or (place - self.begin) % _BLOCK == 0:
             return False
         part = self.element
         for side in reversed(self.sides[1:]):

@@ -65,6 +65,14 @@ def with_silences(number: int, step: int = 160) -> Array:
     return sound
 
 
+def on_a_page(array: Array) -> bytes:
+    """Write it as for memory maps, with a header of a whole page."""
+    content = saved(array)
+    header = content[10:128].rstrip() + b"\n"
+    head = content[:8] + (PAGE - 10).to_bytes(2, "little") + header[:-1].ljust(PAGE - 11) + b"\n"
+    return head + content[128:]
+
+
 def bytes_as_they_are(array: Array) -> Array:
     """Put zeros where pages are, wherever those lie, into what is of no floating point."""
     content = array.view(np.uint8).reshape(-1)
@@ -81,6 +89,12 @@ HEALTHY: dict[str, Callable[[int], bytes]] = {
     "images with bars, of one channel": lambda n: saved(with_bars(n)[..., :1].copy()),
     "sound with silences": lambda n: saved(with_silences(n)),
     "sound of two channels": lambda n: saved(np.stack([with_silences(n), with_silences(n)])),
+    "frames of a page, from a page on": lambda n: on_a_page(
+        filled(noise(80 * 2048), slice(n * 2048, (n + 9) * 2048))
+    ),
+    "thirds of rows, from a page on": lambda n: on_a_page(
+        filled(noise(70, 3 * 2048), n, slice(2048, 2 * 2048))
+    ),
     "rows of a page": lambda n: saved(filled(noise(64, 2048), slice(n, n + 2))),
     "rows of a page, half of each": lambda n: saved(
         filled(noise(64, 2048), slice(n, n + 2), slice(n * 32, None))
