@@ -100,7 +100,8 @@ class SeenCache:
                 yield one
 
     def _below(self, path: str) -> str:
-        return name_of(path, self.target.path)
+        top = self.target.path
+        return name_of(path, top if path != top else os.path.dirname(path))
 
     def facts(self) -> CacheFolderFacts:
         """Give what is known of the folder as a whole."""

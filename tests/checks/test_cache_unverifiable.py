@@ -66,6 +66,16 @@ def test_a_folder_without_checksums_is_one_note(tmp_path: Path) -> None:
     )
 
 
+def test_a_single_file_is_called_by_its_name(tmp_path: Path) -> None:
+    torch.save({}, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+
+    report = preflight.run("old.pt", folder=str(tmp_path), elsewhere=True)
+
+    assert [one.message for one in report.findings] == [
+        "1 file of 1 has no checksum: 1 in torch's format from before 1.6, such as old.pt"
+    ]
+
+
 def test_a_format_that_is_not_judged_is_passed_over() -> None:
     facts = CacheFolderFacts(
         file="cache", entries=2, unverified=(Alike(what="unknown", count=2, names=("a", "b")),)
