@@ -54,14 +54,8 @@ class _Part:
     meant: Mapping[str, Meant] = field(default_factory=dict)
     """Texts under names that are not read, by the stems of their images."""
 
-    @property
-    def usual_image(self) -> str | None:
-        """The extension that most of its images have."""
-        counts: Counter[str] = Counter()
-        for suffixes, joined in self.contents.stems.items():
-            for suffix in filter(is_image_suffix, suffixes):
-                counts[extension_of(suffix)] += joined.count("/") + 1
-        return counts.most_common(1)[0][0] if counts else None
+    usual_image: str | None = None
+    """The extension that most of its images have, where something was asked of them."""
 
     def grouped(self) -> Iterator[Group]:
         """Give one group for all stems that have the same suffixes."""
@@ -102,6 +96,8 @@ def pair_contents(
         lacking = {one.name for one in unpaired}
         groups = [group for one in parts for group in one.spread(lacking)]
         by_place = {one.contents.place: one for one in parts}
+        for one in parts:
+            one.usual_image = _usual_image(one.contents.stems)
         unpaired = tuple(
             _explained(one, by_place, rule) for one in pair(groups, rule, shard=False).unpaired
         )
@@ -110,6 +106,15 @@ def pair_contents(
         images=pairing.images + sum(one.spared for one in parts),
         unpaired=(*unpaired, *missing(captioned, told, contents)),
     )
+
+
+def _usual_image(stems: Stems) -> str | None:
+    """Give the extension of most images, of two that are as many the first by the alphabet."""
+    counts: Counter[str] = Counter()
+    for suffixes, joined in stems.items():
+        for suffix in filter(is_image_suffix, suffixes):
+            counts[extension_of(suffix)] += joined.count("/") + 1
+    return min(counts, key=lambda one: (-counts[one], one), default=None)
 
 
 def _is_labelled(one: Contents) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.facts import Pairing
+from preflight.facts import Pairing, Unpaired
 from preflight.readers.contents import list_all
 from preflight.readers.folder_pairing import pair_contents
 from preflight.readers.pairing import Group, pair
@@ -25,6 +25,7 @@ def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
     """Pair with a group for each stem that is an image, or may caption one of its folder."""
     texts = {rule.extension} if rule.extension else {"txt", "caption", "json"}
     groups, bare = [], set()
+    usual: dict[str, str | None] = {}
     for path, _, names in sorted(os.walk(folder)):
         here: dict[str, list[str]] = {}
         for name in sorted(names):
@@ -34,17 +35,24 @@ def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
         told = {stem for stem, each in here.items() if {*map(str.lower, each)} & texts}
         kept = images | {stem for stem in told if images and not captions_nothing(stem)}
         place = os.path.relpath(path, folder.parent)
+        pictured = [one for each in here.values() for one in each if one.lower() in {"jpg", "png"}]
+        usual[place] = min(pictured, key=lambda one: (-pictured.count(one), one), default=None)
         groups += [Group(f"{place}/{stem}", tuple(here[stem])) for stem in here if stem in kept]
         if not (told & kept):
             bare.add(place)
     pairing = pair(groups, rule, shard=False)
-    unpaired = tuple(
-        replace(one, because="folder")
-        if rule.rule == "auto" and one.name.rpartition("/")[0] in bare
-        else one
-        for one in pairing.unpaired
-    )
-    return replace(pairing, unpaired=unpaired)
+
+    def explained(one: Unpaired) -> Unpaired:
+        place = one.name.rpartition("/")[0]
+        if one.lacks == "image" and one.instead is None and not one.because:
+            image = usual[place]
+            if image is not None and image in (rule.images or (image,)):
+                return replace(one, expected=f"{one.expected.rpartition('.')[0]}.{image}")
+        if one.lacks == "caption" and rule.rule == "auto" and place in bare:
+            return replace(one, because="folder")
+        return one
+
+    return replace(pairing, unpaired=tuple(map(explained, pairing.unpaired)))
 
 
 def fill(folder: Path, chance: random.Random) -> None:
