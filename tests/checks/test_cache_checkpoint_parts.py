@@ -11,7 +11,7 @@ import pytest
 import preflight
 from preflight.finding import Finding, Severity
 from preflight.report import Report
-from tests.distributed import save, save_by_ranks
+from tests.distributed import HOWS, save, save_by_ranks
 
 PART = "__0_0.distcp"
 
@@ -71,7 +71,7 @@ def test_other_layouts_are_left_alone(saved: Path, tmp_path: Path, names: tuple[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["", "async", "alone"])
+@pytest.mark.parametrize("how", HOWS)
 def test_what_ranks_save_is_whole(tmp_path: Path, how: str) -> None:
     save_by_ranks(tmp_path / "out" / "step-1", how)
 

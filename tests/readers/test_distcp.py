@@ -14,7 +14,7 @@ from preflight.facts import CacheFacts, Damage
 from preflight.readers.cache import read_cache
 from preflight.readers.cache_listing import list_cache
 from preflight.readers.large import WINDOW
-from tests.distributed import save, save_by_ranks, state
+from tests.distributed import HOWS, save, save_by_ranks, state
 
 PART = "__0_0.distcp"
 
@@ -80,7 +80,7 @@ def test_what_torch_writes_is_whole(tmp_path: Path, options: dict[str, Any], dep
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["", "async", "alone"])
+@pytest.mark.parametrize("how", HOWS)
 def test_what_ranks_write_is_whole(tmp_path: Path, how: str) -> None:
     """Sharded and replicated tensors of two ranks, saved aside, or by each rank for itself."""
     found = look(save_by_ranks(tmp_path / "ranks", how))
