@@ -45,6 +45,13 @@ _OTHERS = {"CacheFiles": 100e-6, "CacheContent": 2e-3, "Host": 0.03, "Source": 0
 _PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst")
 
 
+def processors() -> int:
+    """Give how many processors we may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def seconds_for(plain: Mapping[str, Any], root: str, depth: str) -> float:
     """Guess how long a process will look at something.
 

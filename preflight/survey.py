@@ -43,7 +43,7 @@ from preflight.preparing import (
 from preflight.progress import Account, Watch
 from preflight.runner import Cleared, Failed, Left, Look, Looked
 from preflight.seen import Seen
-from preflight.shares import seconds_for, workers_for
+from preflight.shares import processors, seconds_for, workers_for
 from preflight.targets import (
     Built,
     CacheFolder,
@@ -214,7 +214,7 @@ class Survey:
         self, singles: list[Single], deep: list[Single], meanwhile: Callable[[], None]
     ) -> Iterator[Look]:
         """Ask processes about all items, and give what they say."""
-        jobs = self.job.look.jobs or workers_for(list(self._some(singles)), _processors())
+        jobs = self.job.look.jobs or workers_for(list(self._some(singles)), processors())
         budget = self.job.look.budget
 
         def both() -> None:
@@ -370,7 +370,7 @@ class Survey:
     def _put_together(self) -> Iterator[Look]:
         """Give the facts of data sets, whose parts have all been looked at."""
         batches = self._collector.questions(self._options())
-        jobs, timeout = self.job.look.jobs or _processors(), self.job.look.timeout
+        jobs, timeout = self.job.look.jobs or processors(), self.job.look.timeout
         for result in asking.ask(batches, jobs=jobs, timeout=timeout, meanwhile=lambda: None):
             if isinstance(result, asking.Answer):
                 self._collector.named(result.key, map(facts_of, result.facts))
@@ -392,10 +392,3 @@ class Survey:
         self._collector.hear(found)
         if isinstance(target, (Shard, Folder)) and isinstance(found, (ShardFacts, FolderFacts)):
             self._collector.take(target.path, found)
-
-
-def _processors() -> int:
-    """Cores that we may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
