@@ -12,9 +12,8 @@ What it finds
     of them, but for the `last` or `latest`; what has a name for the time being
     (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and what is wrong
     with the others. Of a folder whose newest checkpoint is whole, only that is a note if others are
-    not. A folder with an index of its
-    own is one model: here only files and tensors that the index names and that are not there are
-    told, and a `.json` that was cut.
+    not. A folder with an index of its own is one model: here only files and tensors that the index
+    names and that are not there are told, and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins

@@ -18,6 +18,7 @@ from preflight.facts import (
     Checkpoint,
     CheckpointFacts,
     Content,
+    Damage,
     OddContent,
     Unread,
 )
@@ -67,13 +68,10 @@ class SeenCache:
     """Another entry of the settings that names this folder, too."""
 
     @property
-    def _damaged(self) -> dict[str, tuple[str, float]]:
-        """By the path of a damaged file: what is wrong with it, and when it was last written."""
-        return {
-            self.listing.files[place]: (facts.damage.text, self.table.written(place) / 1e9)
-            for place, facts in sorted(self.table.odd.items())
-            if facts.damage is not None
-        }
+    def _damaged(self) -> dict[int, Damage]:
+        """What is wrong with each damaged file, by its place in the listing."""
+        odd = sorted(self.table.odd.items())
+        return {place: facts.damage for place, facts in odd if facts.damage is not None}
 
     def _bursts(self) -> Iterator[Burst]:
         """Find the moments of which mostly damaged files are left.
@@ -81,18 +79,14 @@ class SeenCache:
         Where as many whole ones are of the same moment, all of them were copied or unpacked then.
         """
         damaged, table = self._damaged, self.table
-        torn = (
-            place
-            for place, facts in table.odd.items()
-            if facts.damage is not None and facts.damage.kind not in _OF_NO_CRASH
-        )
+        torn = (place for place, one in damaged.items() if one.kind not in _OF_NO_CRASH)
         bursts = list(_bursts(table.written(place) / 1e9 for place in torn))
         if not bursts:
             return
         times = [
             table.written(place) // 10**9
-            for place, path in enumerate(self.listing.files)
-            if chr(table.seen[place]) in WHOLE or (place in table.odd and path not in damaged)
+            for place in range(len(self.listing.files))
+            if chr(table.seen[place]) in WHOLE or (place in table.odd and place not in damaged)
         ]
         for one in bursts:
             whole = sum(one.begin - _NEAR <= then <= one.end + _NEAR for then in times)
@@ -108,11 +102,11 @@ class SeenCache:
         left_over = [self._below(path) for path in self.listing.left_over]
         patterns, apart = _patterns(self.table.names)
         formats, unverified = self._formats()
-        unread = self._unread()
+        unread, damaged = self._unread(), len(self._damaged)
         return CacheFolderFacts(
             file=name_of(self.target.path, self.root),
-            entries=sum(one.count for one in formats) + len(self._damaged),
-            damaged=len(self._damaged),
+            entries=sum(one.count for one in formats) + damaged,
+            damaged=damaged,
             formats=formats,
             unverified=unverified,
             unread=tuple(unread[:_NAMED]),
@@ -206,11 +200,10 @@ class SeenCache:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
-        files, odd_files = self.listing.files, sorted(self.table.odd.items())
+        files, odd_files = self.listing.files, self.table.odd
         wrong = {
-            files[place]: Wrong(facts.damage.text, (facts.format, facts.damage.kind) in _QUIET)
-            for place, facts in odd_files
-            if facts.damage is not None
+            files[place]: Wrong(one.text, (odd_files[place].format, one.kind) in _QUIET)
+            for place, one in self._damaged.items()
         }
         numbers = {one.file: one for one in contents.odd} if contents is not None else {}
         for path in files if numbers else ():

@@ -19,7 +19,6 @@ from preflight.around import (
     may_be_there,
 )
 from preflight.names import shown
-from preflight.readers.cache_listing import list_cache
 from preflight.spec import Spec, parse_spec
 from preflight.targets import (
     Built,
@@ -148,6 +147,8 @@ def _but_weights(word: str, folder: str) -> str:
     """Name the word that has files looked at whose suffix says little, where torch wrote them."""
     if holds_no_cache(folder) is not None:
         return ""
+    from preflight.readers.cache_listing import list_cache
+
     try:
         is_looked_at = bool(list_cache(folder).files)
     except OSError:
