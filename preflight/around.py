@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from unicodedata import normalize
 
-from preflight.formats import distcp
+from preflight.formats import dcp_names
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.listing import Listed, keep, list_names
@@ -21,7 +21,7 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".ti
 PTH_TAR = ".pth.tar"
 """How checkpoints of torch.save are often called, after what torch wrote before 2017."""
 
-CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", distcp.SUFFIX)
+CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", dcp_names.PART)
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
@@ -60,13 +60,13 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
     for place, listed in _walk(folder, unread):
         below, names = _first_below(folder, place), listed.names
-        in_parts = _holds_parts(listed) if place == folder else in_parts
+        spelled = listed.suffixes()
+        in_parts = _holds_parts(listed, spelled) if place == folder else in_parts
         is_state = below != folder and _is_state(below, in_parts=in_parts)
-        if place == below and not is_state and _holds_checkpoints(listed):
+        if place == below and not is_state and _holds_checkpoints(listed, spelled):
             states.add(place)
         top = folder if whole else below
-        # A folder may hold a hundred thousand files, and has few suffixes.
-        suffixes = {suffix.lower() for suffix in {name[name.rfind(".") :] for name in names}}
+        suffixes = {suffix.lower() for suffix in spelled}
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
             found = sorted(filter(is_shard, names))
             shards += (Shard(path=os.path.join(place, name)) for name in found)
@@ -98,27 +98,32 @@ def is_shard(name: str) -> bool:
     return name.endswith(SHARD_SUFFIXES) and not name.endswith(PTH_TAR)
 
 
-def _holds_checkpoints(listed: Listed) -> bool:
+def _holds_checkpoints(listed: Listed, suffixes: frozenset[str]) -> bool:
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
-    in_pieces = any(name.endswith(".safetensors.index.json") for name in listed.names)
-    return in_pieces or _holds_parts(listed)
+    in_pieces = ".json" in suffixes and any(map(_is_index, listed.names))
+    return in_pieces or _holds_parts(listed, suffixes)
+
+
+def _is_index(name: str) -> bool:
+    return name.endswith(".safetensors.index.json")
 
 
 def holds_parts(folder: str) -> bool:
     """Whether a folder is a checkpoint of torch.distributed.checkpoint, or holds some: no cache."""
     try:
-        return _holds_parts(list_names(folder))
+        listed = list_names(folder)
+        return _holds_parts(listed, listed.suffixes())
     except OSError:
         return False
 
 
-def _holds_parts(listed: Listed) -> bool:
-    if any(name.endswith(distcp.SUFFIX) for name in listed.names):
+def _holds_parts(listed: Listed, suffixes: frozenset[str]) -> bool:
+    if dcp_names.PART in suffixes:
         return True
     steps = (one.path for one in listed.folders if _STEP.fullmatch(one.name))
-    return any(name.endswith(distcp.SUFFIX) for one in steps for name in _names_in(one) or ())
+    return any(name.endswith(dcp_names.PART) for one in steps for name in _names_in(one) or ())
 
 
 def _is_state(folder: str, *, in_parts: bool = False) -> bool:

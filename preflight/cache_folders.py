@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from preflight.cache_table import WHOLE, CacheTable
 from preflight.checkpoints import Wrong, checkpoints
@@ -25,6 +25,7 @@ from preflight.facts import (
 from preflight.names import name_of
 from preflight.readers.cache_listing import CacheListing
 from preflight.targets import CacheFolder
+from preflight.values import dataclass
 
 # Names of one kind that are told.
 _NAMED = 5

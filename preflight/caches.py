@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from preflight.answers import mend
 from preflight.cache_folders import SeenCache
@@ -31,6 +31,7 @@ from preflight.readers.cache_listing import CacheListing
 from preflight.runner import Failed, Left, Look, Looked
 from preflight.shares import seconds_for
 from preflight.targets import CacheFolder
+from preflight.values import dataclass
 
 # Files that are asked about together, so that they can be shared out evenly.
 _TOGETHER = 128

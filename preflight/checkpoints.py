@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from preflight.around import CHECKPOINT
 from preflight.facts import Checkpoint
-from preflight.formats import dcp_metadata, distcp
+from preflight.formats import dcp_names
 from preflight.names import name_of
 from preflight.readers.model_index import INDEX, held_against
 from preflight.small_files import OddFileError, read_small
@@ -103,7 +103,7 @@ def _is_one_in_parts(groups: Mapping[str, list[str]], alone: Iterable[str]) -> b
 
 
 def _is_part(path: str) -> bool:
-    return distcp.NAME.fullmatch(os.path.basename(path)) is not None
+    return dcp_names.PART_NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def _states(groups: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -202,9 +202,9 @@ def _unfinished(folder: str, paths: Iterable[str]) -> set[str]:
         places.setdefault(place, []).append(name)
     lacks = set()
     for place, names in places.items():
-        ranks = {part[1] for part in map(distcp.NAME.fullmatch, names) if part}
-        there = {plan[1] for plan in map(dcp_metadata.NAME.fullmatch, names) if plan}
-        if ranks and not os.path.exists(os.path.join(place, dcp_metadata.SUFFIX)):
+        ranks = {part[1] for part in map(dcp_names.PART_NAME.fullmatch, names) if part}
+        there = {plan[1] for plan in map(dcp_names.PLAN_NAME.fullmatch, names) if plan}
+        if ranks and not os.path.exists(os.path.join(place, dcp_names.PLAN)):
             wanted = [f"__{rank}.metadata" for rank in ranks - there] if there else [".metadata"]
             lacks |= {name_of(os.path.join(place, one), folder) for one in wanted}
     return lacks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from preflight.around import holds_no_cache, holds_parts, look_around, may_be_there
@@ -26,6 +26,7 @@ from preflight.targets import (
     Target,
     Unread,
 )
+from preflight.values import dataclass
 from preflight.words import UnknownWordError, built_by, read_data, read_word, source_of
 
 

@@ -13,18 +13,19 @@ ledger that is damaged is set aside; one that cannot be used is done without.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from preflight import ledger_table
+from preflight.blake2 import blake2b
 from preflight.ledger_table import DamagedRowError, Note, Remembered, Row, Valid
 from preflight.marks import YOUNG, digest_of, marked, marks_of
 from preflight.readers_version import readers_version
 from preflight.state import make_state
+from preflight.values import dataclass
 
 if TYPE_CHECKING:
     import sqlite3
@@ -287,7 +288,7 @@ class Ledger:
         place = self._places.get((how, folder))
         if place is None:
             real = _bytes(os.path.realpath(folder or os.curdir))
-            place = hashlib.blake2b(real + b"\0" + how.encode(), digest_size=16).digest()
+            place = blake2b(real + b"\0" + how.encode(), digest_size=16).digest()
             self._places[how, folder] = place
         return place
 

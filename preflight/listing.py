@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from preflight.values import dataclass
 
 # Names in a folder from which on it is worth keeping them: to list fewer takes no time.
 _MANY = 10_000
@@ -33,6 +34,10 @@ class Listed:
     def names(self) -> list[str]:
         """All names but those of folders."""
         return [*self.files, *self.others] if self.others else self.files
+
+    def suffixes(self) -> frozenset[str]:
+        """Give the last suffixes of all names, as they are; of a large folder, few."""
+        return frozenset({name[name.rfind(".") :] for name in self.names})
 
 
 _kept: dict[str, Listed] = {}

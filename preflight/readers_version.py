@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+
+from preflight.blake2 import blake2b
 
 _HOME = os.path.dirname(os.path.abspath(__file__))
 
@@ -21,7 +22,7 @@ def readers_version() -> str:
     """Give a short word that changes when the same file might be seen otherwise."""
     import zlib
 
-    digest = hashlib.blake2b(digest_size=8)
+    digest = blake2b(digest_size=8)
     for path in _sources():
         with open(path, "rb") as file:
             digest.update(file.read())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from preflight.facts import (
     CacheFacts,
@@ -17,6 +17,7 @@ from preflight.facts import (
     SourceFacts,
 )
 from preflight.targets import Shard, Target
+from preflight.values import dataclass
 
 
 @dataclass(slots=True)

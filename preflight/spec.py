@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from preflight.values import dataclass
 
 Step: TypeAlias = tuple[str, str | int]
 """`("attr", "train")` or `("item", 0)`: one step into what a name holds or a call returns."""

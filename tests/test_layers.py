@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 FLOORS: dict[str, float] = {
     "version": 0,
     "exits": 0,
+    "values": -1,
+    "blake2": -1,
     "endings": 0,
     "finding": 0,
     "plain": 0,
@@ -46,6 +48,7 @@ FLOORS: dict[str, float] = {
     "ledger": 4.2,
     "runner": 4.5,
     "early": 3.9,
+    "ahead": 3.8,
     "late_site": 4,
     "life_line": 4,
     "processes": 4,

@@ -17,15 +17,6 @@ from preflight.formats.pickle_machine import Machine, Made, Name, Value
 from preflight.formats.pickle_opcodes import with_effects
 from preflight.formats.pickles import walk
 
-SUFFIX = ".metadata"
-"""How the name of such a file ends."""
-
-NAME = re.compile(r"(?:__(\d+))?\.metadata")
-"""What such a file is called: one for all ranks, or one for each of them."""
-
-MARK = b"torch.distributed"
-"""What stands at the beginning of one: the module of all that is in it."""
-
 # Attributes and keys of one object that are kept. Of larger dicts nobody asks for them.
 _MOST_GIVEN = 8
 

@@ -6,19 +6,12 @@ writes each item, tensors and other objects alike, and nothing stands between th
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from preflight.formats.archive_directory import END_MAGIC, ENTRY_MAGIC, MAGIC
 from preflight.formats.blocks import Read, blocks
-
-SUFFIX = ".distcp"
-"""How the name of such a part ends."""
-
-NAME = re.compile(r"__(\d+)_\d+\.distcp")
-"""What torch calls one: by its rank, and its number among those of that rank."""
 
 # The end records of an archive of torch's: zip64's, its locator, and the one of all archives.
 _END64 = struct.Struct("<4sQ4x2L4Q")

@@ -43,7 +43,7 @@ _ALLOWED = frozenset(
         "torch.nested._internal.nested_tensor._rebuild_njt",
     }
 )
-_ALLOWED_KIND = re.compile(
+_ALLOWED_KIND = (
     r"torch\.(?:"
     r"(?:q?u?int|b?float|complex|bits)\d+[a-z0-9_]*"
     r"|per_(?:tensor|channel)_[a-z_]+"
@@ -51,8 +51,7 @@ _ALLOWED_KIND = re.compile(
     r"|(?:cuda\.|sparse\.|cuda\.sparse\.)?"
     r"(?:BFloat16|Float|Bool|Byte|Char|ComplexDouble|ComplexFloat|Double|Half|Int|Long|Short"
     r"|QU?Int[0-9x]+)(?:Storage|Tensor)"
-    r")",
-    re.ASCII,
+    r")"
 )
 
 FRAMED = "pickle protocol 4 or 5"
@@ -96,7 +95,7 @@ def refused(module: str, name: str) -> str | None:
     Python 2's names, which torch.save writes into pickles of protocol 2, are given as Python 3's.
     """
     full = f"{'builtins' if module == '__builtin__' else module}.{name}"
-    if full in _ALLOWED or _ALLOWED_KIND.fullmatch(full):
+    if full in _ALLOWED or re.fullmatch(_ALLOWED_KIND, full, re.ASCII):
         return None
     return _of_python_3(module, name)
 
@@ -122,7 +121,7 @@ def is_dangerous(name: str) -> bool:
 
 # What numpy itself writes into the pickle of an array of objects, under the names of numpy 1 and 2
 # alike, and values of Python's own library that do nothing but hold something.
-_OF_ARRAYS = re.compile(
+_OF_ARRAYS = (
     r"numpy\.(?:"
     r"_?core\.multiarray\.(?:_reconstruct|scalar)"
     r"|_?core\.numeric\._frombuffer"
@@ -138,11 +137,10 @@ _OF_ARRAYS = re.compile(
     r"|datetime\.(?:date|datetime|time|timedelta|timezone)"
     r"|decimal\.Decimal|fractions\.Fraction|uuid\.UUID|uuid\.SafeUUID|types\.SimpleNamespace"
     r"|pathlib(?:\._local)?\.(?:Pure)?(?:Posix|Windows)?Path|zoneinfo\.ZoneInfo\._unpickle"
-    r"|copyreg\._reconstructor",
-    re.ASCII,
+    r"|copyreg\._reconstructor"
 )
 
 
 def is_of_arrays(name: str) -> bool:
     """Whether a global that `refused` gave stands in healthy arrays of Python's own objects."""
-    return _OF_ARRAYS.fullmatch(name) is not None
+    return re.fullmatch(_OF_ARRAYS, name, re.ASCII) is not None

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from preflight.values import dataclass
 
 MOUNT = "/sys/fs/cgroup"
 """Where Linux systems mount control groups."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from preflight.facts import CacheFacts, Damage
 from preflight.formats.blocks import shorter
-from preflight.formats.distcp import SUFFIX
+from preflight.formats.dcp_names import PART
 from preflight.formats.flaw import Flaw
 from preflight.formats.stored import Held, look, look_at_whole
 from preflight.names import name_of
@@ -82,7 +82,7 @@ def look_at_file(
         OSError: it cannot be read.
     """
     suffix = suffix_of(path)
-    if suffix == SUFFIX:
+    if suffix == PART:
         return look_at_part(descriptor, size, depth, tell)
     if is_plan(path):
         return look_at_plan(descriptor, size, path, tell)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from preflight.facts import CachedTensor, Content
-from preflight.formats import distcp
+from preflight.formats import dcp_names
 from preflight.names import name_of, shown
 from preflight.readers.cache import read_cache
 from preflight.readers.dcp_metadata import is_plan
@@ -117,7 +117,7 @@ def _read(
 ) -> Content:
     """Choose the reader by the file's beginning; its name decides where that says little."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix == distcp.SUFFIX or is_plan(path):
+    if suffix == dcp_names.PART or is_plan(path):
         raise _SkippedError(PART)
     with open(path, "rb") as file:
         head = file.read(16)

@@ -6,13 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from preflight.formats import dcp_metadata, distcp
+from preflight.formats import dcp_names
 from preflight.links import leads_to_system
 from preflight.listing import Listed, list_names, take
+from preflight.values import dataclass
 
-_SURE = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors", distcp.SUFFIX})
+_SURE = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART})
 _PERHAPS = frozenset({".bin", ".ckpt"})
 
 # Files of trainers under a suffix that many other programs use.
@@ -69,8 +69,12 @@ def list_cache(path: str) -> CacheListing:
     for folder, listed in _folders(path, unreadable):
         folders.append((folder, listed.mark[2]))
         begin = os.path.join(folder, "")
-        in_parts = any(name.endswith(distcp.SUFFIX) for name in listed.files)
-        for name in listed.files:
+        in_parts = dcp_names.PART in listed.suffixes()
+        others: list[str] = []
+        for name in listed.files:  # a hundred thousand of them, perhaps
+            is_sure = name[name.rfind(".") :] in _SURE and name[0] != "."
+            (files if is_sure else others).append(begin + name if is_sure else name)
+        for name in others:
             if _is_cached(name, begin) or _is_plan(name, begin, in_parts=in_parts):
                 files.append(begin + name)
             elif is_left_over(name) and not os.path.islink(begin + name):
@@ -122,17 +126,15 @@ def _is_cached(name: str, begin: str) -> bool:
     """Whether a file is a cached one; names that begin with a dot are temporary, or of macOS."""
     if name[0] == ".":
         return False
-    if name[name.rfind(".") :] in _SURE:
-        return True
     suffix = suffix_of(name)
     return suffix in _SURE or (suffix in _PERHAPS and _is_for_torch(begin + name))
 
 
 def _is_plan(name: str, begin: str, *, in_parts: bool) -> bool:
     """Whether a file names the parts of a checkpoint; where there is none, by its beginning."""
-    if not dcp_metadata.NAME.fullmatch(name):
+    if not dcp_names.PLAN_NAME.fullmatch(name):
         return False
-    return in_parts or dcp_metadata.MARK in _head_of(begin + name)
+    return in_parts or dcp_names.PLAN_MARK in _head_of(begin + name)
 
 
 def _head_of(path: str) -> bytes:

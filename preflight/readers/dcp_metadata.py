@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from preflight.formats import causes
 from preflight.formats.archive_directory import END_MAGIC, MAGIC
 from preflight.formats.damaged import DamagedError
-from preflight.formats.dcp_metadata import NAME, SUFFIX, Plan, Stored, read_plan
+from preflight.formats.dcp_metadata import Plan, Stored, read_plan
+from preflight.formats.dcp_names import PLAN, PLAN_NAME
 from preflight.formats.distcp import items_from_end
 from preflight.formats.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
@@ -30,7 +31,7 @@ _END = 22
 
 def is_plan(path: str) -> bool:
     """Whether a file names items of a checkpoint: then its own bytes do not say all of it."""
-    return path.endswith(SUFFIX) and NAME.fullmatch(os.path.basename(path)) is not None
+    return path.endswith(PLAN) and PLAN_NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]) -> Held:

@@ -6,7 +6,7 @@ import itertools
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from preflight.facts import SharedKey
 from preflight.readers.cache_entries import Entries, is_of_nobody
@@ -14,6 +14,7 @@ from preflight.readers.key_captions import is_blank
 from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_layouts import Finder, Way, captions_for
 from preflight.readers.key_sample import Sample
+from preflight.values import dataclass
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
 _SKEW = 2.0

@@ -7,7 +7,8 @@ import io
 import tokenize
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from preflight.values import dataclass
 
 _LONGEST_CODE = 120
 

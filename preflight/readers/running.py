@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from preflight.values import dataclass
 
 # How deeply tests are followed through `and`, `or` and `not`.
 _DEEPEST = 20

@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from preflight.values import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.finding import Finding, Location, Severity
 from preflight.registry import built_in, place
 from preflight.report import Broken, Outcome, Report
+from preflight.values import dataclass
 
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.names import shown
 from preflight.render.groups import is_command
+from preflight.values import dataclass
 
 MARK = "…"
 """The one sign of ours that is not ASCII; `..` where the console cannot say it."""

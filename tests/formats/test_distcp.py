@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from preflight.formats.blocks import BLOCK
-from preflight.formats.distcp import NAME, Item, gaps, whole_items
+from preflight.formats.dcp_names import PART_NAME
+from preflight.formats.distcp import Item, gaps, whole_items
 
 
 def archive(size: int = 9, method: int = zipfile.ZIP_STORED) -> bytes:
@@ -93,7 +94,7 @@ def test_every_cut_keeps_the_items_before_it() -> None:
 
 @pytest.mark.parametrize("name", ["__0_0.distcp", "__127_31.distcp"])
 def test_torchs_own_names_tell_the_rank(name: str) -> None:
-    match = NAME.fullmatch(name)
+    match = PART_NAME.fullmatch(name)
     assert match is not None
     assert match[1] == name[2:].partition("_")[0]
-    assert NAME.fullmatch(f"a{name}") is None
+    assert PART_NAME.fullmatch(f"a{name}") is None

@@ -1,0 +1,254 @@
+"""What stands in for the standard decorator behaves as that does, and makes methods late."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from preflight.finding import Location
+from preflight.values import dataclass
+
+ROOT = Path(__file__).parents[1]
+
+OURS: Any = dataclass
+STANDARD: Any = dataclasses.dataclass
+
+
+def classes(decorate: Any) -> dict[str, Any]:
+    """Give the same classes, each declared by this decorator."""
+
+    @decorate(frozen=True, slots=True, kw_only=True)
+    class Point:
+        """Where something is."""
+
+        x: int
+        y: int = 2
+        tags: tuple[str, ...] = ()
+        counts: dict[str, int] = field(default_factory=dict, compare=False)
+        dimensions: ClassVar[int] = 2
+
+        @property
+        def sum(self) -> int:
+            """Both together."""
+            return self.x + self.y
+
+    @decorate(frozen=True, slots=True, kw_only=True)
+    class Named(Point):
+        """A point that has a name, and begins elsewhere."""
+
+        name: str
+        y: int = 7
+
+    @decorate(frozen=True, slots=True)
+    class Pair:
+        """Two, by their places."""
+
+        first: int
+        second: int = field(default=5, repr=False)
+
+    @decorate(slots=True, kw_only=True)
+    class Tally:
+        """What is counted."""
+
+        limit: int
+        seen: list[int] = field(default_factory=list)
+        total: int = field(init=False)
+        _kept: int = 0
+
+        def __post_init__(self) -> None:
+            self.total = self.limit * 10
+
+    @decorate(frozen=True, slots=True, eq=False)
+    class Thing:
+        """One that is like no other."""
+
+        size: int
+
+        def __repr__(self) -> str:
+            return f"thing of {self.size}"
+
+    @decorate(frozen=True, slots=True, kw_only=True, order=True)
+    class Rank:
+        """One that is before others."""
+
+        number: int
+
+    return {one.__name__: one for one in (Point, Named, Pair, Tally, Thing, Rank)}
+
+
+NAMES = tuple(classes(STANDARD))
+
+MADE: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a value with defaults": lambda all_: all_["Point"](x=1),
+    "a value without defaults": lambda all_: all_["Point"](x=1, y=0, tags=("a",), counts={"a": 1}),
+    "a class below another": lambda all_: all_["Named"](x=1, name="home"),
+    "by places": lambda all_: all_["Pair"](3),
+    "one that changes": lambda all_: all_["Tally"](limit=3),
+    "one with its own words": lambda all_: all_["Thing"](3),
+    "one with an order": lambda all_: all_["Rank"](number=3),
+}
+
+
+def outcome(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001  the same one is expected of both
+        return type(error)
+
+
+@pytest.mark.parametrize("what", MADE)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda make: (repr(make()).rpartition(".")[2], repr(make()).partition("(")[2]),
+        lambda make: make() == make(),
+        lambda make: make() != object(),
+        lambda make: isinstance(hash(make()), int),
+        lambda make: {one.name: getattr(make(), one.name) for one in dataclasses.fields(make())},
+        lambda make: dataclasses.asdict(make()),
+        lambda make: type(make()).__slots__,
+        lambda make: type(make()).__match_args__,
+        lambda make: type(make()).__doc__,
+        lambda make: type(make()).__qualname__,
+        lambda make: setattr(make(), dataclasses.fields(make())[0].name, 9),
+        lambda make: delattr(make(), dataclasses.fields(make())[0].name),
+        lambda make: make() < make(),
+        lambda make: repr(dataclasses.replace(make(), **{dataclasses.fields(make())[0].name: 4})),
+        lambda make: copy.copy(make()) == make(),
+        lambda make: repr(copy.deepcopy(make())),
+        lambda make: hasattr(make(), "__dict__"),
+        lambda make: make().sum,
+        lambda make: make().dimensions,
+        lambda make: make().nothing,
+    ],
+)
+def test_values_are_as_the_standard_decorator_makes_them(
+    what: str, ask: Callable[[Callable[[], Any]], object]
+) -> None:
+    """Equal, printed, copied, held against one another, and protected in the same way."""
+    ours, standard = (
+        outcome(lambda decorate=decorate: ask(lambda: MADE[what](classes(decorate))))
+        for decorate in (OURS, STANDARD)
+    )
+    assert ours == standard
+
+
+@pytest.mark.parametrize("what", MADE)
+def test_two_values_of_one_class_are_equal_or_not_as_the_standard_has_it(what: str) -> None:
+    of_ours, of_standard = classes(OURS), classes(STANDARD)
+
+    ours = MADE[what](of_ours), MADE[what](of_ours)
+    standard = MADE[what](of_standard), MADE[what](of_standard)
+
+    assert (ours[0] == ours[1]) == (standard[0] == standard[1])
+    assert outcome(lambda: hash(ours[0]) == hash(ours[1])) == outcome(
+        lambda: hash(standard[0]) == hash(standard[1])
+    )
+
+
+@pytest.mark.parametrize("arguments", [{}, {"x": 1, "z": 2}, {"y": 1}, {"x": 1, "y": 2, "sum": 3}])
+def test_wrong_arguments_raise_what_the_standard_raises(arguments: dict[str, int]) -> None:
+    with pytest.raises(TypeError) as ours:
+        classes(OURS)["Point"](**arguments)
+    with pytest.raises(TypeError) as standard:
+        classes(STANDARD)["Point"](**arguments)
+    assert str(ours.value) == str(standard.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whoever_asks_a_class_before_there_is_a_value_gets_its_fields(name: str) -> None:
+    ours, standard = classes(OURS)[name], classes(STANDARD)[name]
+
+    assert dataclasses.is_dataclass(ours)
+    assert [(one.name, one.type, one.init, one.default) for one in dataclasses.fields(ours)] == [
+        (one.name, one.type, one.init, one.default) for one in dataclasses.fields(standard)
+    ]
+    assert ours.__module__ == standard.__module__
+
+
+def test_no_method_is_made_while_a_class_is_declared() -> None:
+    """That is what it is for."""
+    made = classes(OURS)
+
+    assert "__eq__" not in vars(made["Named"])
+    made["Named"](x=1, name="home")
+    assert "__eq__" in vars(made["Named"])
+    assert "__eq__" in vars(made["Point"])  # whose fields it has
+    assert "__lt__" not in vars(made["Rank"])
+
+
+def test_threads_that_need_a_class_at_the_same_time_all_get_it() -> None:
+    for _ in range(20):
+        one = classes(OURS)["Named"]
+        ready, made = threading.Barrier(8), list[object]()
+
+        def make(one: Any = one, ready: Any = ready, made: Any = made) -> None:
+            ready.wait()
+            made.append(one(x=1, name="home"))
+
+        threads = [threading.Thread(target=make) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert made == [one(x=1, name="home")] * 8
+
+
+def test_a_value_survives_a_pickle_in_a_process_that_has_made_none() -> None:
+    """As ranks exchange reports: the class is whole there, too, and the value stays frozen."""
+    there = (
+        "import pickle, sys, dataclasses\n"
+        "one = pickle.load(sys.stdin.buffer)\n"
+        "print(one == type(one)(file='a.pt', line=3), repr(one), hash(one) == hash(one))\n"
+        "try: one.line = 4\n"
+        "except dataclasses.FrozenInstanceError: print('frozen')\n"
+    )
+    sent = pickle.dumps(Location(file="a.pt", line=3))
+    said = subprocess.run(
+        [sys.executable, "-c", there], input=sent, capture_output=True, check=True
+    ).stdout.decode()
+
+    assert said.splitlines() == [f"True {Location(file='a.pt', line=3)!r} True", "frozen"]
+
+
+def test_a_class_without_slots_is_refused() -> None:
+    with pytest.raises(TypeError, match="slots=True"):
+        OURS(frozen=True, slots=False)
+
+
+def modules() -> Iterator[str]:
+    for path in sorted([*ROOT.glob("preflight/**/*.py"), *ROOT.glob("checks/*.py")]):
+        words = path.relative_to(ROOT).with_suffix("").parts
+        if "demo" not in words and words[-1] not in ("__init__", "__main__"):
+            yield ".".join(words if words[0] == "preflight" else ("preflight", *words))
+
+
+def test_the_methods_of_every_class_of_ours_can_be_made() -> None:
+    """What is wrong with a declaration would otherwise show when somebody first needs it."""
+    found = {
+        value
+        for name in modules()
+        for value in vars(importlib.import_module(name)).values()
+        if isinstance(value, type) and dataclasses.is_dataclass(value)
+    }
+
+    assert len(found) > 150
+    for one in found:
+        assert one.__init__ is not object.__init__
+        assert {field.name for field in dataclasses.fields(one)} == set(all_slots(one)), one
+
+
+def all_slots(cls: type) -> Iterator[str]:
+    for one in cls.__mro__:
+        yield from vars(one).get("__slots__", ())
