@@ -134,6 +134,10 @@ def begin(arguments: Sequence[str]) -> None:
     if "--no-ledger" in arguments or not os.path.exists(_LEDGER):
         files = 0 if shards else sum(map(_cached_in, words))
     elif words and all(_cached_in(word, most=1) for word in words):
+        if (os.cpu_count() or 1) > 1 and sum(map(_cached_in, words)) >= _ENOUGH_FILES:
+            from preflight import ahead
+
+            ahead.begin([word.removeprefix("cache=") for word in words])
         return
     number = _how_many(shards, files, deep="index" not in arguments)
     first = _SHARDS if shards else _CACHES if files else ""
