@@ -11,10 +11,10 @@ preflight.inspect(loader=loader, model=model).raise_if_no_go()
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from preflight.version import __version__
 
+TYPE_CHECKING = False  # as `typing` has it, which would take longer than all of this
 if TYPE_CHECKING:
     from preflight.report import NoGo, Report
     from preflight.session import inspect, run

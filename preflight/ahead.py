@@ -1,7 +1,7 @@
-"""Has the system asked about the files of caches in a process beside us, while we import the rest.
+"""Has large caches listed by a process beside us, while we import the rest.
 
-A second run over a large cache does little else: what it imports takes as long as to ask about ten
-thousand files. Little is imported here, as that process has to be quicker than we are.
+A second run over a large cache does little else: what it imports takes as long as to ask the system
+about ten thousand files.
 """
 
 from __future__ import annotations
@@ -11,113 +11,95 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from preflight.marks import FIELDS, YOUNG, marks_of
+from preflight.lookout import names_in, state_of, text_of
+from preflight.marks import FIELDS
+
+if TYPE_CHECKING:
+    from preflight.listing import Listed
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 _BOOT = (
     "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.path.insert(0, sys.argv.pop(1)); "
-    "import preflight.ahead; preflight.ahead.tell(sys.argv[1:])"
+    "import preflight.lookout; preflight.lookout.tell(sys.argv[1:])"
 )
 
-# What whoever lists a cache takes for cached files by their names alone.
-_SUFFIXES = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors", ".distcp"})
-
-# Stands between names: no system allows it in one.
-_BETWEEN = "\0"
+# Bytes that the process may say before anybody listens, so that it need not stop: as much as Linux
+# gives to a pipe, and what is to be said of some fifteen thousand files.
+_ROOM = 2**20
 
 
-class _Asked:
-    """A process that asks, and the folders of which it has not yet been heard."""
+class _Lookout:
+    """The process, and what it has said that nobody has asked for yet."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], folders: list[str]) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], folders: Sequence[str]) -> None:
         self.popen = popen
-        self.folders = folders
+        self._said: dict[tuple[str, str], tuple[bytes, bytes]] = {}
+        self._to_come = [(what, one) for what in ("entries", "marks") for one in folders]
 
-    def hear(self) -> tuple[str, bytes, bytes]:
-        """Give what is said of the next folder: its path, the names of its files, their marks."""
+    def hear(self, what: str, folder: str) -> tuple[bytes, bytes]:
+        """Give what is said of a folder, once; nothing where nothing is."""
+        while (what, folder) in self._to_come:
+            self._said[self._to_come.pop(0)] = self._read(), self._read()
+        return self._said.pop((what, folder), (b"", b""))
+
+    def _read(self) -> bytes:
         out = self.popen.stdout
-        if out is None:
-            return self.folders.pop(0), b"", b""
-        lengths = array("q", out.read(16).ljust(16, b"\0"))
-        return self.folders.pop(0), out.read(lengths[0]), out.read(lengths[1])
+        length = out.read(8) if out is not None else b""
+        return out.read(array("q", length)[0]) if out is not None and len(length) == 8 else b""
 
 
-_asked: list[_Asked] = []
+_lookouts: list[_Lookout] = []
 
 
 def begin(folders: Iterable[str]) -> None:
-    """Start to ask about all cached files in these folders and below them."""
-    paths = [os.path.abspath(one) for one in folders]
+    """Start to list these folders, and to ask about all cached files in them and below."""
+    paths = tuple(dict.fromkeys(os.path.abspath(one) for one in folders))
     atexit.register(end)
-    with contextlib.suppress(OSError):  # whoever wants to know then asks by himself
+    with contextlib.suppress(OSError):  # whoever wants to know then looks by himself
         popen = subprocess.Popen(
             [sys.executable, "-S", "-c", _BOOT, _HOME, *paths],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            pipesize=_ROOM,
         )
-        _asked.append(_Asked(popen, paths))
+        _lookouts.append(_Lookout(popen, paths))
 
 
-def take(folder: str, names: Sequence[str]) -> array[int] | None:
-    """Give the marks of these files as `marks_of` does, where exactly they were asked about.
+def listed(folder: str) -> Listed | None:
+    """Give what `list_names` would, where a folder holds nothing but files and was not changed."""
+    for one in _lookouts:
+        from preflight.listing import Listed  # late: the process is to start before all else
+
+        state, names = one.hear("entries", os.path.abspath(folder))
+        if state and state.decode() == state_of(folder):
+            mark = tuple(map(int, state.split()))
+            return Listed(files=names_in(names), folders=[], others=[], links=[], mark=mark)
+    return None
+
+
+def marks(folder: str, names: Sequence[str]) -> array[int] | None:
+    """Give what `marks_of` would, where exactly these files were asked about.
 
     Args:
         folder: in which they are.
         names: below it, in order.
     """
-    folder = os.path.abspath(folder)
-    for one in _asked:
-        while folder in one.folders:
-            path, told, data = one.hear()
-            if path == folder:
-                same = told == _told(names) and len(data) == 8 * FIELDS * len(names)
-                return array("q", data) if same else None
+    for one in _lookouts:
+        told, data = one.hear("marks", os.path.abspath(folder))
+        if told and told == text_of(names) and len(data) == 8 * FIELDS * len(names):
+            return array("q", data)
     return None
 
 
 def end() -> None:
     """End the process, whether or not it was heard."""
-    while _asked:
-        popen = _asked.pop().popen
+    while _lookouts:
+        popen = _lookouts.pop().popen
         popen.kill()
         popen.communicate()
-
-
-def _told(names: Iterable[str]) -> bytes:
-    return _BETWEEN.join(names).encode("utf-8", "surrogatepass")
-
-
-# --- in the process -------------------------------------------------------------------------------
-
-
-def tell(folders: Sequence[str]) -> None:
-    """Write, for each folder: the lengths of what follows, the names of its files, their marks."""
-    for folder in folders:
-        names = sorted(_below(folder, ""))
-        begun = time.time_ns()
-        marks = marks_of(folder, names)
-        if max(marks[1::FIELDS], default=0) > begun - YOUNG:
-            names, marks = [], array("q")  # may change again unseen; ask later, and judge then
-        text, data = _told(names), marks.tobytes()
-        sys.stdout.buffer.write(array("q", [len(text), len(data)]).tobytes() + text + data)
-        sys.stdout.buffer.flush()
-
-
-def _below(top: str, folder: str) -> Iterator[str]:
-    """Give the paths of cached files below the top; links to folders are not followed."""
-    inner: list[str] = []
-    with contextlib.suppress(OSError), os.scandir(os.path.join(top, folder)) as entries:
-        for one in entries:
-            name = one.name
-            if name[name.rfind(".") :] in _SUFFIXES and name[0] != ".":
-                yield folder + name
-            elif one.is_dir(follow_symlinks=False):
-                inner.append(os.path.join(folder, name, ""))
-    for below in inner:
-        yield from _below(top, below)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from unicodedata import normalize
 
+from preflight import ahead
 from preflight.formats import dcp_names
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
@@ -198,7 +199,7 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, L
         place = todo.pop() if todo else links.pop(0)
         try:
             status = os.stat(place)
-            listed = list_names(place)
+            listed = ahead.listed(place) or list_names(place)
         except OSError:
             if unread is not None:
                 unread.append(place)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from preflight.cache_table import WHOLE, CacheTable
-from preflight.checkpoints import Wrong, checkpoints
 from preflight.facts import (
     Alike,
     Burst,
@@ -201,6 +200,8 @@ class SeenCache:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
+        from preflight.checkpoints import Wrong, checkpoints  # most folders hold none
+
         files, odd_files = self.listing.files, self.table.odd
         wrong = {
             files[place]: Wrong(one.text, (odd_files[place].format, one.kind) in _QUIET)

@@ -98,7 +98,7 @@ class CacheGathering:
         row = self.memory.ledger.rows(self._how, [path]).get(path)
         known: Sequence[int] = ()
         if row is not None and row.seen.facts is not None:
-            marks = ahead.take(self._base, table.names) or marks_of(self._base, table.names)
+            marks = ahead.marks(self._base, table.names) or marks_of(self._base, table.names)
             same = row.mark == digest_of(table.names, marks)
             table.take(row.seen.facts, marks, same=same)
             known = table.known()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import time
 from array import array
-from collections.abc import Sequence
-from typing import TypeAlias
+
+TYPE_CHECKING = False  # see lookout.py, which has no time for the real one
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
 
 YOUNG = 2 * 10**9
 """A file that changed less than this ago may change again without its time stamp telling it: that

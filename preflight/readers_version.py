@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.blake2 import blake2b
+from preflight.version import __version__
 
 _HOME = os.path.dirname(os.path.abspath(__file__))
 
@@ -19,33 +20,27 @@ _DECODERS = ("PIL", "simplejpeg")
 
 
 def readers_version() -> str:
-    """Give a short word that changes when the same file might be seen otherwise."""
+    """Give a short word that changes when the same file might be seen otherwise.
+
+    Files are told apart by their sizes and times, as Python does it that runs them: it takes a
+    compiled one for as long as these are the same.
+    """
     import zlib
 
-    digest = blake2b(digest_size=8)
-    for path in _sources():
-        with open(path, "rb") as file:
-            digest.update(file.read())
+    files: list[Sequence[object]] = [[__version__, sys.version, zlib.ZLIB_RUNTIME_VERSION]]
+    files += [list(_files_in(os.path.join(_HOME, folder), ".py")) for folder in _FOLDERS]
+    files += [[one for one in _files_in(_HOME, ".py") if one[0] in _FILES]]
     for package in _DECODERS:
-        digest.update(repr(list(_files_of(package))).encode())
-    digest.update(f"{sys.version} {zlib.ZLIB_RUNTIME_VERSION}".encode())
-    return digest.hexdigest()
+        spec = importlib.util.find_spec(package)
+        folders = spec.submodule_search_locations if spec is not None else None
+        files += [list(_files_in(folder)) for folder in folders or ()]
+    return blake2b(repr(files).encode(), digest_size=8).hexdigest()
 
 
-def _sources() -> Iterator[str]:
-    for folder in _FOLDERS:
-        place = os.path.join(_HOME, folder)
-        names = sorted(name for name in os.listdir(place) if name.endswith(".py"))
-        yield from (os.path.join(place, name) for name in names)
-    yield from (os.path.join(_HOME, name) for name in _FILES)
-
-
-def _files_of(package: str) -> Iterator[tuple[str, int, int]]:
-    """Give the files of a package, which tell one build of it from another without an import."""
-    spec = importlib.util.find_spec(package)
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        with os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda one: one.name):
-                if entry.is_file():
-                    status = entry.stat()
-                    yield entry.name, status.st_size, status.st_mtime_ns
+def _files_in(folder: str, suffix: str = "") -> Iterator[tuple[str, int, int]]:
+    """Give what tells one build of a package from another without an import."""
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            if entry.name.endswith(suffix) and entry.is_file():
+                status = entry.stat()
+                yield entry.name, status.st_size, status.st_mtime_ns

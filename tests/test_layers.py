@@ -31,6 +31,7 @@ FLOORS: dict[str, float] = {
     "links": 0,
     "listing": 0,
     "marks": 0,
+    "lookout": 0.3,
     "state": 0,
     "formats": 0.5,
     "objects": 0.5,

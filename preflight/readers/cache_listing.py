@@ -69,11 +69,11 @@ def list_cache(path: str) -> CacheListing:
     for folder, listed in _folders(path, unreadable):
         folders.append((folder, listed.mark[2]))
         begin = os.path.join(folder, "")
-        in_parts = dcp_names.PART in listed.suffixes()
-        others: list[str] = []
-        for name in listed.files:  # a hundred thousand of them, perhaps
-            is_sure = name[name.rfind(".") :] in _SURE and name[0] != "."
-            (files if is_sure else others).append(begin + name if is_sure else name)
+        # There may be a hundred thousand of them, of which mostly all are sure.
+        sure = [one for one in listed.files if one[one.rfind(".") :] in _SURE and one[0] != "."]
+        files += [begin + name for name in sure]
+        others = set(listed.files).difference(sure) if len(sure) < len(listed.files) else ()
+        in_parts = bool(others) and any(one.endswith(dcp_names.PART) for one in listed.files)
         for name in others:
             if _is_cached(name, begin) or _is_plan(name, begin, in_parts=in_parts):
                 files.append(begin + name)

@@ -159,8 +159,9 @@ def test_a_second_run_is_much_faster_than_the_first(
         f"{first.processor / again.processor:.1f}",
     )
 
-    # By the clock the start of the program is most of it, and the first run has two processors.
-    assert first.processor / again.processor >= 3.3
+    # By the clock others may have one of the two processors that both runs use.
+    assert first.processor / again.processor >= 3.6
+    assert first.seconds / again.seconds >= 2.5
 
 
 def test_a_second_run_reads_nothing_that_lies_on_the_disk(
