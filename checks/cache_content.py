@@ -39,7 +39,7 @@ AGAIN = "Move it aside, and have it made again by the settings that made the oth
 
 
 # A state of a run, which no settings can make again.
-_STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/")
+_STATE = r"(?:^|/)(?:checkpoint-|global_step)\d+/"
 _DIVERGED = "Most likely its run had diverged; what goes on from it computes NaN at once."
 _BEFORE = "Go on from a checkpoint that was written before the loss became NaN."
 
@@ -72,7 +72,7 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
     """Tell what stands out, each once a file."""
     for odd in contents.odd:
         words = _WORDS[odd.kind]
-        is_state = odd.is_state or _STATE.search(odd.file)
+        is_state = odd.is_state or re.search(_STATE, odd.file)
         if odd.kind == "zero" and is_state:
             continue  # where a bias or an adapter starts, and may stay
         if odd.kind in ("nan", "infinite") and is_state:

@@ -76,9 +76,9 @@ _SAID = {
     ("gzip", "cut"): "Unpacking it stops: Compressed file ended before the end-of-stream marker.",
 }
 # A state of a run, which nothing makes again.
-_STATE = re.compile(r"(?:^|/)(?:checkpoint-|global_step)\d+/|\.(?:distcp|metadata)$")
+_STATE = r"(?:^|/)(?:checkpoint-|global_step)\d+/|\.(?:distcp|metadata)$"
 # What is downloaded as it is, and written by no cache.
-_WEIGHTS = re.compile(
+_WEIGHTS = (
     r"(?:(?:diffusion_|open_clip_)?(?:pytorch_)?model|adapter_model|consolidated)\b.*"
     r"\.(?:safetensors|bin|pth?)$|.*-\d{5}-of-\d{5}\."
 )
@@ -141,13 +141,12 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
         return f"Fetch it:  {lfs_pull(damage.fetch)}"
     if "Git LFS pointer" in damage.text:
         return DOWNLOAD
-    if _STATE.search(facts.file):
+    if re.search(_STATE, facts.file):
         return EARLIER
     if causes.SEVERAL in damage.text:
         return AGAIN
-    if damage.kind in ("bomb", "foreign", "checksum", "pages") or _WEIGHTS.match(_name_of(facts)):
-        return REPLACE
-    return AGAIN
+    is_loaded_over = damage.kind in ("bomb", "foreign", "checksum", "pages")
+    return REPLACE if is_loaded_over or re.match(_WEIGHTS, _name_of(facts)) else AGAIN
 
 
 def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:

@@ -39,7 +39,7 @@ from preflight.names import first_of
 _NUMPY_NAMES = (".npy", ".npz")
 
 # What transformers, accelerate and DeepSpeed write into a checkpoint, and load with what it names.
-_STATE = re.compile(
+_STATE = (
     r"(rng_state|random_states)(_\d+)?\.(pth|pkl|pt)|training_args\.bin"
     r"|\w*mp_rank_\d+_(model|optim)_states\.pt|layer_\d+-model\w*_states\.pt"
 )
@@ -89,7 +89,7 @@ def _is_numpys(facts: CacheFacts) -> bool:
 
 def _is_state(facts: CacheFacts) -> bool:
     """Whether a trainer wrote it for itself, by its name."""
-    return _STATE.fullmatch(facts.file.rpartition("/")[2]) is not None
+    return re.fullmatch(_STATE, facts.file.rpartition("/")[2]) is not None
 
 
 def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:

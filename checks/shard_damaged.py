@@ -35,7 +35,7 @@ _ZSTD_ENDS = (
     "zstd -d ends with an error here. webdataset reads zstd through a pipe (pipe:zstd -dc FILE; "
     "tarfile itself since Python 3.14 only), and raises OSError where it sees that."
 )
-_OF_ZSTD = re.compile(r"(has damaged|is a|unpacks to|ends inside a|has bytes behind its) .*zstd")
+_OF_ZSTD = r"(has damaged|is a|unpacks to|ends inside a|has bytes behind its) .*zstd"
 _COPY = "Copy it again from where it came from, or pack it again."
 
 
@@ -86,7 +86,7 @@ def _is_not_compared(facts: ShardFacts, damage: Damage) -> bool:
 def _ends_zstd(facts: ShardFacts, damage: Damage) -> bool:
     """Whether `zstd -d` gives up, and not the reader of what it unpacks."""
     loud = not facts.quiet or _is_not_compared(facts, damage)
-    return loud and damage.kind != "foreign" and _OF_ZSTD.match(damage.text) is not None
+    return loud and damage.kind != "foreign" and re.match(_OF_ZSTD, damage.text) is not None
 
 
 def _severity(facts: ShardFacts, damage: Damage) -> Severity:

@@ -44,7 +44,7 @@ _OF_TORCHRUN = {
     "MASTER_PORT": "29500",
 }
 
-_READS = re.compile(r"""(?:environ(?:\.get\(|\[)|getenv\()\s*["']([A-Za-z_][A-Za-z0-9_]*)["']""")
+_READS = r"""(?:environ(?:\.get\(|\[)|getenv\()\s*["']([A-Za-z_][A-Za-z0-9_]*)["']"""
 
 
 @check(
@@ -104,7 +104,7 @@ def _of_launch(variable: str, job: Job) -> Advice:
 
 def _unset(error: str, line: str) -> str | None:
     """Name the variable for want of which a line has raised."""
-    read = [match[1] for match in _READS.finditer(line)]
+    read = [match[1] for match in re.finditer(_READS, line)]
     if error.startswith("KeyError"):
         return next((one for one in read if f"'{one}'" in error), None)
     return read[0] if error.startswith("TypeError") and "NoneType" in error and read else None

@@ -92,7 +92,7 @@ class Batch:
     """Whether it may be left out where time is short."""
 
 
-_UNFIT = re.compile(rb'\{"unfit": "([0-9.]{1,9})"\}')
+_UNFIT = rb'\{"unfit": "([0-9.]{1,9})"\}'
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class _Running:
 
     def _hear_stranger(self, line: bytes) -> None:
         """Pass over what is no line of ours, but for an interpreter that is too old to run us."""
-        match = _UNFIT.fullmatch(line.strip())
+        match = re.fullmatch(_UNFIT, line.strip())
         if match is not None and self.open is None:
             self.unfit = match[1].decode()
 

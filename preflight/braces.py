@@ -17,7 +17,7 @@ _NESTED = 64
 # Digits of a number in a range, beyond which it names more than can be looked at.
 _DIGITS = 18
 
-_RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
+_RANGE = r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?"
 
 
 class TooManyError(ValueError):
@@ -85,7 +85,7 @@ def _count(text: str, position: int, *, nested: bool) -> tuple[int, int]:
 
 def _range_size(inside: str, product: int) -> int:
     """Count `000..009` or `a..e..2`; other text in braces stays as it is."""
-    match = _RANGE.fullmatch(inside)
+    match = re.fullmatch(_RANGE, inside)
     if match is None:
         return product
     if max(map(len, match.groups(""))) > _DIGITS:

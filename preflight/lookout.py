@@ -88,6 +88,7 @@ def _entries(folder: str) -> tuple[list[str], list[str], bool]:
                     others += 1
     except OSError:
         return [], [], False
+    files.sort()  # as whoever lists a cache needs them, and has no time for it
     return files, inner, bool(files) and not (inner or others)
 
 

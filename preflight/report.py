@@ -35,7 +35,7 @@ _ORDER = (
 """The fields of the contract, in the order in which they are written."""
 
 # Strict readers refuse lone surrogates, which is how Python keeps bytes that are no UTF-8.
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 class NoGo(Exception):  # noqa: N818  the verdict's own name
@@ -241,7 +241,7 @@ class Report:
 
 def _readable(value: Any) -> Any:
     if isinstance(value, str):
-        return _SURROGATE.sub(_escaped, value)
+        return value if value.isascii() else re.sub(_SURROGATE, _escaped, value)
     if isinstance(value, dict):
         return {_readable(key): _readable(item) for key, item in value.items()}
     if isinstance(value, list):

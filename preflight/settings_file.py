@@ -220,8 +220,8 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
     return f"unknown key; {hint}"
 
 
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(#.*)?$")
-_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w-]+)*)\s*=""")
+_HEADER = r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(#.*)?$"
+_KEY = r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w-]+)*)\s*="""
 
 
 def line_numbers(text: str, within: str = "") -> dict[str, int]:
@@ -234,7 +234,7 @@ def line_numbers(text: str, within: str = "") -> dict[str, int]:
     counts: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        header = _HEADER.match(line)
+        header = re.match(_HEADER, line)
         if header is not None:
             table = re.sub(r"[\s\"']", "", header[2])
             table = table.removeprefix(within) if within else table
@@ -245,7 +245,7 @@ def line_numbers(text: str, within: str = "") -> dict[str, int]:
                 table = f"{table}.{index}"
             lines.setdefault(table, number)
             continue
-        key = _KEY.match(line)
+        key = re.match(_KEY, line)
         if key is not None:
             name = re.sub(r"[\s\"']", "", key[1])
             lines.setdefault(f"{table}.{name}" if table else name, number)

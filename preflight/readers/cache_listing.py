@@ -25,10 +25,9 @@ _NOT_LOOKED_INTO = frozenset(
 # What atomic writers (torch, huggingface_hub, safetensors, rsync, editors) and locks leave behind,
 # seen in real folders: `a.pt.tmp`, `a.pt.tmp.1234`, `tmp8x2k.pt`, `.tmp1k3bV8`, `.a.pt.Xk3d9Q`,
 # `a.pt.lock`.
-_LEFT_OVER = re.compile(
+_LEFT_OVER = (
     r"[._-](tmp|temp|part|partial|incomplete|lock|swp)([._-]\w+)?$"
-    r"|^\.?tmp[a-z0-9_]{8}(\.\w+)?$|^\.tmp\w{6}$|~$|^\.nfs[0-9a-f]+$|^\.[^.].*\.\w+\.[A-Za-z0-9]{6}$",
-    re.IGNORECASE,
+    r"|^\.?tmp[a-z0-9_]{8}(\.\w+)?$|^\.tmp\w{6}$|~$|^\.nfs[0-9a-f]+$|^\.[^.].*\.\w+\.[A-Za-z0-9]{6}$"
 )
 
 
@@ -93,7 +92,7 @@ def list_cache(path: str) -> CacheListing:
 
 def is_left_over(name: str) -> bool:
     """Whether a name is that of a temporary file or of a lock, as writers of caches call them."""
-    return _LEFT_OVER.search(name) is not None
+    return re.search(_LEFT_OVER, name, re.IGNORECASE) is not None
 
 
 def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, Listed]]:
