@@ -11,11 +11,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
 
 _FIELDS = "__dataclass_fields__"
+
+# What shows that a class was made: whoever meets one of these meets all others, too.
+_LAST = ("__init__", _FIELDS)
 
 # Two threads may be the first to need a class; and to make one, those above it may have to be made.
 _lock = threading.RLock()
@@ -24,9 +27,9 @@ _lock = threading.RLock()
 class _Later:
     """Stands in a class for its fields until they are asked for, and then has its methods made."""
 
-    def __init__(self, cls: type, defaults: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def __init__(self, cls: type, plain: type, options: Mapping[str, Any]) -> None:
         self._cls = cls
-        self._defaults = defaults
+        self._plain = plain
         self._options = options
 
     def __get__(self, value: object, owner: type) -> Any:
@@ -35,67 +38,67 @@ class _Later:
         return getattr(owner, _FIELDS)
 
     def make(self) -> None:
-        """Have the standard decorator make the methods, unless it has done so."""
-        cls = self._cls
+        """Have the standard decorator make the methods, unless it has done so.
+
+        It makes them for the class as it was declared, which has no slots; and none of them, but
+        for those that protect a frozen value, knows of which class it is.
+        """
         with _lock:
-            if vars(cls).get(_FIELDS) is not self:
+            if vars(self._cls).get(_FIELDS) is not self:
                 return
-            slots = {name: vars(cls).get(name) for name in self._defaults}
-            delattr(cls, _FIELDS)
-            delattr(cls, "__init__")
-            # The decorator looks for a default where a class with slots has the slot.
-            for name, default in self._defaults.items():
-                setattr(cls, name, default)
-            dataclasses.dataclass(**self._options)(cls)
-            for name, slot in slots.items():
-                if slot is not None:
-                    setattr(cls, name, slot)
-                elif name in vars(cls):
-                    delattr(cls, name)  # a class above has the slot
+            before = {"__dict__", "__weakref__", *_GUARDS, *vars(self._plain)}
+            dataclasses.dataclass(**self._options)(self._plain)
+            made = {name: one for name, one in vars(self._plain).items() if name not in before}
+            for name in sorted(made, key=_LAST.__contains__):
+                setattr(self._cls, name, made[name])
 
 
 def _deferred(*, slots: bool, **options: Any) -> Callable[[type], type]:
     """Make a dataclass with slots of a class, as the standard decorator does with these options.
 
     Raises:
-        TypeError: without slots nothing is gained: attributes would hide what stands in for them.
+        TypeError: without slots; a default would be found in the class before its methods are made.
     """
     if not slots:
         raise TypeError("a class of values is declared with slots=True")
 
-    def declare(cls: type) -> type:
-        names = [name for name, kind in cls.__annotations__.items() if not _is_for_class(kind)]
-        defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
-        slotted = _with_slots(cls, names)
-        later = _Later(slotted, defaults, options)
+    def declare(plain: type) -> type:
+        cls = _with_slots(plain)
+        later = _Later(cls, plain, options)
 
         def make_and_begin(self: object, *args: Any, **kwargs: Any) -> None:
             later.make()
-            slotted.__init__(self, *args, **kwargs)  # type: ignore[misc]
+            cls.__init__(self, *args, **kwargs)  # type: ignore[misc]
 
-        members = {_FIELDS: later, "__init__": make_and_begin}
-        for name, member in {**members, "__getstate__": _state, "__setstate__": _restore}.items():
-            setattr(slotted, name, member)
-        return slotted
+        members: dict[str, Any] = {_FIELDS: later, "__init__": make_and_begin}
+        members |= {"__getstate__": _state, "__setstate__": _restore}
+        members |= _GUARDS if options.get("frozen") else {}
+        for name, member in members.items():
+            setattr(cls, name, member)
+        return cls
 
     return declare
+
+
+def _with_slots(plain: type) -> type:
+    """Give the same class with slots, which can only be given to a new one."""
+    names = [name for name, kind in plain.__annotations__.items() if not _is_for_class(kind)]
+    above = {slot for one in plain.__mro__[1:] for slot in vars(one).get("__slots__", ())}
+    members = {name: value for name, value in vars(plain).items() if name not in names}
+    for name in ("__dict__", "__weakref__"):
+        members.pop(name, None)
+    members["__annotations__"] = dict(plain.__annotations__)
+    members["__slots__"] = tuple(name for name in names if name not in above)
+    cls = type(plain)(plain.__name__, plain.__bases__, members)
+    cls.__qualname__ = plain.__qualname__
+    return cls
 
 
 def _is_for_class(annotation: object) -> bool:
     return str(annotation).startswith(("ClassVar", "typing.ClassVar"))
 
 
-def _with_slots(cls: type, names: Sequence[str]) -> type:
-    """Give the same class with slots, which can only be given to a new one."""
-    above = {slot for one in cls.__mro__[1:] for slot in vars(one).get("__slots__", ())}
-    members = {name: value for name, value in vars(cls).items() if name not in names}
-    for name in ("__dict__", "__weakref__"):
-        members.pop(name, None)  # of the class that is replaced
-    members["__annotations__"] = dict(cls.__annotations__)
-    members["__slots__"] = tuple(name for name in names if name not in above)
-    slotted = type(cls)(cls.__name__, cls.__bases__, members)
-    slotted.__qualname__ = cls.__qualname__
-    return slotted
+# --- what all values have -------------------------------------------------------------------------
 
 
 def _state(value: Any) -> list[object]:
@@ -107,6 +110,16 @@ def _restore(value: Any, state: Sequence[object]) -> None:
     for field, member in zip(dataclasses.fields(value), state, strict=True):
         object.__setattr__(value, field.name, member)
 
+
+def _refuse_to_set(_: object, name: str, __: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(_: object, name: str) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+_GUARDS: Mapping[str, Any] = {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
