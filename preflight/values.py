@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 __all__ = ["dataclass"]
 
 _FIELDS = "__dataclass_fields__"
+_SIGNATURE = "__signature__"
 
 # What shows that a class was made: whoever meets one of these meets all others, too.
 _LAST = ("__init__", _FIELDS)
@@ -25,17 +26,13 @@ _lock = threading.RLock()
 
 
 class _Later:
-    """Stands in a class for its fields until they are asked for, and then has its methods made."""
+    """A class whose methods are still to be made."""
 
     def __init__(self, cls: type, plain: type, options: Mapping[str, Any]) -> None:
         self._cls = cls
         self._plain = plain
         self._options = options
-
-    def __get__(self, value: object, owner: type) -> Any:
-        """Give the fields, as `dataclasses.fields` and `is_dataclass` ask for them."""
-        self.make()
-        return getattr(owner, _FIELDS)
+        self._is_made = False
 
     def make(self) -> None:
         """Have the standard decorator make the methods, unless it has done so.
@@ -44,13 +41,32 @@ class _Later:
         for those that protect a frozen value, knows of which class it is.
         """
         with _lock:
-            if vars(self._cls).get(_FIELDS) is not self:
+            if self._is_made:
                 return
             before = {"__dict__", "__weakref__", *_GUARDS, *vars(self._plain)}
             dataclasses.dataclass(**self._options)(self._plain)
             made = {name: one for name, one in vars(self._plain).items() if name not in before}
             for name in sorted(made, key=_LAST.__contains__):
                 setattr(self._cls, name, made[name])
+            delattr(self._cls, _SIGNATURE)
+            self._is_made = True
+
+
+class _Asked:
+    """Stands in a class for what it will have, and has its methods made when it is asked for that.
+
+    `dataclasses.fields` and `is_dataclass` ask for the fields. `inspect.signature` asks every class
+    for a signature of its own, finds none, and then looks at the methods.
+    """
+
+    def __init__(self, later: _Later, name: str) -> None:
+        self._later = later
+        self._name = name
+
+    def __get__(self, value: object, owner: type) -> Any:
+        """Give what the class has now."""
+        self._later.make()
+        return getattr(owner, self._name)
 
 
 def _deferred(*, slots: bool, **options: Any) -> Callable[[type], type]:
@@ -70,7 +86,8 @@ def _deferred(*, slots: bool, **options: Any) -> Callable[[type], type]:
             later.make()
             cls.__init__(self, *args, **kwargs)  # type: ignore[misc]
 
-        members: dict[str, Any] = {_FIELDS: later, "__init__": make_and_begin}
+        members: dict[str, Any] = {name: _Asked(later, name) for name in (_FIELDS, _SIGNATURE)}
+        members |= {"__init__": make_and_begin}
         members |= {"__getstate__": _state, "__setstate__": _restore}
         members |= _GUARDS if options.get("frozen") else {}
         for name, member in members.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+import inspect
 import pickle
 import subprocess
 import sys
@@ -177,6 +178,12 @@ def test_whoever_asks_a_class_before_there_is_a_value_gets_its_fields(name: str)
     assert ours.__module__ == standard.__module__
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_class_says_how_it_is_called_before_there_is_a_value(name: str) -> None:
+    """Editors and `help` ask."""
+    assert inspect.signature(classes(OURS)[name]) == inspect.signature(classes(STANDARD)[name])
+
+
 def test_no_method_is_made_while_a_class_is_declared() -> None:
     """That is what it is for."""
     made = classes(OURS)
@@ -203,10 +210,11 @@ def restless() -> Iterator[None]:
     [
         lambda one: one(x=1, name="home"),
         lambda one: [field.name for field in dataclasses.fields(one)],
+        lambda one: str(inspect.signature(one)),
         lambda one: hash(one(x=1, name="home")),
         lambda one: repr(one(x=1, name="home")),
     ],
-    ids=["a value", "the fields", "a hash", "a text"],
+    ids=["a value", "the fields", "how it is called", "a hash", "a text"],
 )
 def test_threads_that_need_a_class_at_the_same_time_all_get_it(need: Callable[[Any], Any]) -> None:
     """However far another of them has come with making it."""
