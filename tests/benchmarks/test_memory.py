@@ -80,7 +80,8 @@ def test_an_image_of_the_largest_folder_takes_little(
         for index in range(number):
             (tmp_path / name / f"{index:06}.png").write_bytes(file.getvalue())
 
-    few, many = peak(tmp_path, "few"), peak(tmp_path, "many")
+    # How many answers wait to be heard at once is chance: the middle of three runs.
+    few, many = (sorted(peak(tmp_path, one) for _ in range(3))[1] for one in ("few", "many"))
 
     each = (many - few) / 60_000
     tell(
