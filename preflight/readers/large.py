@@ -15,8 +15,14 @@ from preflight.readers.opened import holes
 WINDOW = 1 << 21
 """Bytes that are held at a time; smaller files are better held whole."""
 
-# Bytes that one thread does at a time. Shorter stretches are not divided.
+# Bytes that are read with a piece far from all that is held: of a large archive, what stands before
+# its records. Whatever follows on is read with more and more, up to the window.
+_FIRST = 1 << 16
+
+# Bytes that one thread does at a time. Shorter stretches are not divided. Towards the end of a
+# stretch they become fewer, so that no thread has to wait long for the other.
 _SHARE = 1 << 23
+_LEAST_SHARE = 1 << 21
 
 # Bytes that are copied at a time: as much as a processor keeps near itself. To have the system show
 # what it holds, and copy nothing, is twice as slow where it holds it in small pieces.
@@ -42,13 +48,16 @@ class Large(LongRead):
         self._tell = tell
         self._window = memoryview(b"")
         self._start = 0
+        self._ahead = _FIRST
 
     def __call__(self, offset: int, size: int) -> Block:
         """Give a piece; it comes with what is likely to be asked for next."""
         if not self._start <= offset <= offset + size <= self._start + len(self._window):
             self._tell()
+            follows = self._start <= offset <= self._start + len(self._window)
+            self._ahead = min(WINDOW, 4 * self._ahead) if follows else _FIRST
             self._file.seek(offset)
-            self._window, self._start = memoryview(self._full(max(size, WINDOW))), offset
+            self._window, self._start = memoryview(self._full(max(size, self._ahead))), offset
         begin = offset - self._start
         return self._window[begin : begin + size]
 
@@ -139,7 +148,7 @@ class Large(LongRead):
     ) -> int:
         """Read a stretch in shares, and put their checksums together."""
         end = offset + size
-        shares = [(at, min(at + _SHARE, end)) for at in range(offset, end, _SHARE)]
+        shares = list(_shares(offset, end))
         sums = [0] * len(shares)
         turns = itertools.count()  # of which each thread takes the next; that is one step of Python
         failed: list[Exception] = []
@@ -195,6 +204,16 @@ class Large(LongRead):
             return os.preadv(self._file.fileno(), [block], offset)
         self._file.seek(offset)
         return self._file.readinto(block) or 0
+
+
+def _shares(begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Divide a stretch between two threads: of what is left, a quarter at most at a time."""
+    share = _SHARE
+    while begin < end:
+        while share > _LEAST_SHARE and 4 * share > end - begin:
+            share //= 2
+        yield begin, min(begin + share, end)
+        begin += share
 
 
 class _Beside:

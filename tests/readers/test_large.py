@@ -15,7 +15,7 @@ import pytest
 
 from preflight.formats.blocks import BLOCK, LongRead, checksum, pass_over
 from preflight.formats.crc import combined
-from preflight.readers.large import Large
+from preflight.readers.large import WINDOW, Large, _shares
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +127,42 @@ def test_what_goes_wrong_here_ends_the_other_thread_too(large: Opener, path: Pat
 
 def test_it_is_a_read_with_a_shorter_way(large: Opener, path: Path) -> None:
     assert isinstance(large(path), LongRead)
+
+
+@pytest.mark.parametrize("size", [0, 1, 8_388_608, 8_388_609, 20_000_003, 100_000_000, 1 << 31])
+def test_a_stretch_is_divided_without_gap_or_overlap(size: int) -> None:
+    """In shares that become no larger, so that two threads end at about the same time."""
+    shares = list(_shares(7, 7 + size))
+
+    assert [begin for begin, _ in shares] == [7, *(end for _, end in shares)][: len(shares)]
+    assert (shares[-1][1] if shares else 7) == 7 + size
+    lengths = [end - begin for begin, end in shares]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(shares) < 2 or lengths[-1] <= 2_097_152
+
+
+def test_what_is_far_away_is_read_alone_and_what_follows_with_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an archive with large records little is read twice; of small ones much at once."""
+    path = tmp_path / "a"
+    path.write_bytes(bytes(range(256)) * 65_536)
+    content = path.read_bytes()
+    with open(path, "rb", buffering=0) as file:
+        large = Large(file, lambda: None)
+        read: list[int] = []
+        full = large._full
+
+        def noted(size: int) -> bytes:
+            read.append(size)
+            return full(size)
+
+        monkeypatch.setattr(large, "_full", noted)
+        for at in (8_000_000, 100, 12_000_000):
+            assert bytes(large(at, 30)) == content[at : at + 30]
+        assert read == [65_536] * 3
+        read.clear()
+        for at in range(0, 8_000_000, 1_000):
+            assert bytes(large(at, 1_000)) == content[at : at + 1_000]
+    assert max(read) == WINDOW
+    assert len(read) < 12
