@@ -145,8 +145,8 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
         return EARLIER
     if causes.SEVERAL in damage.text:
         return AGAIN
-    is_loaded_over = damage.kind in ("bomb", "foreign", "checksum", "pages")
-    return REPLACE if is_loaded_over or re.match(_WEIGHTS, _name_of(facts)) else AGAIN
+    may_be_downloaded = damage.kind in ("bomb", "foreign", "checksum", "pages")
+    return REPLACE if may_be_downloaded or re.match(_WEIGHTS, _name_of(facts)) else AGAIN
 
 
 def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:

@@ -15,9 +15,10 @@ import numpy
 import pytest
 
 import preflight as package
-from preflight import ahead, early
+from preflight import ahead, early, lookout
 from preflight.listing import list_names
 from preflight.marks import marks_of
+from preflight.readers import cache_listing
 from preflight.readers.cache_listing import list_cache
 from preflight.report import Report
 
@@ -64,6 +65,11 @@ def test_it_is_what_we_would_have_seen(tmp_path: Path, names: list[str]) -> None
     found = cached(tmp_path)
 
     assert ahead.marks(str(tmp_path), found) == marks_of(str(tmp_path), found)
+
+
+def test_it_knows_the_same_suffixes_as_whoever_lists_a_cache() -> None:
+    """It has a list of its own, since the other's home takes too long to import."""
+    assert lookout._SUFFIXES == cache_listing._SURE
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names that are no Unicode")

@@ -305,6 +305,8 @@ def test_the_version_is_that_of_every_source_and_every_decoder(
     for path in (tmp_path / "formats" / "tar.py", tmp_path / "readers" / "shard.py"):
         path.write_bytes(path.read_bytes() + b"#")
         seen.append(versions.readers_version())
+    os.utime(path, (1_700_000_000, 1_700_000_000))  # of the same size, and put in later
+    seen.append(versions.readers_version())
     monkeypatch.syspath_prepend(str(package.parent))
     monkeypatch.delitem(sys.modules, "PIL", raising=False)
     for name in ("_version.py", "_imaging.so"):

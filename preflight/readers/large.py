@@ -208,9 +208,9 @@ class Large(LongRead):
 
 def _shares(begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Divide a stretch between two threads: of what is left, a quarter at most at a time."""
-    share = _SHARE
+    share, least = _SHARE, _LEAST_SHARE if end - begin > _SHARE else _SHARE
     while begin < end:
-        while share > _LEAST_SHARE and 4 * share > end - begin:
+        while share > least and 4 * share > end - begin:
             share //= 2
         yield begin, min(begin + share, end)
         begin += share
