@@ -449,9 +449,9 @@ def test_a_writer_that_meets_a_limit_leaves_what_is_found(tmp_path: Path, way: s
 
 
 def test_a_large_file_is_read_in_flat_memory_and_says_that_it_goes_on(tmp_path: Path) -> None:
-    """60 MB pass through two; whoever waits hears of it."""
+    """240 MB pass through two; whoever waits hears of it, however much the second thread reads."""
     path = tmp_path / "large.pt"
-    torch.save({"a": torch.randint(0, 255, (60_000_000,), dtype=torch.uint8)}, path)
+    torch.save({"a": torch.randint(0, 255, (60_000_000,), dtype=torch.uint8).repeat(4)}, path)
     heard: list[str] = []
     tracemalloc.start()
     try:
