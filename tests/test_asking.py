@@ -18,6 +18,7 @@ from preflight.discover import plain_options
 from preflight.job import Job
 from preflight.processes import Lines, Question, Started
 from tests.archives import slow
+from tests.children import opened_by
 
 
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
 
     def kill() -> None:
         (reader,) = (one for one in psutil.Process().children() if one.pid not in before)
-        while endless not in {one.path for one in reader.open_files()}:
+        while endless not in opened_by(reader):
             time.sleep(0.01)
         reader.kill()
 

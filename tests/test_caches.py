@@ -31,6 +31,7 @@ from preflight.report import Outcome, Report
 from preflight.runner import Left, Looked
 from preflight.targets import CacheFolder
 from tests.archives import slow
+from tests.children import opened_by
 
 WHOLE = (2).to_bytes(8, "little") + b"{}"
 HOUR = 3_600
@@ -143,7 +144,7 @@ def test_whatever_one_file_does_to_its_reader_the_others_are_read(
     def send() -> None:
         while True:
             for one in psutil.Process().children():
-                if one.pid not in before and path in {file.path for file in one.open_files()}:
+                if one.pid not in before and path in opened_by(one):
                     one.send_signal(sent)
                     return
             time.sleep(0.005)

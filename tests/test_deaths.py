@@ -16,6 +16,7 @@ import pytest
 
 import preflight
 from preflight.report import Report
+from tests.children import readers
 
 ROOT = Path(__file__).parents[1]
 
@@ -331,13 +332,9 @@ def test_a_reader_that_dies_loses_only_its_file(tmp_path: Path) -> None:
 
     def kill_the_reader(news: object) -> None:
         if not killed:
-            (pid,) = [
-                process.pid
-                for process in psutil.Process().children()
-                if any("preflight.child" in word for word in process.cmdline())
-            ]
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
+            (reader,) = readers()
+            reader.kill()
+            killed.append(reader.pid)
 
     report = preflight.run(
         str(tmp_path), folder=str(tmp_path), jobs=1, elsewhere=True, watch=kill_the_reader
