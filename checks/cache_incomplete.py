@@ -5,14 +5,17 @@ What it finds
     two samples of one key (`cat.jpg` and `cat.png` by their stem), but not where keys are made of
     captions, which samples share on purpose; samples whose entry is there under another spelling
     of the same path (`./photos`, an absolute path, `.JPG`, backslashes, accents in another form);
-    samples without an entry; entries without a sample; and entries older than the file they were
-    made of. Entries made of captions are never old. An empty cache is a note.
+    samples without an entry; samples that lack a kind of entry which nearly all others have beside
+    another one (`cat_sdxl.npz`, and no `cat_te_outputs.npz`); entries without a sample; and entries
+    older than the file they were made of, a caption's where their names say so (`cat_te.npz`).
+    Entries whose keys are made of captions are never old. An empty cache is a note.
 
     The rule of the keys is `key` in the settings: a name or a hash of it (`stem`, `sha256(stem)`,
     `md5(path)[:16]`), a template (`"{md5('sks dog ' + caption)}-flux.pt"`), or `module:function`.
     Where none is said, the usual ones are tried, and the check is skipped where none of them
-    leads from most samples to an entry. Sizes, frames, numbers and kinds of models that trainers
-    (SimpleTuner, kohya, musubi) write behind a key are understood. Of shards that are only sampled
+    leads from most samples to an entry. Sizes, frames, numbers, hashes and kinds of models that
+    trainers (SimpleTuner, kohya, musubi, ai-toolkit) write behind a key are understood, and so is
+    what stands there in the entries of most samples (`_flip`). Of shards that are only sampled
     (`--sample`), and where a `--budget` is used up, nothing is compared, and the page says so.
 
 Why it matters
@@ -29,15 +32,15 @@ What to do
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
-from unicodedata import is_normalized, normalize
 
 from preflight.check import check
-from preflight.facts import CacheKeys, Respelled
+from preflight.facts import CacheKeys, LackedKind
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.names import counted, first_of, shown
+
+from ._incomplete_words import entries, guessed, made_of, of_all, rule_of, span, spelled
 
 # Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
 # one of how many entries they may be where these are more.
@@ -84,6 +87,7 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
         return
     if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):
         yield _of_missing(facts) if facts.entries else _of_other_names(facts)
+    yield from (_of_lacked(one, facts) for one in facts.lacked)
     if facts.orphans and facts.respelled is None and not facts.unread and not _is_said(facts):
         yield _of_orphans(facts)
     if facts.stale:
@@ -109,15 +113,15 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
     others = f"; so it is with {counted(more, 'more key')}" if more else ""
     # Where most share, a pair of images may have one entry on purpose, unless the rule was said.
     few = 2 * facts.shared_samples < facts.samples
-    sure = facts.was_said or (few and not facts.orphans)
+    sure = (facts.was_said or (few and not facts.orphans)) and not first.sized
     return cache_incomplete.found(
         f"has one entry for {counted(first.samples, 'sample')}: "
         f"{first_of(first.names, first.samples)} {both} have the key {shown(first.key)}"
-        f"{others}{_guessed(facts)}",
+        f"{others}{guessed(facts)}",
         severity=Severity.ERROR if sure else Severity.WARNING,
         at=Location(file=facts.file),
         also=_settings(facts, job),
-        why=f"{counted(facts.shared_samples, 'sample')} share {_entries(facts.shared)}: "
+        why=f"{counted(facts.shared_samples, 'sample')} share {entries(facts.shared)}: "
         "whichever is cached last is what the job trains on in place of the others.",
         fix="Rename one of each, or have entries named after the whole name of a file.",
         evidence={"keys": facts.shared, "samples": facts.shared_samples},
@@ -128,10 +132,10 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
 def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     other = facts.respelled
     assert other is not None  # noqa: S101  for the type checker
-    said, made, fix = _spelled(other, "the job" if facts.was_said else "preflight.toml")
+    said, made, fix = spelled(other, "the job" if facts.was_said else "preflight.toml")
     return cache_incomplete.found(
-        f"was made for {made}; {said}: by {_rule(facts)}, the entries of "
-        f"{_of_all(other.samples, facts.samples)} are not found, and all are there",
+        f"was made for {made}; {said}: by {rule_of(facts)}, the entries of "
+        f"{of_all(other.samples, facts.samples)} are not found, and all are there",
         severity=Severity.ERROR if facts.was_said else Severity.WARNING,
         at=Location(file=facts.file),
         also=_settings(facts, job),
@@ -146,27 +150,9 @@ def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     )
 
 
-def _spelled(other: Respelled, who: str) -> tuple[str, str, str]:
-    """Say how paths are spelled now, how they were, and what to do."""
-    again = "or have the cache made again."
-    if other.folder is not None and other.other_folder is not None:
-        said, made = shown(other.folder), shown(other.other_folder) or "paths without a folder"
-        return f"{who} says {said}", made, f"Let the job, and preflight.toml, say {made}; {again}"
-    if other.made.replace("\\", "/") == other.said:
-        made = f"paths with backslashes, as on Windows, such as {shown(other.made)}"
-        fix = f"Let the job make its keys of paths as they were written on Windows; {again}"
-        return f"here it is {shown(other.said)}", made, fix
-    fix = f"Call the files as they were called when it was made; {again}"
-    if normalize("NFC", other.said) == normalize("NFC", other.made):
-        ways = ["accents as one character (NFC)", "accents as two characters (NFD)"]
-        made, said = ways if is_normalized("NFC", other.made) else reversed(ways)
-        return f"the files have {said}, such as {shown(other.said)}", f"names with {made}", fix
-    return f"the file is called {shown(other.said)}", shown(other.made), fix
-
-
 def _of_nothing(facts: CacheKeys, job: Job) -> Finding:
     if facts.instead is not None:
-        led = _of_all(facts.instead_matched, facts.samples)
+        led = of_all(facts.instead_matched, facts.samples)
         hint = f"; by {facts.instead}, {led} do"
         fix = (
             f'Correct preflight.toml if that is how the job names them: key = "{facts.instead}"; '
@@ -182,8 +168,8 @@ def _of_nothing(facts: CacheKeys, job: Job) -> Finding:
                 "else correct key, of or path."
             )
     return cache_incomplete.found(
-        f"has {_entries(facts.entries)}, and none of {counted(facts.samples, 'sample')} leads to "
-        f"one by {_rule(facts)}{hint}",
+        f"has {entries(facts.entries)}, and none of {counted(facts.samples, 'sample')} leads to "
+        f"one by {rule_of(facts)}{hint}",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
         also=_settings(facts, job),
@@ -209,9 +195,9 @@ def _of_missing(facts: CacheKeys) -> Finding:
     changed = ""
     if facts.by_caption and facts.orphans:
         lead = "leads" if facts.orphans == 1 else "lead"
-        changed = f"; {_entries(facts.orphans)} {lead} to no sample, as where captions were changed"
+        changed = f"; {entries(facts.orphans)} {lead} to no sample, as where captions were changed"
     return cache_incomplete.found(
-        f"lacks the entries of {_of_all(number, facts.samples)}{names}{_guessed(facts)}{changed}",
+        f"lacks the entries of {of_all(number, facts.samples)}{names}{guessed(facts)}{changed}",
         severity=Severity.NOTE if facts.changed else Severity.WARNING,
         at=Location(file=facts.file),
         why=why,
@@ -221,9 +207,28 @@ def _of_missing(facts: CacheKeys) -> Finding:
     )
 
 
+def _of_lacked(one: LackedKind, facts: CacheKeys) -> Finding:
+    have = "has one" if one.have == 1 else "have one"
+    return cache_incomplete.found(
+        f"lacks {shown(one.kind)} for {counted(one.samples, 'sample')} with other entries: "
+        f"{first_of(one.names, one.samples)}; {one.have:,} {have}{guessed(facts)}",
+        severity=Severity.NOTE if facts.changed else Severity.WARNING,
+        at=Location(file=facts.file),
+        why="Somebody wrote to it meanwhile: it may be complete by now."
+        if facts.changed
+        else "Missing entries are made when the job starts, while its GPUs wait; a job that only "
+        "reads the cache stops at the first of them.",
+        fix="Look again once nobody writes to it."
+        if facts.changed
+        else "Have the cache completed before the run, or leave these samples out.",
+        evidence={"missing": one.samples, "samples": facts.samples, "kind": one.kind},
+        about=f"kind {one.kind}",
+    )
+
+
 def _of_other_names(facts: CacheKeys) -> Finding:
     return cache_incomplete.found(
-        f"holds {counted(facts.others, 'cached file')}, and none is named by {_rule(facts)}: "
+        f"holds {counted(facts.others, 'cached file')}, and none is named by {rule_of(facts)}: "
         f"{first_of(facts.other_names, facts.others, 2)}",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
@@ -248,8 +253,8 @@ def _of_orphans(facts: CacheKeys) -> Finding:
     most = facts.missing > 0 and 2 * facts.orphans > facts.entries
     lead = "leads" if facts.orphans == 1 else "lead"
     return cache_incomplete.found(
-        f"has {_entries(facts.orphans)} of {facts.entries:,} that {lead} to no sample: "
-        f"{first_of(facts.orphan_names, facts.orphans)}{_guessed(facts)}",
+        f"has {entries(facts.orphans)} of {facts.entries:,} that {lead} to no sample: "
+        f"{first_of(facts.orphan_names, facts.orphans)}{guessed(facts)}",
         severity=Severity.WARNING if most else Severity.NOTE,
         at=Location(file=facts.file),
         why="They take room and are not trained on."
@@ -268,9 +273,9 @@ def _of_stale(facts: CacheKeys) -> Finding:
         else "are older than the files they were"
     )
     return cache_incomplete.found(
-        f"has {_entries(facts.stale)} of {facts.entries:,} that {are} made of, "
-        f"by {'up to ' * (facts.stale > 1)}{_span(facts.oldest)}: "
-        f"{first_of(facts.stale_names, facts.stale)}{_made_of(facts)}",
+        f"has {entries(facts.stale)} of {facts.entries:,} that {are} made of, "
+        f"by {'up to ' * (facts.stale > 1)}{span(facts.oldest)}: "
+        f"{first_of(facts.stale_names, facts.stale)}{made_of(facts)}",
         severity=Severity.NOTE if nearly_all else Severity.WARNING,
         at=Location(file=facts.file),
         why="Nearly all are: most likely the data were copied without their times."
@@ -282,37 +287,6 @@ def _of_stale(facts: CacheKeys) -> Finding:
     )
 
 
-def _made_of(facts: CacheKeys) -> str:
-    """Name the files of entries that are old, where the names of these do not tell."""
-    if not facts.younger_names:
-        return ""
-    stem = posixpath.splitext(posixpath.basename(facts.younger_names[0]))[0]
-    if any(stem in name for name in facts.stale_names):
-        return ""
-    return f", made of {first_of(facts.younger_names, facts.younger)}"
-
-
-def _entries(number: int) -> str:
-    return counted(number, "entry", "entries")
-
-
-def _rule(facts: CacheKeys) -> str:
-    return f'key = "{shown(facts.rule or "")}"'
-
-
-def _guessed(facts: CacheKeys) -> str:
-    """Say that the rule is a guess, where it is one."""
-    return "" if facts.was_said else f" (by {_rule(facts)}, which is a guess)"
-
-
-def _of_all(number: int, total: int) -> str:
-    return (
-        f"all {counted(total, 'sample')}"
-        if number == total
-        else f"{number:,} of {counted(total, 'sample')}"
-    )
-
-
 def _settings(facts: CacheKeys, job: Job) -> tuple[Location, ...]:
     """Give the line of the settings that says the rule, or the cache."""
     for key in ("key", "path"):
@@ -320,10 +294,3 @@ def _settings(facts: CacheKeys, job: Job) -> tuple[Location, ...]:
         if file is not None:
             return (Location(file=file, line=line),)
     return ()
-
-
-def _span(seconds: float) -> str:
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return counted(int(seconds // size), unit)
-    return counted(int(seconds), "second")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         CheckpointFacts,
         Unread,
     )
-    from preflight.facts.cache_keys import CacheKeys, Respelled, SharedKey
+    from preflight.facts.cache_keys import CacheKeys, LackedKind, Respelled, SharedKey
     from preflight.facts.code import (
         Copied,
         Definition,
@@ -87,6 +87,7 @@ __all__ = [
     "ImageDamage",
     "Inherited",
     "KeyNames",
+    "LackedKind",
     "Loaded",
     "LoaderCall",
     "OddContent",
@@ -139,6 +140,7 @@ _HOME = {
     "ImageDamage": "files",
     "Inherited": "code",
     "KeyNames": "datasets",
+    "LackedKind": "cache_keys",
     "Loaded": "code",
     "LoaderCall": "source",
     "OddContent": "cache",

@@ -14,6 +14,26 @@ class SharedKey:
     names: tuple[str, ...]
     """Of the first few of them, as reports name them."""
 
+    sized: bool = False
+    """Whether entries say the size of their image, which may tell two of one key apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LackedKind:
+    """A kind of entries that most samples have, and that some of them lack."""
+
+    kind: str
+    """What their names have in common: `*_te_outputs.npz`."""
+
+    have: int
+    """Samples that have one."""
+
+    samples: int
+    """Those that have others, and none of this kind."""
+
+    names: tuple[str, ...]
+    """Of the first few of these."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Respelled:
@@ -106,6 +126,9 @@ class CacheKeys:
 
     shared_samples: int = 0
     shared_keys: tuple[SharedKey, ...] = ()
+    lacked: tuple[LackedKind, ...] = ()
+    """Where samples have entries of several kinds."""
+
     respelled: Respelled | None = None
     instead: str | None = None
     """The rule by which most samples lead to an entry, where that of the settings leads to none."""

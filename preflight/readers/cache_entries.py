@@ -6,34 +6,18 @@ import contextlib
 import os
 import re
 from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from preflight.links import leads_to_system
 from preflight.readers.key_firsts import First
+from preflight.readers.key_index import Index, keys_of
 from preflight.readers.key_rules import KeyRule
 from preflight.targets import CannotLookError
 
 SUFFIXES = frozenset({".pt", ".pth", ".npz", ".npy", ".safetensors", ".bin", ".ckpt"})
 """Of cached files, in small letters."""
 
-# What trainers put behind a key. A hash, and the kind of the model: SimpleTuner. `_1024x0768_sdxl`,
-# also behind the frames of a video: kohya's scripts and musubi. `_te_outputs`, `_flux_te`: texts.
-_HASH = re.compile(r"([0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})[-_.]")
-_BEHIND = tuple(
-    re.compile(rf"({stem})(?:{tail})", re.DOTALL)
-    for tail in (
-        r"(?:_\d{2,6}-\d{2,6})?_\d{3,5}x\d{3,5}(?:_[A-Za-z0-9]+)*",
-        r"(?:_[A-Za-z0-9]+)?_(?:te|te_outputs|latents?|embeds?|emb|vae|features?)",
-    )
-    for stem in (".+?", ".+")
-)
-# What is in every name that one of these fits: most names are told by it alone.
-_MARKED = re.compile(
-    r"_(?:[0-9]{3,5}x[0-9]{3,5}|(?:te|te_outputs|latents?|embeds?|emb|vae|features?)$)"
-)
-_NUMBER = re.compile(r"[-_.][0-9]{1,4}$")
 _NAMES = re.compile(rb"[^\0]+")
 
 # Files after which it is said again that work goes on.
@@ -127,20 +111,25 @@ class Entries:
         names = enumerate(_NAMES.finditer(self._joined))
         return {number for number, found in names if _OF_TEXT.search(found[0])}
 
-    def index(self, *, by_stem: bool, anywhere: bool, numbered: bool) -> Index:
+    def index(
+        self, *, by_stem: bool, anywhere: bool, numbered: bool, endings: AbstractSet[str]
+    ) -> Index:
         """Make what finds them by their keys.
 
         Args:
             by_stem: whether a key stands for an entry's name without its suffix.
             anywhere: whether it does, whatever folder the entry lies in.
             numbered: whether it does, whatever number is put behind it.
+            endings: what else may be put behind it, as a kind.
         """
-        return Index(
-            (number, form)
+        parted = (
+            (number, *(name.rpartition("/") if anywhere else ("", "", name)))
             for number, name in enumerate(self.names())
-            for form in _forms(
-                name.rpartition("/")[2] if anywhere else name, by_stem=by_stem, numbered=numbered
-            )
+        )
+        return Index(
+            (number, key, f"{folder}{slash}{base[len(key) :]}")
+            for number, folder, slash, base in parted
+            for key in keys_of(base, by_stem=by_stem, numbered=numbered, endings=endings)
         )
 
 
@@ -148,45 +137,6 @@ def is_of_nobody(name: str) -> bool:
     """Whether an entry is of the empty prompt or the like, by its name, and of no sample."""
     stem = os.path.splitext(name.rpartition("/")[2])[0]
     return _OF_NOBODY.fullmatch(stem) is not None
-
-
-def _forms(name: str, *, by_stem: bool, numbered: bool) -> Sequence[str]:
-    """Give the keys for which an entry may stand: its whole name, and what others add to."""
-    if not by_stem:
-        return (name,)
-    name = os.path.splitext(name)[0]
-    if numbered:
-        return (name, _NUMBER.sub("", name))
-    folder, slash, stem = name.rpartition("/")
-    found = _HASH.match(stem)
-    if found is not None:
-        return (name, f"{folder}{slash}{found[1]}")
-    if _MARKED.search(stem) is None:
-        return (name,)
-    cores = [match[1] for one in _BEHIND if (match := one.fullmatch(stem)) is not None]
-    return (name, *dict.fromkeys(f"{folder}{slash}{core}" for core in cores))
-
-
-class Index:
-    """Finds entries by their keys, of which it holds eight bytes each."""
-
-    def __init__(self, keyed: Iterable[tuple[int, str]]) -> None:
-        """Take in the number of each entry with each of its keys."""
-        hashes, numbers = array("q"), array("i")
-        for number, key in keyed:
-            hashes.append(hash(key))
-            numbers.append(number)
-        order = sorted(range(len(hashes)), key=hashes.__getitem__)
-        self._hashes = array("q", [hashes[one] for one in order])
-        self._numbers = array("i", [numbers[one] for one in order])
-
-    def find(self, key: str) -> Sequence[int]:
-        """Give the numbers of the entries of this key."""
-        wanted, hashes = hash(key), self._hashes
-        at = end = bisect_left(hashes, wanted)
-        while end < len(hashes) and hashes[end] == wanted:
-            end += 1
-        return self._numbers[at:end] if end > at else ()
 
 
 def _files(

@@ -11,8 +11,10 @@ from preflight.facts import CacheKeys
 from preflight.names import name_of
 from preflight.readers.cache_entries import SUFFIXES, Entries
 from preflight.readers.key_compared import Compared, compare, shared_keys
+from preflight.readers.key_endings import with_endings
 from preflight.readers.key_expressions import Values
 from preflight.readers.key_firsts import NAMED, First
+from preflight.readers.key_kinds import lacked_kinds
 from preflight.readers.key_layouts import Finder, Way, best_way, ways_of
 from preflight.readers.key_respelled import respelled
 from preflight.readers.key_rules import (
@@ -30,6 +32,9 @@ from preflight.targets import CacheOf, CannotLookError
 from preflight.values import dataclass
 
 _NOT_SAID = (None, "auto")
+
+# Of so large a share of the samples, entries that lead to none are of a kind of their own.
+_LEARNT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +107,8 @@ def _below(given: str, cache: str, root: str) -> str:
     return stem if suffix.lower() in SUFFIXES else stem + suffix
 
 
-def _may_be_numbered(rule: KeyRule) -> bool:
-    """Whether several entries of one sample may be told from each other by a number alone."""
+def _may_have_several(rule: KeyRule) -> bool:
+    """Whether entries of one sample may be told from each other by what stands behind its key."""
     return rule.shape is None and not rule.placed and not rule.is_shared
 
 
@@ -132,16 +137,33 @@ class _Look:
         """Compare by the rule and the layout that lead most samples to an entry."""
         rules = tuple(rules)
         found = self._by([way for rule in rules for way in self._ways(rule)])
-        if found.fits or not len(self._entries):
+        if not len(self._entries):
             return found
+        if not found.fits:
+            ways = [
+                way
+                for rule in rules
+                if _may_have_several(rule)
+                for way in self._ways(rule, numbered=True)
+            ]
+            another = self._by(ways) if ways else found
+            found = another if another.fits else found
+        return self._by_endings(found, rules)
+
+    def _by_endings(self, found: Compared, rules: Iterable[KeyRule]) -> Compared:
+        """Compare by what stands behind the keys of most samples, where that explains more."""
+        if len(self._entries) - found.led < self._total * _LEARNT or found.way.rule.by_caption:
+            return found
+        ways = [found.way] if found.fits else [way for rule in rules for way in self._ways(rule)]
         ways = [
-            way
-            for rule in rules
-            if _may_be_numbered(rule)
-            for way in self._ways(rule, numbered=True)
+            with_endings(way, self._samples, self._total, self._finder)
+            for way in ways
+            if _may_have_several(way.rule) and "(" not in way.rule.text
         ]
+        ways = [way for way in ways if way.endings]
         another = self._by(ways) if ways else found
-        return another if another.fits else found
+        explains_more = another.led > found.led and another.matched >= found.matched
+        return another if another.fits and explains_more else found
 
     def _by(self, ways: Sequence[Way]) -> Compared:
         way = best_way(ways, self._samples, self._total, self._finder)
@@ -172,6 +194,15 @@ class _Look:
                 return found
         return None
 
+    def _use_captions(self, found: Compared) -> None:
+        """Take entries named by captions for no orphans: `text/` in a folder of latents."""
+        if found.way.rule.is_shared or found.unused < self._total * _LEARNT or not found.fits:
+            return
+        if _has_captions(self._owed):
+            other = self.by(map(parse_rule, AUTO_CAPTIONS))
+            if 2 * other.matched > other.samples:
+                found.use(other)
+
     def _ways(self, rule: KeyRule, *, numbered: bool = False) -> tuple[Way, ...]:
         return ways_of(rule, self._entries, nested=self._nested, numbered=numbered)
 
@@ -196,6 +227,7 @@ class _Look:
         missing = First()
         for one in found.without_entry(self._samples):
             missing.add(one.home.shown(one))
+        self._use_captions(found)
         orphans, stale = found.named(self._entries)
         shared = shared_keys(found, self._samples, self._finder)
         rule = found.way.rule
@@ -221,6 +253,7 @@ class _Look:
             younger_names=tuple(found.younger.names),
             dated=found.dated,
             oldest=found.oldest,
+            lacked=lacked_kinds(found, self._samples, self._finder),
             shared=len(shared),
             shared_samples=sum(one.samples for one in shared),
             shared_keys=tuple(shared[:NAMED]),

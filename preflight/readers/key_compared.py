@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import field
 
 from preflight.facts import SharedKey
 from preflight.readers.cache_entries import Entries, is_of_nobody
 from preflight.readers.key_captions import is_blank
 from preflight.readers.key_firsts import NAMED, First
+from preflight.readers.key_index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.readers.key_layouts import Finder, Way, captions_for
 from preflight.readers.key_sample import Sample
 from preflight.values import dataclass
@@ -41,6 +44,12 @@ class Compared:
     used: bytearray = field(default_factory=bytearray)
     """Of each entry."""
 
+    held: array[int] = field(default_factory=lambda: array("i"))
+    """Of each sample, which of `mixtures` its entries are; empty where all are of one kind."""
+
+    mixtures: dict[bytes, int] = field(default_factory=dict)
+    """The kinds of entries that samples have, each as an array; numbered as they come."""
+
     dated: int = 0
     """Entries whose age was compared."""
 
@@ -69,6 +78,26 @@ class Compared:
     def fits(self) -> bool:
         """Whether most of what could lead to each other does."""
         return 0 < min(self.samples, len(self.used)) < 2 * self.matched
+
+    @property
+    def unused(self) -> int:
+        """Count the entries that lead to no sample."""
+        return self.used.count(_ORPHAN)
+
+    @property
+    def led(self) -> int:
+        """Count the entries that lead to one."""
+        return len(self.used) - self.unused
+
+    def use(self, other: Compared) -> None:
+        """Take entries that lead to a sample by another way for its own."""
+        for number, fate in enumerate(other.used):
+            self.used[number] = self.used[number] or (_LED if fate else _ORPHAN)
+
+    def hold(self, kinds: Sequence[int]) -> None:
+        """Note of which kinds the entries of a sample are."""
+        mixture = array("i", sorted(set(kinds))).tobytes()
+        self.held.append(self.mixtures.setdefault(mixture, len(self.mixtures)))
 
     def date(self, number: int, age: float) -> bool:
         """Note by how many seconds an entry is older than its sample, and say whether it is."""
@@ -101,7 +130,8 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
     """Look for the entry of every sample, and compare their ages."""
     found = Compared(way, used=bytearray(len(finder.entries)))
     of_text = finder.entries.of_text()
-    used, modified = found.used, finder.entries.modified
+    index = finder.index(way)
+    several = not way.rule.by_caption and len(index.kinds) > 1 + 1
     for one in samples:
         captions = captions_for(one, way.rule)
         if captions is not None:
@@ -110,43 +140,75 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
             key = finder.key(one, way)
             found.keys.append(hash(key))
             numbers = finder.led(key, way)
+            if several:
+                found.hold(index.kinds_of(key))
         if numbers:
             found.fate.append(_FOUND)
         elif captions is not None and is_blank(captions):
             found.fate.append(_BARE)
         else:
             found.fate.append(_MASK if one.home.is_mask(one) else _LOST)
-        written = one.home.modified(one) if numbers and not way.rule.is_shared else None
-        is_younger = False
         for number in numbers:
-            used[number] = used[number] or _LED
-            if written is not None and number not in of_text:
-                is_younger |= found.date(number, written - modified[number])
-        if is_younger:
-            found.younger.add(one.home.shown(one))
+            found.used[number] = found.used[number] or _LED
+        if numbers and not way.rule.is_shared:
+            _date(found, one, numbers, finder.entries.modified, of_text)
     return found
+
+
+def _date(
+    found: Compared,
+    one: Sample,
+    numbers: Iterable[int],
+    modified: Sequence[float],
+    of_text: AbstractSet[int],
+) -> None:
+    """Compare the ages of a sample's entries with that of its file, or of its caption's."""
+    written = one.home.modified(one)
+    is_younger = False
+    for number in numbers:
+        then = one.home.caption_modified(one) if number in of_text else written
+        if then is not None and found.date(number, then - modified[number]):
+            is_younger |= number not in of_text
+    if is_younger:
+        found.younger.add(one.home.shown(one))
 
 
 def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> list[SharedKey]:
     """Find the keys that several samples share, where each would need an entry of its own."""
-    if found.way.rule.is_shared or found.way.layout == "anywhere":
+    way = found.way
+    if way.rule.is_shared or way.layout == "anywhere":
         return []
     again = _again(found.keys)
     groups: dict[str, dict[object, str]] = {}
-    entries: dict[str, int] = {}
     for hashed, one in zip(found.keys, samples if again else (), strict=bool(again)):
         at = bisect_left(again, hashed)
         if at == len(again) or again[at] != hashed or one.home.is_mask(one):
             continue
-        key = finder.key(one, found.way)
+        key = finder.key(one, way)
         groups.setdefault(key, {})[one.home.identity(one)] = one.home.shown(one)
-        entries[key] = len(finder.led(key, found.way))
-    # Entries that say the size of their image tell two of one stem from each other.
+    index = finder.index(way)
     return [
-        SharedKey(key=key, samples=len(group), names=tuple(sorted(group.values())[:NAMED]))
+        SharedKey(
+            key=key,
+            samples=len(group),
+            names=tuple(sorted(group.values())[:NAMED]),
+            sized=any(ANY_SIZE in one for one in index.kinds),
+        )
         for key, group in sorted(groups.items())
-        if len(group) > max(1, entries[key])
+        if len(group) > _told_apart(index.kinds_of(key), index.kinds)
     ]
+
+
+def _told_apart(numbers: Sequence[int], kinds: Sequence[str]) -> float:
+    """Say of how many samples the entries of one key may be.
+
+    Sizes tell two images of one stem from each other, and so do hashes. One caption, for a file of
+    captions is found by its stem, too, may have one entry for all.
+    """
+    here = Counter(kinds[one] for one in numbers)
+    if here and all(OF_TEXT.search(one) or ANY_HASH in one for one in here):
+        return float("inf")
+    return max(here.values(), default=1)
 
 
 def _again(keys: array[int]) -> array[int]:

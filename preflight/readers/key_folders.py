@@ -116,6 +116,12 @@ class FolderHome:
         except OSError:
             return None
 
+    def caption_modified(self, one: Sample) -> float | None:
+        """Say when its caption's file was last written; None where it has none."""
+        if one.ticket is None:
+            return None
+        return self.modified(one._replace(name=f"{one.stem}.{one.ticket}"))
+
     def shown(self, one: Sample) -> str:
         """Name one, as reports do."""
         return self._contents.inside(one.name)

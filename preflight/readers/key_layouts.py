@@ -6,9 +6,10 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from preflight.readers.cache_entries import Entries, Index
+from preflight.readers.cache_entries import Entries
 from preflight.readers.key_captions import Captions
 from preflight.readers.key_expressions import Values
+from preflight.readers.key_index import Index
 from preflight.readers.key_rules import KeyRule
 from preflight.readers.key_sample import Sample
 from preflight.readers.key_samples import SAID, Spelling, differs, folder_as, values_of
@@ -42,6 +43,9 @@ class Way:
     numbered: bool = False
     """Whether a sample has several entries, each with its number: `dog_0.pt`, `dog_1.pt`."""
 
+    endings: frozenset[str] = frozenset()
+    """What was learnt to stand behind keys, as kinds: `_flip`, `_clip_l`."""
+
 
 class Finder:
     """Finds entries by any way."""
@@ -50,7 +54,7 @@ class Finder:
         """Take the entries; indexes are made when they are needed."""
         self.entries = entries
         self.root = root
-        self._indexes: dict[tuple[bool, bool, bool], Index] = {}
+        self._indexes: dict[tuple[bool, bool, bool, frozenset[str]], Index] = {}
         self._folders: dict[tuple[int, str], tuple[str, str]] = {}
 
     def key(self, one: Sample, way: Way) -> str:
@@ -74,7 +78,7 @@ class Finder:
 
     def led(self, key: str, way: Way) -> Sequence[int]:
         """Give the numbers of the entries of a key."""
-        return self._index(way).find(key)
+        return self.index(way).find(key)
 
     def _values(self, one: Sample, way: Way) -> Values:
         if way.rule.needs <= _PLAIN and way.spelling == SAID:
@@ -93,12 +97,15 @@ class Finder:
             self._folders[id(data), spelling.folder] = known
         return known
 
-    def _index(self, way: Way) -> Index:
-        which = way.rule.suffix is None, way.layout == "anywhere", way.numbered
+    def index(self, way: Way) -> Index:
+        """Give what finds entries by their keys."""
+        which = way.rule.suffix is None, way.layout == "anywhere", way.numbered, way.endings
         index = self._indexes.get(which)
         if index is None:
-            by_stem, anywhere, numbered = which
-            index = self.entries.index(by_stem=by_stem, anywhere=anywhere, numbered=numbered)
+            by_stem, anywhere, numbered, endings = which
+            index = self.entries.index(
+                by_stem=by_stem, anywhere=anywhere, numbered=numbered, endings=endings
+            )
             self._indexes[which] = index
         return index
 

@@ -50,6 +50,9 @@ class Home(Protocol):
     def modified(self, one: Sample) -> float | None:
         """Say when one was last written; None where it is gone."""
 
+    def caption_modified(self, one: Sample) -> float | None:
+        """Say when its caption was last written; None where that has no file of its own."""
+
     def shown(self, one: Sample) -> str:
         """Name one, as reports do."""
 

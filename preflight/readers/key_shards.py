@@ -131,6 +131,10 @@ class ShardHome:
         """Say when the shard was last written."""
         return self._written
 
+    def caption_modified(self, one: Sample) -> float | None:
+        """Say when the shard was last written, where it holds a caption of this one."""
+        return self._written if self._sizes[one.ticket] >= 0 else None
+
     def shown(self, one: Sample) -> str:
         """Name one, as reports do."""
         return f"{self.place}:{one.relative}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from preflight import registry
-from preflight.facts import CacheKeys, Respelled, SharedKey
+from preflight.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.testing import ask
@@ -362,3 +362,48 @@ def test_names_are_not_obeyed_by_a_console() -> None:
 
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+TEXTS = LackedKind(
+    kind="*_te_outputs.npz", have=2_389, samples=3, names=("photos/a.jpg", "photos/b.jpg")
+)
+
+
+def test_a_kind_that_a_few_lack_is_named_with_those_who_have_it() -> None:
+    """Beside the samples that have no entry at all, which are another matter."""
+    facts = replace(WHOLE, entries=4_781, missing=1, missing_names=("photos/z.jpg",))
+    missing, one = tell(replace(facts, lacked=(TEXTS,), was_said=False))
+
+    assert "photos/z.jpg" in missing.message
+    assert one.severity == Severity.WARNING
+    assert one.message == (
+        "lacks *_te_outputs.npz for 3 samples with other entries: photos/a.jpg, photos/b.jpg and "
+        '1 more; 2,389 have one (by key = "stem", which is a guess)'
+    )
+    assert one.evidence == {"missing": 3, "samples": 2_392, "kind": "*_te_outputs.npz"}
+    assert one.fix == "Have the cache completed before the run, or leave these samples out."
+
+
+def test_two_kinds_that_are_lacked_are_two_findings() -> None:
+    """Their fingerprints differ."""
+    other = replace(TEXTS, kind="*_*x*_sdxl.npz")
+    found = tell(replace(WHOLE, lacked=(TEXTS, other)))
+
+    assert len({one.fingerprint for one in found}) == len(found) == 2
+
+
+def test_a_kind_that_is_being_written_is_a_note() -> None:
+    """It may be complete by now."""
+    (one,) = tell(replace(WHOLE, lacked=(TEXTS,), changed=True))
+
+    assert one.severity == Severity.NOTE
+    assert one.fix == "Look again once nobody writes to it."
+
+
+def test_one_key_for_images_whose_sizes_may_differ_is_a_warning() -> None:
+    """The entry of the second may only not be made yet."""
+    (one,) = tell(
+        replace(WHOLE, shared=1, shared_samples=2, shared_keys=(replace(PAIR, sized=True),))
+    )
+
+    assert one.severity == Severity.WARNING

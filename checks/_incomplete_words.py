@@ -1,0 +1,69 @@
+"""Words for what `cache-incomplete` finds."""
+
+from __future__ import annotations
+
+import posixpath
+from unicodedata import is_normalized, normalize
+
+from preflight.facts import CacheKeys, Respelled
+from preflight.names import counted, first_of, shown
+
+
+def spelled(other: Respelled, who: str) -> tuple[str, str, str]:
+    """Say how paths are spelled now, how they were, and what to do."""
+    again = "or have the cache made again."
+    if other.folder is not None and other.other_folder is not None:
+        said, made = shown(other.folder), shown(other.other_folder) or "paths without a folder"
+        return f"{who} says {said}", made, f"Let the job, and preflight.toml, say {made}; {again}"
+    if other.made.replace("\\", "/") == other.said:
+        made = f"paths with backslashes, as on Windows, such as {shown(other.made)}"
+        fix = f"Let the job make its keys of paths as they were written on Windows; {again}"
+        return f"here it is {shown(other.said)}", made, fix
+    fix = f"Call the files as they were called when it was made; {again}"
+    if normalize("NFC", other.said) == normalize("NFC", other.made):
+        ways = ["accents as one character (NFC)", "accents as two characters (NFD)"]
+        made, said = ways if is_normalized("NFC", other.made) else reversed(ways)
+        return f"the files have {said}, such as {shown(other.said)}", f"names with {made}", fix
+    return f"the file is called {shown(other.said)}", shown(other.made), fix
+
+
+def made_of(facts: CacheKeys) -> str:
+    """Name the files of entries that are old, where the names of these do not tell."""
+    if not facts.younger_names:
+        return ""
+    stem = posixpath.splitext(posixpath.basename(facts.younger_names[0]))[0]
+    if any(stem in name for name in facts.stale_names):
+        return ""
+    return f", made of {first_of(facts.younger_names, facts.younger)}"
+
+
+def entries(number: int) -> str:
+    """Count entries."""
+    return counted(number, "entry", "entries")
+
+
+def rule_of(facts: CacheKeys) -> str:
+    """Say the rule as it stands in the settings."""
+    return f'key = "{shown(facts.rule or "")}"'
+
+
+def guessed(facts: CacheKeys) -> str:
+    """Say that the rule is a guess, where it is one."""
+    return "" if facts.was_said else f" (by {rule_of(facts)}, which is a guess)"
+
+
+def of_all(number: int, total: int) -> str:
+    """Count samples among all."""
+    return (
+        f"all {counted(total, 'sample')}"
+        if number == total
+        else f"{number:,} of {counted(total, 'sample')}"
+    )
+
+
+def span(seconds: float) -> str:
+    """Say how long that is, in its largest unit."""
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return counted(int(seconds // size), unit)
+    return counted(int(seconds), "second")

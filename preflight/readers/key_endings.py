@@ -1,0 +1,40 @@
+"""Learns from the samples of a cache what stands behind their keys in the names of entries."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from preflight.readers.key_index import endings_of
+from preflight.readers.key_layouts import Finder, Way
+from preflight.readers.key_sample import Sample
+
+# Samples that are asked.
+_ASKED = 20_000
+
+
+def with_endings(way: Way, samples: Iterable[Sample], total: int, finder: Finder) -> Way:
+    """Give a way with the endings that stand behind the keys of at least half of the samples.
+
+    Args:
+        way: whose rule says what a key is.
+        samples: all of them.
+        total: their number.
+        finder: of entries.
+    """
+    asked = itertools.islice(samples, 0, None, max(1, total // _ASKED))
+    keys = {hash(finder.key(one, way)) for one in asked}
+    led: defaultdict[str, set[int]] = defaultdict(set)
+    for name in finder.entries.names():
+        whole = name.rpartition("/")[2] if way.layout == "anywhere" else name
+        stem = os.path.splitext(whole)[0]
+        if hash(stem) in keys:
+            continue
+        for key, kind in endings_of(stem):
+            if (hashed := hash(key)) in keys:
+                led[kind].add(hashed)
+    most = frozenset(kind for kind, those in led.items() if 2 * len(those) >= len(keys))
+    return replace(way, endings=most)
