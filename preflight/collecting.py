@@ -87,7 +87,7 @@ class Collected:
                 file=name_of(dataset.folder, root),
                 entry=dataset.entry,
                 is_folder=True,
-                samples=found.pairing.images if found is not None else 0,
+                samples=found.pairing.images or found.videos if found is not None else 0,
                 unread=int(found is None),
             )
         read = self._in_order()

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from preflight.around import holds_no_cache, holds_parts, look_around, may_be_there
+from preflight.around import (
+    holds_no_cache,
+    holds_parts,
+    holds_videos,
+    look_around,
+    may_be_there,
+)
 from preflight.job import DataSettings, Factory, Job
 from preflight.names import name_of
 from preflight.overlaps import told_once
@@ -241,6 +247,9 @@ def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, T
                 yield name, _placed(target, job, f"{key}.{field}")
         except UnknownWordError as error:
             path = os.path.join(job.root, value)
+            if os.path.isdir(path) and holds_videos(path):  # its pairs and its cache can be judged
+                yield name, Folder(path=path, captions=captions)
+                continue
             absent = _missing(job, path, "data", f"{key}.{field}")
             holds = "holds no image and no shard" if os.path.isdir(path) else None
             if holds is None and os.path.lexists(path):

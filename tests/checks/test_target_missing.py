@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -124,3 +125,24 @@ def test_everything_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (outcome,) = [one for one in report.checks if one.id == "target-missing"]
     assert outcome.outcome == "passed"
     assert report.verdict == "go"
+
+
+def test_a_data_set_of_videos_is_there(tmp_path: Path) -> None:
+    """They are not looked into; their cache is held against them."""
+    (tmp_path / "clips").mkdir()
+    (tmp_path / "cache").mkdir()
+    for number in range(8):
+        (tmp_path / "clips" / f"{number}.mp4").write_bytes(b"film")
+        (tmp_path / "clips" / f"{number}.txt").write_text("a dog")
+        for name in (f"{number}_00000-025_0512x0512_wan", f"{number}_wan_te"):
+            np.save(tmp_path / "cache" / f"{name}.npy", np.arange(3.0))
+    (tmp_path / "preflight.toml").write_text(
+        '[[data]]\nname = "clips"\npath = "clips"\n[[cache]]\npath = "cache"\nof = ["clips"]\n'
+    )
+    whole = preflight.run(folder=str(tmp_path), elsewhere=True)
+    (tmp_path / "cache" / "3_00000-025_0512x0512_wan.npy").unlink()
+    torn = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    assert whole.findings == ()
+    assert [one.check for one in torn.findings] == ["cache-incomplete"]
+    assert "*_00000-025_0512x0512_wan.npy for 1 sample" in torn.findings[0].message
