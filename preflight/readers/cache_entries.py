@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from preflight.links import leads_to_system
+from preflight.readers.cache_listing import is_unfinished
 from preflight.readers.key_firsts import First
 from preflight.readers.key_index import Index, keys_of
 from preflight.readers.key_rules import KeyRule
@@ -81,7 +82,7 @@ class Entries:
         return any(_changed(path) != then for path, then in self._folders.items())
 
     def _is_one(self, entry: os.DirEntry[str], name: str) -> bool:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or is_unfinished(entry.name):
             return False
         suffix = entry.name[entry.name.rfind(".") :]
         if suffix.lower() not in SUFFIXES and (self._rule is None or suffix != self._rule.suffix):

@@ -68,7 +68,8 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
             'captions = "prompt" says that all samples have one caption, and not which; the keys '
             f"of this cache are {rule.text}"
         )
-    samples = Samples(owed.of, root, tell)
+    caches = [os.path.join(root, one) for one in (owed.path, *owed.others)]
+    samples = Samples(owed.of, root, tell, caches)
     look = _Look(owed, root, samples, _entries(owed, root, rule, tell))
     if rule is not None:
         return look.facts(look.by((rule,)), ())

@@ -23,12 +23,17 @@ _NOT_LOOKED_INTO = frozenset(
 )
 
 # What atomic writers (torch, huggingface_hub, safetensors, rsync, editors) and locks leave behind,
-# seen in real folders: `a.pt.tmp`, `a.pt.tmp.1234`, `tmp8x2k.pt`, `.tmp1k3bV8`, `.a.pt.Xk3d9Q`,
-# `a.pt.lock`.
+# and programs that copy and download, seen in real folders: `a.pt.tmp`, `a.pt.tmp.1234`,
+# `tmp8x2kz1qd`, `.tmp1k3bV8`, `.a.pt.Xk3d9Q`, `a.pt.lock`, `a.pt.crdownload`.
 _LEFT_OVER = (
-    r"[._-](tmp|temp|part|partial|incomplete|lock|swp)([._-]\w+)?$"
+    r"[._-](tmp|temp|part|partial|incomplete|lock|lck|swp)([._-]\w+)?$"
     r"|^\.?tmp[a-z0-9_]{8}(\.\w+)?$|^\.tmp\w{6}$|~$|^\.nfs[0-9a-f]+$|^\.[^.].*\.\w+\.[A-Za-z0-9]{6}$"
+    r"|\.tmp\w*\d\w*$|^\.te?mp[._-]|\.(crdownload|filepart|aria2|download)$"
 )
+
+# Those that bear the suffix of an entry: numpy adds `.npz` to whatever name it is given, and
+# tempfile any suffix that is asked for. A name of letters alone may be a word.
+_NAMED_AS_ENTRY = r"\.tmp(\.\w+)?\.\w+$|^tmp(?=[a-z]*[0-9_])[a-z0-9_]{8}\.\w+$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,7 @@ class CacheListing:
     """Folders that could not be listed, and links that lead nowhere: (path, reason)."""
 
     left_over: tuple[str, ...] = ()
-    """Paths of temporary files and locks, by their names."""
+    """Paths of temporary files and locks, by their names; those that look cached stay cached."""
 
     folders: tuple[tuple[str, int], ...] = ()
     """Every folder that was listed, and when something was last put in or taken out, in ns."""
@@ -78,6 +83,7 @@ def list_cache(path: str) -> CacheListing:
                 files.append(begin + name)
             elif is_left_over(name) and not os.path.islink(begin + name):
                 left_over.append(begin + name)
+        left_over += (begin + name for name in sure if is_unfinished(name))
         links += (begin + name for name in listed.links)
         unreadable += ((begin + name, _odd(begin + name)) for name in listed.others if _sure(name))
     files.sort()
@@ -93,6 +99,13 @@ def list_cache(path: str) -> CacheListing:
 def is_left_over(name: str) -> bool:
     """Whether a name is that of a temporary file or of a lock, as writers of caches call them."""
     return re.search(_LEFT_OVER, name, re.IGNORECASE) is not None
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a name with the suffix of an entry is that of a file which is still being written."""
+    if "tmp" not in name:  # there may be a hundred thousand of them
+        return False
+    return re.search(_NAMED_AS_ENTRY, name) is not None
 
 
 def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, Listed]]:

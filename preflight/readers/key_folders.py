@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from preflight.formats.image_names import is_image
 from preflight.formats.videos import is_video
@@ -19,7 +19,9 @@ _TABLE = "metadata"
 _PARTS = re.compile("[^/]+")
 
 
-def folders_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Iterator[Home]:
+def folders_of(
+    data: KeyedData, root: str, unread: list[str], tell: Tell, caches: Iterable[str] = ()
+) -> Iterator[Home]:
     """Give the folders of a data set that hold samples.
 
     Args:
@@ -27,11 +29,16 @@ def folders_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Ite
         root: the job's folder.
         unread: takes the names of what cannot be read.
         tell: called now and then, with a name.
+        caches: folders of caches, which may lie below it: images there are previews.
     """
     top = os.path.join(root, data.folder or "")
+    inner = tuple(path for path in map(_whole, caches) if path.startswith(_whole(top)))
+    inner = tuple(path for path in inner if path != _whole(top))
     tables: list[Table] = []
     for one in list_all(top, root):
         tell(one.place)
+        if inner and _whole(one.path).startswith(inner):
+            continue
         below = os.path.relpath(one.path, top).replace(os.sep, "/")
         below = "" if below == "." else below
         if one.error is not None:
@@ -45,6 +52,10 @@ def folders_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Ite
         home = FolderHome(data, one, below, tables)
         if home.takes:
             yield home
+
+
+def _whole(path: str) -> str:
+    return os.path.join(os.path.realpath(path), "")
 
 
 class FolderHome:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from preflight.facts import LackedKind
+from preflight.readers.key_captions import is_blank
 from preflight.readers.key_compared import Compared
 from preflight.readers.key_firsts import First
 from preflight.readers.key_index import ANY_NUMBER, OF_TEXT
@@ -44,7 +45,8 @@ def lacked_kinds(
     for number, one in zip(found.held, samples, strict=True):
         if number in few and not one.home.is_mask(one):
             for kind in usual - mixtures[number]:
-                lacked[kind].add(one.home.shown(one))
+                if not (OF_TEXT.search(index.kinds[kind]) and is_blank(one.home.captions(one))):
+                    lacked[kind].add(one.home.shown(one))
     return tuple(
         LackedKind(
             kind=_shown(index.called[kind]),

@@ -19,8 +19,11 @@ from preflight.values import dataclass
 class Samples:
     """The samples of all data sets of a cache."""
 
-    def __init__(self, of: Iterable[KeyedData], root: str, tell: Tell) -> None:
-        """List folders, and the headers of shards."""
+    def __init__(
+        self, of: Iterable[KeyedData], root: str, tell: Tell, caches: Iterable[str] = ()
+    ) -> None:
+        """List folders, but for those of caches, and the headers of shards."""
+        caches = tuple(caches)
         self._tell = tell
         self._homes: list[Home] = []
         self.unread: list[str] = []
@@ -28,7 +31,7 @@ class Samples:
 
         for data in of:
             if data.folder is not None:
-                self._homes += folders_of(data, root, self.unread, tell)
+                self._homes += folders_of(data, root, self.unread, tell, caches)
             for path in data.shards:
                 shard = ShardHome(data, os.path.join(root, path), root, tell)
                 self._homes.append(shard)

@@ -12,7 +12,7 @@ import pytest
 import preflight
 from preflight.facts import Alike, CacheFolderFacts
 from preflight.finding import Finding, Severity
-from preflight.readers.cache_listing import is_left_over
+from preflight.readers.cache_listing import is_left_over, is_unfinished
 from preflight.testing import ask
 
 
@@ -38,10 +38,32 @@ def hashed(number: int) -> str:
     [
         *("a.pt", "template.npz", "tmpfiles.txt", "lock.npz", "partial_sums.npz", "README.md"),
         *("clock", "unlocked.txt", "a.temperature", ".gitignore", "model.part1.bin", "stamp"),
+        *("block.pt", "a.tmpl", ".tempo", "download", "a.downloads"),
     ],
 )
 def test_names_of_entries_and_of_other_files_are_not_left_over(name: str) -> None:
     assert not is_left_over(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tmp.pt", "tmpfiles.npz", "tmp_1.npz", "room_tmp.npz", "a.tmpl.npz", "tmpabcdefgh.npz"]
+)
+def test_entries_that_are_called_after_something_are_finished(name: str) -> None:
+    assert not is_unfinished(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.tmp.npz", "tmp8x2kz1qd.npz", "a.tmp.1234.npz", "tmpab_defgh.npz"]
+)
+def test_unfinished_entries_are_told_though_they_are_whole(tmp_path: Path, name: str) -> None:
+    """`numpy.savez` adds its suffix to a temporary name, and a loader takes it for an entry."""
+    for number in range(5):
+        write(tmp_path / "cache" / f"{number}.npz")
+    write(tmp_path / "cache" / name)
+
+    (one,) = found(tmp_path)
+
+    assert one.message == f"holds 1 temporary file or lock that a writer has left: {name}"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +80,8 @@ def test_names_of_entries_and_of_other_files_are_not_left_over(name: str) -> Non
             ".lock",
         ),
         *("a.pt.part", "blob.incomplete", "a.pt~", ".nfs000000001", "a.pt.temp-7", ".a.pt.swp"),
+        *("a.pt.tmp12345", "a.pt.tmp8x2k", ".tmp_a.pt", ".temp-a.npz", "a.npz.lck"),
+        *("a.pt.crdownload", "a.safetensors.filepart", "a.npz.aria2", "a.pt.download"),
     ],
 )
 def test_names_of_temporary_files_and_locks_are_known(name: str) -> None:

@@ -310,3 +310,26 @@ def test_kinds_are_called_as_they_are_written_unless_that_varies(
     (tmp_path / "cache" / f"{STEMS[1]}_513x768_sdxl.npz").unlink()
 
     assert {one.kind for one in look().lacked} == {"*_t5.pt", "*_*x*_sdxl.npz"}
+
+
+@pytest.mark.parametrize("below", ["cache", "a/.cache"])
+def test_images_in_a_cache_below_the_images_are_no_samples(
+    look: Look, photos: Path, below: str
+) -> None:
+    """Previews of latents, for whoever looks at them."""
+    fill(photos / below, ".pt", "_preview.png")
+
+    assert is_whole(look(path=f"photos/{below}"))
+
+
+def test_a_caption_that_is_not_there_has_no_text(look: Look, tmp_path: Path, photos: Path) -> None:
+    """Some trainers encode nothing then; the latents of the others are asked for as ever."""
+    fill(tmp_path / "cache", "_0512x0768_flux.npz", "_flux_te.npz")
+    (photos / f"{STEMS[0]}.txt").unlink()
+    (photos / f"{STEMS[1]}.txt").write_text(" ", encoding="utf-8")
+    for stem in STEMS[:3]:
+        (tmp_path / "cache" / f"{stem}_flux_te.npz").unlink()
+
+    (one,) = look().lacked
+
+    assert one.names == (f"photos/{STEMS[2]}.jpg",)
