@@ -39,6 +39,11 @@ _LOCAL = struct.Struct("<4s4xH16x2H")
 # Bits 0, 5, 6 and 13: encrypted or patched. torch (miniz) refuses such records.
 UNREADABLE_FLAGS = 0x2061
 
+DESCRIBED_BEHIND = 0x8
+"""Bit 3: sizes and checksum stand behind the record's bytes, and not in its own header."""
+
+_DESCRIPTOR = b"PK\x07\x08"
+
 # The MS-DOS bit for a folder. torch leaves the memory of such a record as it was, without a word.
 FOLDER = 0x10
 
@@ -235,7 +240,22 @@ def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
     begin += int(extra_size)
     if begin + record.stored > archive.directory:
         raise _disagree(archive, record, "reaches into the directory")
+    if not record.stored and not _is_empty(read, record, begin):
+        raise _disagree(archive, record, "is empty by the directory, and not by itself")
     return begin
+
+
+def _is_empty(read: Read, record: Record, begin: int) -> bool:
+    """Whether a record that has no bytes by the directory, and so nothing to compare, has none.
+
+    Args:
+        read: gives bytes of the file.
+        record: of the directory.
+        begin: where its bytes would begin.
+    """
+    if record.flags & DESCRIBED_BEHIND:
+        return bytes(exactly(read, begin, 4)) in (_DESCRIPTOR, bytes(4))
+    return int.from_bytes(exactly(read, record.offset + 18, 4), "little") in (0, 0xFFFFFFFF)
 
 
 def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterator[Block]:

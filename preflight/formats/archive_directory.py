@@ -30,13 +30,19 @@ MOST_RECORDS = 300_000
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
-_ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")
+_ENTRY = struct.Struct("<4s2xBx2H4x3L4H2x2L")
 
 # How far back torch (miniz) looks for the end record, in blocks of 4,096 bytes that overlap by 3,
 # until it has seen the longest comment. Bytes behind the record it does not mind.
 _STEP = 4096
 _TAIL = _STEP + 16 * (_STEP - 3)
 _FURTHER_BACK = 1 << 24
+
+# How far back Python's zipfile looks for it: behind the longest comment, and a byte further.
+_TAIL_OF_ZIPFILE = _END.size + (1 << 16)
+
+# The version of the format that a reader needs, at most, for Python's zipfile to open the archive.
+_NEWEST = 63
 
 _LOST_END = f"its end {causes.NEVER_WRITTEN}"
 _OVER = "most likely written over a longer file"
@@ -59,6 +65,8 @@ class Record(NamedTuple):
     checksum: int
     flags: int
     attributes: int
+    needed: int
+    """The version of the format that a reader needs, times 10."""
 
 
 class Archive(NamedTuple):
@@ -109,10 +117,15 @@ def _find_directory(read: Read, size: int) -> tuple[tuple[int, int, int, int], i
     for window in (least, _TAIL + least):
         base = max(0, size - window)
         tail = bytes(exactly(read, base, size - base))
-        at = tail.rfind(END_MAGIC, 0, len(tail) - _END.size + len(END_MAGIC))
+        at = _last_end(tail)
         if at >= 0 and base + at >= size - _TAIL:
             return _read_end(read, base + at), base + at + _END.size
     raise _no_end(read, size, tail)
+
+
+def _last_end(tail: bytes | bytearray) -> int:
+    """Find the last end record that is all here; -1: there is none."""
+    return tail.rfind(END_MAGIC, 0, max(0, len(tail) - _END.size + len(END_MAGIC)))
 
 
 def _read_end(read: Read, at: int) -> tuple[int, int, int, int]:
@@ -148,7 +161,7 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
     behind = bytearray()
     for block in blocks(read, further, size - further):
         behind += block
-    at = behind.rfind(END_MAGIC, 0, len(behind) - _END.size + len(END_MAGIC))
+    at = _last_end(behind)
     if at >= 0:
         try:
             directory, length, count, end = _read_end(read, further + at)
@@ -173,7 +186,7 @@ def _no_end_record(size: int, tail: bytes) -> DamagedError:
             "cut", f"ends at {counted(size, 'byte')}, before its directory", offset=size
         )
     while tail.startswith(ENTRY_MAGIC, at) and at + _ENTRY.size <= len(tail):
-        at += _ENTRY.size + sum(_ENTRY.unpack_from(tail, at)[6:9])
+        at += _ENTRY.size + sum(_ENTRY.unpack_from(tail, at)[7:10])
     if tail.startswith(b"PK\x06\x06", at):
         at += _END64.size + _LOCATOR.size
     if len(tail) - at < _END.size or tail.startswith(ENTRY_MAGIC, at):
@@ -199,26 +212,46 @@ def torch_finds(archive: Archive, size: int) -> bool:
     return archive.end - _END.size >= first
 
 
+def refuse_unopened(read: Read, archive: Archive, size: int) -> None:
+    """Refuse what Python's zipfile, and numpy with it, does not open although it is whole.
+
+    Raises:
+        DamagedError: `trailing` or `structure`.
+    """
+    if archive.end != size:
+        base = max(0, size - _TAIL_OF_ZIPFILE)
+        at = bytes(exactly(read, base, size - base)).rfind(END_MAGIC)
+        if at < 0 or base + at + _END.size != archive.end:
+            raise goes_on(size, archive.end)
+    newer = next((one for one in archive.records if one.needed > _NEWEST), None)
+    if newer is not None:
+        text = (
+            f"names a record of version {newer.needed / 10} of the zip format, and 6.3 is the last"
+        )
+        raise DamagedError("structure", text, offset=archive.directory)
+
+
 def _entries(directory: Block, count: int, base: int) -> Iterator[Record]:
     at = 0
     for _ in range(count):
         if at + _ENTRY.size > len(directory):
             raise _bad_entry(base + at)
         fields = _ENTRY.unpack_from(directory, at)
-        magic, flags, method, checksum, stored, length = fields[:6]
-        name_size, extra_size, comment_size, disk, attributes, offset = fields[6:]
+        magic, needed, flags, method, checksum, stored, length = fields[:7]
+        name_size, extra_size, comment_size, disk, attributes, offset = fields[7:]
         name_at = at + _ENTRY.size
         extra_at = name_at + name_size
         at = extra_at + extra_size + comment_size
         if magic != ENTRY_MAGIC or at > len(directory):
             raise _bad_entry(base + name_at - _ENTRY.size)
-        if 0xFFFFFFFF in (stored, length, offset):
+        is_large = 0xFFFFFFFF in (stored, length, offset)
+        if is_large:
             extra = bytes(directory[extra_at : extra_at + extra_size])
             length, stored, offset = _large(extra, length, stored, offset)
-        if disk not in (0, 0xFFFF):
+        if disk and not (is_large and disk == 0xFFFF):
             raise _bad_entry(base + name_at - _ENTRY.size)
         name = bytes(directory[name_at:extra_at])
-        yield Record(name, offset, stored, length, method, checksum, flags, attributes)
+        yield Record(name, offset, stored, length, method, checksum, flags, attributes, needed)
     if at != len(directory):
         raise _bad_entry(base + at)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from preflight.formats.blocks import BLOCK, Read
+from preflight.formats.blocks import BLOCK, Read, blocks
 from preflight.formats.damaged import DamagedError
 from preflight.formats.inflated import MOST_TIMES, MOST_UNPACKED
 from preflight.formats.packed import Packed
+from preflight.names import counted
 from preflight.sizes import format_size
 
 # Bytes of what was packed that are held, to be looked into.
 _MOST_LOOKED_INTO = 1 << 25
+
+_MAGIC = b"\x1f\x8b"
 
 LookInside: TypeAlias = Callable[[bytes], tuple[tuple[str, ...], str | None]]
 """Gives the globals that what was packed names, and what of it was not looked at; or raises
@@ -59,10 +62,29 @@ def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
         return _left(stream)
     if not stream.ended:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its gzip stream", offset=size)
+    further = _is_further_stream(read, size, size if stream.end is None else stream.end)
+    if further:
+        return Gunzipped(unread="a gzip stream that stands behind zero bytes")
     if held is None:
         sizes = f"{format_size(unpacked)} from {format_size(size)}"
         return Gunzipped(verified=True, unread=f"what is in its gzip stream, {sizes}")
     return Gunzipped(True, *look_inside(b"".join(held)))  # noqa: FBT003
+
+
+def _is_further_stream(read: Read, size: int, end: int) -> bool:
+    """Whether another stream stands behind zeros, with which the last one may be filled up.
+
+    Raises:
+        DamagedError: `trailing` where it is anything else.
+    """
+    for block in blocks(read, end, size - end):
+        rest = bytes(block).lstrip(b"\0")
+        if rest.startswith(_MAGIC):
+            return True
+        if rest:
+            text = f"goes on for {counted(size - end, 'byte')} behind the end of its gzip stream"
+            raise DamagedError("trailing", text, offset=end)
+    return False
 
 
 def _left(stream: Packed) -> Gunzipped:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from preflight.formats.blocks import Read, exactly
 from preflight.formats.damaged import DamagedError
 from preflight.formats.lost_pages import Laid, refuse_lost_pages
+from preflight.formats.npy_types import NoTypeError, bytes_of, bytes_of_text
 from preflight.formats.pickles import Walked, walk
 
 MAGIC = b"\x93NUMPY"
@@ -28,7 +29,7 @@ _MOST_BYTES = (1 << 63) - 1
 
 _SHAPE = re.compile(rb"""['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)""")
 _PLAIN_TYPE = re.compile(
-    rb"""['"]descr['"]\s*:\s*['"][<>|=]?([a-zA-Z?])(\d{0,9})(?:\[[^\]'"]*\])?['"]"""
+    rb"""['"]descr['"]\s*:\s*['"]([<>|=]?([a-zA-Z?])\d{0,9}(?:\[[^\]'"]*\])?)['"]"""
 )
 
 # As numpy writes the header of a plain array: this it can read.
@@ -38,8 +39,6 @@ _USUAL = re.compile(
 )
 
 _FORTRAN = re.compile(rb"""['"]fortran_order['"]\s*:\s*True""")
-
-_LETTERS = {b"?": 1, b"b": 1, b"B": 1}
 
 # Python 2 wrote such numbers.
 _LONG = re.compile(r"(\d)L\b")
@@ -64,10 +63,9 @@ def check(read: Read, size: int) -> Walked | None:
     begin, length = _place_of_header(start)
     if size < begin:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
-    if start[6] not in (1, 2, 3):
-        raise DamagedError(
-            "structure", f"says that it is of version {start[6]}, and there are 3", offset=6
-        )
+    if start[6] not in (1, 2, 3) or start[7]:
+        text = f"says that it is of version {start[6]}.{start[7]}, and there are 1.0, 2.0 and 3.0"
+        raise DamagedError("structure", text, offset=6)
     begin += length
     if begin > size:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
@@ -78,17 +76,37 @@ def check(read: Read, size: int) -> Walked | None:
         return walk(read, begin, size)
     if length > MOST_HEADER:
         return None
-    shape = _SHAPE.search(header)
-    readable = _USUAL.fullmatch(header) is not None or _can_be_read(header, start[6])
-    if shape is None or not readable:
+    try:
+        element = _element(header, start[6])
+    except NoTypeError:
         text = f"has a header of {length:,} bytes that numpy cannot read"
-        raise DamagedError("structure", text, offset=begin - length)
-    _check_array(read, begin, size, header, shape[1])
+        raise DamagedError("structure", text, offset=begin - length) from None
+    if element is not None:
+        _check_array(read, begin, size, header, element)
     return None
 
 
-def _can_be_read(header: bytes, version: int) -> bool:
-    """Whether numpy finds in a header what it looks for; what a type says is not judged."""
+def _element(header: bytes, version: int) -> int | None:
+    """Give the bytes of an element; None: nobody knows.
+
+    Raises:
+        NoTypeError: numpy cannot read the header, or knows no such type.
+    """
+    plain = _PLAIN_TYPE.search(header)
+    if _SHAPE.search(header) is None:
+        raise NoTypeError
+    if plain is not None and _USUAL.fullmatch(header) is not None:
+        return bytes_of_text(plain[1].decode("latin-1"))
+    found = _read_header(header, version)
+    return None if found is None else bytes_of(found["descr"])
+
+
+def _read_header(header: bytes, version: int) -> dict[str, Any] | None:
+    """Read a header as numpy does; None: it goes deeper than Python does here.
+
+    Raises:
+        NoTypeError: numpy does not find in it what it looks for.
+    """
     import ast  # few files need it
     import warnings
 
@@ -98,14 +116,16 @@ def _can_be_read(header: bytes, version: int) -> bool:
             warnings.simplefilter("ignore")
             found = ast.literal_eval(_LONG.sub(r"\1", text))
     except (ValueError, SyntaxError, TypeError):
-        return False
+        raise NoTypeError from None
     except (MemoryError, RecursionError):
-        return True  # a later Python may go deeper
+        return None  # a later Python may go deeper
     if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
-        return False
+        raise NoTypeError
     shape = found["shape"]
     whole = isinstance(shape, tuple) and all(isinstance(side, int) for side in shape)
-    return whole and isinstance(found["fortran_order"], bool)
+    if not whole or not isinstance(found["fortran_order"], bool):
+        raise NoTypeError
+    return found
 
 
 class Begun(NamedTuple):
@@ -139,18 +159,19 @@ def begin(read: Read, size: int, first: int) -> Begun | None:
     header = start[at:data] if data <= len(start) else bytes(read(0, data))[at:]
     if _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header):
         return Begun(data, objects=True)
-    bytes_of = _bytes_of_usual(header)
-    return Begun(data, end=None if bytes_of is None else data + bytes_of)
+    length_of = _bytes_of_array(header, start[6])
+    return Begun(data, end=None if length_of is None else data + length_of)
 
 
 # The arrays of a cache mostly have one of a few headers.
 @functools.lru_cache(maxsize=256)
-def _bytes_of_usual(header: bytes) -> int | None:
-    """Give the bytes of an array whose header is as numpy writes it; None: nobody knows."""
-    shape, kind = _SHAPE.search(header), _PLAIN_TYPE.search(header)
-    if shape is None or kind is None or kind[1] == b"O" or _USUAL.fullmatch(header) is None:
+def _bytes_of_array(header: bytes, version: int) -> int | None:
+    """Give the bytes of an array; None: nobody knows."""
+    try:
+        element = _element(header, version)
+    except NoTypeError:
         return None
-    return _length(shape[1], _element(kind))
+    return None if element is None else _length(header, element)
 
 
 def _place_of_header(start: bytes) -> tuple[int, int]:
@@ -182,41 +203,35 @@ def _is_of_objects(kind: object) -> bool:
     return any(isinstance(one, tuple) and len(one) > 1 and _is_of_objects(one[1]) for one in kind)
 
 
-def _check_array(read: Read, begin: int, size: int, header: bytes, shape: bytes) -> None:
-    kind = _PLAIN_TYPE.search(header)
-    if kind is None:
-        return  # a structured array, whose size is not worked out here
-    if kind[1] == b"O":
-        return  # numpy cannot read such a header
-    length = _length(shape, _element(kind))
+def _check_array(read: Read, begin: int, size: int, header: bytes, element: int) -> None:
+    length = _length(header, element)
     if length is None:
         text = f"has a shape of more than {_MOST_BYTES:,} bytes, which no array has"
         raise DamagedError("structure", text, offset=0)
     end = begin + length
     if end > size:
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
-    floats = functools.partial(_floats, begin, end, header, kind, shape)
+    floats = functools.partial(_floats, begin, end, header, element)
     refuse_lost_pages(read, begin, size, floats)
 
 
-def _floats(
-    begin: int, end: int, header: bytes, kind: re.Match[bytes], shape: bytes
-) -> Iterator[Laid]:
+def _floats(begin: int, end: int, header: bytes, element: int) -> Iterator[Laid]:
     """Give the array, where it is of floating point, its sides as they lie in the file."""
-    if kind[1] in b"fc" and end > begin:
-        sides = [int(side) for side in re.findall(rb"\d+", shape)]
+    kind = _PLAIN_TYPE.search(header)
+    if kind is not None and kind[2] in b"fc" and end > begin:
+        sides = [int(side) for side in _sides(header)]
         order = reversed(sides) if _FORTRAN.search(header) is not None else sides
-        yield Laid(b"", begin, end, _element(kind), tuple(order))
+        yield Laid(b"", begin, end, element, tuple(order))
 
 
-def _element(kind: re.Match[bytes]) -> int:
-    """Give the bytes of an element of a plain type."""
-    return int(kind[2] or 0) * (4 if kind[1] == b"U" else 1) or _LETTERS.get(kind[1], 0)
+def _sides(header: bytes) -> list[bytes]:
+    shape = _SHAPE.search(header)
+    return [] if shape is None else re.findall(rb"\d+", shape[1])
 
 
-def _length(shape: bytes, element: int) -> int | None:
+def _length(header: bytes, element: int) -> int | None:
     """Multiply a shape out, in bytes; None where numpy has no number for it."""
-    sides = re.findall(rb"\d+", shape)
+    sides = _sides(header)
     if any(len(side) > 19 for side in sides):
         return None
     numbers = [int(side) for side in sides]

@@ -80,6 +80,9 @@ class Packed:
         self.position = 0
         """Packed bytes read so far."""
 
+        self.end: int | None = None
+        """Where the stream ended among the packed bytes; None: it has not yet."""
+
         self._read = read
         # Where tarfile cannot unpack zstd, `zstd -d` does it in a pipe, and takes all frames.
         self._every = every or (self.name == "zstd" and not tarfile_unpacks())
@@ -160,6 +163,7 @@ class Packed:
             self.more = False
             return
         self.ended = True
+        self.end = self.position - len(rest)
         if self._every and zstd and rest:
             self.tail = f"has bytes behind its zstd stream that are none of it: {rest[:8].hex(' ')}"
 

@@ -175,12 +175,21 @@ def _last(machine: Machine, _: bytes) -> None:
     machine.stack[-1]  # raises where there is none
 
 
+def _stop(machine: Machine, _: bytes) -> None:
+    """Take the one value that is left: no pickler leaves more, or none.
+
+    What names something that torch refuses was perhaps made by hand, and that is what is told.
+    """
+    if not machine.stack or (not machine.globals and (machine.marks or len(machine.stack) > 1)):
+        raise ValueError
+
+
 STOP = ord(".")
 """The last opcode of a pickle."""
 
 _FIXED: dict[bytes, tuple[int, Effect]] = {
     b"(": (0, _mark),
-    b".": (0, _last),
+    b".": (0, _stop),
     b"0": (0, _pop),
     b"1": (0, _drop_to_mark),
     b"2": (0, _duplicate),

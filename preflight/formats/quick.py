@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from preflight.formats.archive import FOLDER, UNREADABLE_FLAGS
+from preflight.formats.archive import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
 from preflight.formats.archive_directory import END_MAGIC, ENTRY_MAGIC, MAGIC
 from preflight.formats.crc import Crc32
 from preflight.formats.damaged import DamagedError
@@ -76,7 +76,9 @@ def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc3
         name = directory[at + _ENTRY.size : at + _ENTRY.size + name_size]
         at += _ENTRY.size + name_size + extra_size + comment_size
         name_end = offset + _LOCAL.size + name_size
-        odd = flags & UNREADABLE_FLAGS or method or disk or attributes & FOLDER or stored != size
+        # An empty record has nothing to compare, and torch describes none behind its bytes.
+        not_usual = UNREADABLE_FLAGS if size else UNREADABLE_FLAGS | DESCRIBED_BEHIND
+        odd = flags & not_usual or method or disk or attributes & FOLDER or stored != size
         if magic != ENTRY_MAGIC or odd or offset < end or name_end > limit or size == _LARGE:
             return None
         magic, method, own_name_size, extra_size = _LOCAL.unpack_from(content, offset)

@@ -11,6 +11,7 @@ from preflight.formats.blocks import Block, Read, exactly
 from preflight.formats.damaged import DamagedError
 from preflight.formats.lost_pages import Laid, refuse_lost_pages
 from preflight.formats.safetensors_header import (
+    MISNAMED,
     NO_BYTES,
     TOO_LARGE,
     UNKNOWN,
@@ -85,6 +86,8 @@ def _wrong(begin: int, stop: int, length: int, end: int) -> str | None:
         return f"takes {stop - begin:,} bytes"
     if length == TOO_LARGE:
         return "has a shape of more than 64 bits"
+    if length == MISNAMED:
+        return "is of a type that the format does not have"
     if length == NO_BYTES:
         return "ends inside a byte"
     if length not in (UNKNOWN, stop - begin):

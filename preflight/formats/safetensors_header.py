@@ -21,12 +21,16 @@ from preflight.names import shown, text_of
 MOST_TENSORS = 200_000
 """Tensors that are held. A header of more is not judged."""
 
-UNKNOWN, TOO_LARGE, NO_BYTES = -1, -2, -3
-"""Instead of a length: of a type that is not known, of more than 64 bits, of no whole bytes."""
+UNKNOWN, TOO_LARGE, NO_BYTES, MISNAMED = -1, -2, -3, -4
+"""Instead of a length: of a type that is not known, of more than 64 bits, of no whole bytes, of a
+type whose name has one wrong character."""
 
 # Levels of what else a tensor's description may hold. The reader's JSON library goes down to 127,
 # and the header and the description are two of them.
 _ROOM = 125
+
+# A type as formats name them, later ones as well: what its number counts are its bits.
+_NAMED = re.compile(rb"(?:B|BF|C|F|I|Q|TF|U)([0-9]+)(?:_[A-Z0-9]+)?")
 
 # A tensor as usual, read in one step and not in twenty, and what stands behind it.
 _USUAL = re.compile(TENSOR + rb"([,}])")
@@ -130,7 +134,8 @@ def _usual(text: Text, tensors: Tensors) -> bytes | None:
     text.at = match.end()
     sides = match[3].split(b",") if match[3] else ()
     elements = _product(map(int, sides))
-    tensors.put(match[1], int(match[4]), int(match[5]), _length(match[2], elements))
+    begin, stop = int(match[4]), int(match[5])
+    tensors.put(match[1], begin, stop, _length(match[2], elements, stop - begin))
     return match[6]
 
 
@@ -161,7 +166,7 @@ def _tensor(text: Text, tensors: Tensors, name: bytes) -> None:
     except UnfitError:
         raise bad_tensor(name, "is not described as the format has it") from None
     begin, stop = found[b"data_offsets"]
-    tensors.put(name, begin, stop, _length(found[b"dtype"], found[b"shape"]))
+    tensors.put(name, begin, stop, _length(found[b"dtype"], found[b"shape"], stop - begin))
 
 
 def _description(text: Text) -> dict[bytes, Any]:
@@ -240,14 +245,30 @@ def _product(sides: Iterable[int]) -> int:
     return product
 
 
-def _length(kind: bytes, elements: int) -> int:
-    """Work out the bytes of so many elements."""
+def _length(kind: bytes, elements: int, taken: int) -> int:
+    """Work out the bytes of so many elements, which take these in the file."""
     bits = BITS.get(kind)
     if bits is None:
-        return UNKNOWN
+        return MISNAMED if _is_misnamed(kind, elements, taken) else UNKNOWN
     if elements == TOO_LARGE or elements * bits >= 1 << 64:
         return TOO_LARGE
     return NO_BYTES if elements * bits % 8 else elements * bits // 8
+
+
+def _is_misnamed(kind: bytes, elements: int, taken: int) -> bool:
+    """Whether a type is none of a later version, but a known one with one wrong character.
+
+    That one fits the bytes which are taken, and what the name says of its bits does not.
+    """
+    named = _NAMED.fullmatch(kind)
+    if named is not None and len(named[1]) < 5 and elements * int(named[1]) == 8 * taken:
+        return False
+    return any(
+        len(known) == len(kind)
+        and sum(one != other for one, other in zip(known, kind, strict=True)) == 1
+        and elements * bits == 8 * taken
+        for known, bits in BITS.items()
+    )
 
 
 def bad_tensor(name: bytes, text: str) -> DamagedError:

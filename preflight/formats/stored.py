@@ -12,6 +12,7 @@ from preflight.formats.archive_directory import (
     Archive,
     goes_on,
     read_archive,
+    refuse_unopened,
     torch_finds,
 )
 from preflight.formats.blocks import BLOCK, Block, LongRead, Read, reads_every
@@ -162,6 +163,7 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
             if not torch_finds(parts, size):
                 raise goes_on(size, parts.end)
             return Held(kind, None, *torchfile.check_zip(read, parts))
+        refuse_unopened(read, parts, size)
         return _look_at_arrays(kind, read, parts)
     except DamagedError as error:
         flaw = error.flaw
@@ -216,8 +218,8 @@ def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> Held:
         return Held("npy", Flaw(kind="structure", text=text, offset=0))
     if suffix in TORCH and name in (None, "text file"):
         return _look_at_old_pickle(read, size, None if name else _strange(head, suffix))
-    if suffix == ".npz" and name is None:
-        return Held("unknown", _strange(head, suffix))
+    if suffix == ".npz" and name in (None, "text file"):
+        return _look_at_old_pickle(read, size, _strange(head, suffix))
     return Held("unknown")
 
 

@@ -5,6 +5,7 @@ Layout as in torch/serialization.py (`_save` and `_legacy_save`) of PyTorch 2.13
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from preflight.formats import archive, causes
@@ -26,6 +27,11 @@ _LEGACY_TEXT = b"L119547037146038801333356L\n."
 # The pickle behind that, of the number 1001: the only version of the format that there is.
 _LEGACY_VERSION = b"M\xe9\x03."
 _LEGACY_VERSIONS = (_LEGACY_VERSION, b"I1001\n.")
+
+# The two of them, whatever the number is that comes first.
+_LIKE_LEGACY = re.compile(
+    rb"\x80.(?:\x95.{8})?\x8a\n.{10}\.\x80.(?:\x95.{8})?" + re.escape(_LEGACY_VERSION), re.DOTALL
+)
 
 # Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
 _ELEMENT = {
@@ -69,7 +75,7 @@ def legacy_start(head: bytes) -> int | None:
 
 def lost_legacy_magic(head: bytes) -> bool:
     """Whether a file that begins so would be one from before the zip format but for its magic."""
-    return head[2:4] == _LEGACY_MAGIC[:2] and head[17:21] == _LEGACY_VERSION and head[14:15] == b"."
+    return _LIKE_LEGACY.match(head) is not None
 
 
 def is_torch(parts: Archive) -> bool:
@@ -237,7 +243,7 @@ def check_legacy(read: Read, size: int) -> tuple[tuple[str, ...], str | None]:
         if at is None:
             break
         walked = walk(read, at, size)
-        storages.update((one.key, one) for one in walked.storages)
+        _put_once(storages, walked.storages)
         names.update(dict.fromkeys(refused_in(walked)))
         left = walked.told_left(size)
         at, texts = walked.end, walked.texts
@@ -245,11 +251,24 @@ def check_legacy(read: Read, size: int) -> tuple[tuple[str, ...], str | None]:
     if whole is not None and whole > size:
         text = f"ends at {size:,} of {whole:,} bytes"
         raise DamagedError("cut", text, offset=size)
+    lacking = next(iter(storages.keys() - set(texts)), None) if texts else None
+    if at is not None and lacking is not None:
+        text = f"lacks the storage {shown(lacking)}, which its pickle names"
+        raise DamagedError("storage", text, member=f"storage {shown(lacking)}")
     for key in texts:
         if at is None:
             break
         at = _check_legacy_storage(read, at, storages.get(key), key)
     return tuple(names)[:MOST_DANGEROUS], left
+
+
+def _put_once(storages: dict[str, Storage], named: Iterable[Storage]) -> None:
+    """Add the storages that a pickle names; of one that several tensors share it says the same."""
+    for one in named:
+        if storages.setdefault(one.key, one) != one:
+            name = f"storage {shown(one.key)}"
+            text = f"holds a pickle that names {name} twice, and not alike"
+            raise DamagedError("storage", text, member=name)
 
 
 def _check_legacy_storage(read: Read, at: int, storage: Storage | None, key: str) -> int | None:

@@ -10,12 +10,14 @@ import zlib
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from preflight.formats import archive, archive_directory
 from preflight.formats.archive import Contents
 from preflight.formats.archive_directory import MOST_DIRECTORY, Archive, read_archive
 from preflight.formats.blocks import Block, Read
 from preflight.formats.damaged import DamagedError, TooMuchError
+from preflight.formats.quick import read_whole
 
 RECORDS = {
     "x/data.pkl": b"\x80\x02}q\x00.",
@@ -164,6 +166,26 @@ def test_a_cut_before_the_directory_is_called_a_cut() -> None:
     content = written()
 
     assert flaw_of(content[: len(content) // 2]) == "cut"
+
+
+def test_an_archive_of_nothing_cut_anywhere_is_found() -> None:
+    """It is an end record and nothing else, and may end anywhere in that."""
+    content = written({})
+
+    assert {flaw_of(content[:size]) for size in range(4, len(content))} == {"cut"}
+
+
+def test_a_record_that_is_empty_by_the_directory_alone_is_found() -> None:
+    """Nothing is compared with nothing, and agrees."""
+    of_torch = io.BytesIO()
+    torch.save([torch.zeros(0), torch.zeros(9)], of_torch)
+    for content in (written(), of_torch.getvalue()):
+        at = content.rindex(b"PK\1\2", 0, content.rindex(b"/version"))
+        emptied = patched(content, at + 16, bytes(12))
+
+        assert flaw_of(content) == "none"
+        assert flaw_of(emptied) == "structure"
+        assert read_whole(memoryview(emptied), zlib.crc32) is None
 
 
 def test_a_tail_of_zeros_is_told_with_its_length() -> None:

@@ -206,3 +206,67 @@ def test_another_way_of_packing_is_told() -> None:
     assert (held.flaw, held.verified) == (None, False)
     assert held.unread is not None
     assert held.unread.endswith(" packed by method 14")
+
+
+def said_by_numpy(content: bytes) -> str:
+    """Tell what numpy makes of an archive: `read` or `refused`."""
+    try:
+        np.load(io.BytesIO(content)).files  # noqa: B018  it opens the archive
+    except (zipfile.BadZipFile, NotImplementedError):
+        return "refused"
+    return "read"
+
+
+@pytest.mark.parametrize(
+    ("rest", "kind"),
+    [
+        (b"", None),
+        (b"x" * 65_536, None),
+        (b"x" * 65_537, "trailing"),
+        (b"x" * 69_000, "trailing"),
+        (b"x" * 90_000, "trailing"),
+        (b"PK\5\6", "trailing"),
+        (b"PK\5\6" + b"x" * 17, "trailing"),
+    ],
+    ids=["nothing", "as many", "one more", "some more", "many more", "a part of an end", "most"],
+)
+def test_bytes_behind_an_archive_are_damage_where_numpy_does_not_find_its_end(
+    rest: bytes, kind: str | None
+) -> None:
+    """It goes back as far as the longest comment, to the last record that looks like an end."""
+    content = archive(("a.npy", array("'<f4'", bytes(4)))) + rest
+    flaw = look_at(content).flaw
+
+    assert (flaw and flaw.kind) == kind
+    assert said_by_numpy(content) == ("read" if kind is None else "refused")
+
+
+@pytest.mark.parametrize(("version", "kind"), [(63, None), (64, "structure"), (148, "structure")])
+def test_a_record_of_a_later_version_of_the_format_is_told(version: int, kind: str | None) -> None:
+    """Python's zipfile then opens nothing of the archive."""
+    content = bytearray(archive(("a.npy", array("'<f4'", bytes(4)))))
+    content[content.index(b"PK\1\2") + 6] = version
+    flaw = look_at(bytes(content)).flaw
+
+    assert (flaw and flaw.kind) == kind
+    assert said_by_numpy(bytes(content)) == ("read" if kind is None else "refused")
+
+
+def test_a_structured_array_whose_writer_was_stopped_is_found() -> None:
+    """Its checksum agrees: numpy closes the archive all the same."""
+    whole = array("[('a', '<f4'), ('b', '<i8', (2,))]", bytes(20))
+
+    assert look_at(archive(("a.npy", whole))).flaw is None
+    flaw = look_at(archive(("a.npy", whole[:-1]))).flaw
+    assert flaw is not None
+    assert flaw.kind == "unfinished"
+
+
+@pytest.mark.parametrize("text", [b"not an archive\n" * 9, b"UEsDBBQAAAAIAAAAIQA=\n"])
+def test_a_text_in_place_of_an_archive_is_told(text: bytes) -> None:
+    """numpy.load has no use for one; a pickle of protocol 0 is a text that it takes."""
+    flaw = look_at(text).flaw
+    assert flaw is not None
+    assert flaw.kind == "foreign"
+    for protocol in (0, 1):
+        assert look_at(pickle.dumps([1, "a", None], protocol)).flaw is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import struct
 
 import pytest
@@ -137,6 +139,27 @@ def test_a_header_that_does_not_fit_is_found(content: bytes, kind: str, said: st
 
     assert found[0] == kind
     assert said in found[1]
+
+
+@pytest.mark.parametrize("dtype", ["F32", "BF16", "BOOL", "F8_E4M3", "U8"])
+def test_a_wrong_byte_in_the_name_of_a_type_is_found(dtype: str) -> None:
+    """Wherever it makes no name that a later version may have for as many bits."""
+    bits = {"F32": 32, "BF16": 16}.get(dtype, 8)
+    for at, code in itertools.product(range(len(dtype)), b"\x1f !#59AGRZ^_az~"):
+        name = dtype[:at] + chr(code) + dtype[at + 1 :]
+        content = made({"a": tensor(name, [8], 0, bits)}, bits)
+        later = re.fullmatch(r"(?:B|BF|C|F|I|Q|TF|U)(\d+)(?:_[A-Z0-9]+)?", name)
+        fits = later is not None and int(later[1]) == bits
+        said = "is of a type that the format does not have"
+        assert (said not in flaw_of(content)[1]) == (name == dtype or fits), name
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"), [("C32", 32), ("F8_E3M4", 8), ("I4", 4), ("MXFP4", 4), ("TF32", 19)]
+)
+def test_a_type_that_may_come_is_left_alone(name: str, bits: int) -> None:
+    """Whatever a later version calls it."""
+    assert flaw_of(made({"a": tensor(name, [8], 0, bits)}, bits)) == ("none", "")
 
 
 def test_a_file_is_known_by_its_beginning() -> None:

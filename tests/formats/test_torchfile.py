@@ -250,7 +250,7 @@ def test_a_wrong_bit_in_front_of_the_pickles_is_found(protocol: int) -> None:
     content = saved(_use_new_zipfile_serialization=False, pickle_protocol=protocol)
     magic = content.index(b"l\xfc\x9cF\xf9")
     version = content.index(b"M\xe9\x03.")
-    places = [*(range(magic, magic + 10) if protocol < 4 else ()), version + 1, version + 2]
+    places = [*range(magic, magic + 10), version + 1, version + 2]
 
     for at in places:
         for bit in range(8):
@@ -304,6 +304,27 @@ def _unpacks_to(packed: bytes, content: bytes) -> bool:
         return False
 
 
+@pytest.mark.parametrize("rest", [b"\n", b"x" * 9, bytes(4) + b"x", b"\x1f", WHOLE], ids=len)
+def test_what_stands_behind_a_gzip_stream_is_found(rest: bytes) -> None:
+    """Python's gzip refuses it, once it has unpacked all that was meant."""
+    packed = gzip.compress(WHOLE)
+
+    assert kind_of(packed + rest) == "trailing"
+    assert f"goes on for {len(rest):,} byte" in str(held(packed + rest).flaw)
+    with pytest.raises((OSError, EOFError)):
+        gzip.decompress(packed + rest)
+
+
+def test_several_gzip_streams_and_zeros_behind_them_are_left_alone() -> None:
+    """So it is read, and tapes and blocks of a fixed size are filled with zeros."""
+    packed = gzip.compress(WHOLE[:100]) + gzip.compress(WHOLE[100:])
+
+    assert held(packed) == held(packed + bytes(5000)) == Held("gzip", verified=True)
+    apart = held(gzip.compress(WHOLE[:100]) + bytes(9) + gzip.compress(WHOLE[100:]))
+    assert (apart.flaw, apart.verified) == (None, False)
+    assert apart.unread == "a gzip stream that stands behind zero bytes"
+
+
 def test_a_stream_that_is_not_unpacked_to_its_end_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -331,6 +352,32 @@ def test_a_legacy_file_whose_storages_moved_is_found() -> None:
     damaged = LEGACY[:at] + LEGACY[at + 8 :] + bytes(8)
 
     assert kind_of(damaged) == "storage"
+
+
+def test_a_storage_that_is_named_twice_and_not_alike_is_found() -> None:
+    """Tensors that share one name it each; torch goes by the first and compares with that."""
+    one = torch.zeros(40)
+    content = saved({"a": one, "b": one[1:]}, _use_new_zipfile_serialization=False)
+    at = content.index(b"K(")
+    assert content.count(b"K(") == 3  # and once in the shape
+
+    wrong = content[:at] + b"K)" + content[at + 2 :]
+    assert loads(wrong) == "refused"
+    assert kind_of(content) == "none"
+    assert kind_of(wrong) == "storage"
+
+
+def test_keys_that_lack_a_storage_are_found() -> None:
+    """The storage is then never read."""
+    content = saved({"a": torch.ones(3)}, _use_new_zipfile_serialization=False)
+    keys = content.rindex(b"\x80\x02]q")
+    length = content[keys + 6]
+    text = content[keys + 10 : keys + 10 + length]
+    wrong = content[: keys + 10] + text[:-1] + b"x" + content[keys + 10 + length :]
+
+    assert kind_of(content) == "none"
+    assert kind_of(wrong) == "storage"
+    assert kind_of(content.replace(b"a." + (3).to_bytes(8, "little"), b".")) == "structure"
 
 
 def test_a_count_that_cannot_be_makes_nothing_of_it() -> None:
