@@ -43,17 +43,19 @@ from preflight.names import counted, first_of, shown
 )
 def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     """Name the newest whole checkpoint, where another one is not whole."""
-    broken = [one for one in facts.checkpoints if _wrong(one)]
+    whole = next((one for one in facts.checkpoints if one.is_whole), None)
+    if facts.astray:
+        yield _lost(facts, whole)
+    broken = [one for one in facts.checkpoints if not one.is_whole]
     if not broken:
         return
-    whole = next((one for one in facts.checkpoints if not _wrong(one)), None)
     newest = facts.checkpoints[0]
-    is_newest = bool(_wrong(newest))
+    is_newest = not newest.is_whole
     alone = len(facts.checkpoints) == 1
     said = "; ".join(f"{shown(one.name)} {_wrong(one)}" for one in broken[:3])
     more = f"; and {len(broken) - 3:,} more are not whole" if len(broken) > 3 else ""
     if whole:
-        more += f"; the newest whole one is {shown(whole.name)}, of {_when(whole)}"
+        more += f"; {_newest_whole(whole)}"
     elif not alone:
         more += "; none of them is whole"
     yield cache_checkpoint.found(
@@ -65,6 +67,23 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
         fix=_fix(whole, broken, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
     )
+
+
+def _lost(facts: CheckpointFacts, whole: Checkpoint | None) -> Finding:
+    """Say of `latest` that it leads a job to nothing."""
+    then = f"; {_newest_whole(whole)}" if whole else ""
+    to = f"write {shown(whole.name)} there" if whole else "begin anew"
+    return cache_checkpoint.found(
+        f"{shown(facts.astray)}{then}",
+        at=Location(file=f"{facts.file}/{facts.pointer}"),
+        why="A job that goes on from what it names stops there, or begins anew.",
+        fix=f"Bring back what it names, or {to}.",
+        about="pointer",
+    )
+
+
+def _newest_whole(whole: Checkpoint) -> str:
+    return f"the newest whole one is {shown(whole.name)}, of {_when(whole)}"
 
 
 def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
@@ -85,7 +104,7 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
 
 def _is_short(one: Checkpoint) -> bool:
     """Whether something is not there at all."""
-    return bool(one.unfinished or one.absent or one.without or one.lacks)
+    return bool(one.unfinished or one.absent or one.without or one.lacks or one.astray)
 
 
 def _fix(whole: Checkpoint | None, broken: Sequence[Checkpoint], *, alone: bool) -> str:
@@ -115,6 +134,8 @@ def _wrong(one: Checkpoint) -> str:
         said.append(
             f"lacks {tensors} that its index names: {first_of(one.without[:1], len(one.without))}"
         )
+    if one.astray:
+        said.append(f"lacks {shown(one.astray)}, which `latest` in it names")
     if one.lacks:
         said.append(f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have")
     return ", and ".join(said)

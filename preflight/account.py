@@ -19,7 +19,7 @@ from preflight.facts import (
     SourceFacts,
 )
 from preflight.job import UNREAD, Job
-from preflight.names import counted, shown
+from preflight.names import counted
 from preflight.plain import to_plain
 from preflight.preparing import KINDS
 from preflight.report import Named, Recalled, Setting
@@ -115,7 +115,7 @@ def _seen_of(targets: list[Target], survey: Survey) -> str:
         seen += _OUTLINED.get(survey.job.look.depth, ())
     newest = survey.seen.newest(targets)
     if newest is not None:
-        seen.append(f"newest checkpoint: {shown(newest)}")
+        seen.append(newest)
     return ", ".join(seen)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from preflight.cache_table import WHOLE, CacheTable
@@ -14,7 +15,6 @@ from preflight.facts import (
     Burst,
     CacheContents,
     CacheFolderFacts,
-    Checkpoint,
     CheckpointFacts,
     Content,
     Damage,
@@ -117,7 +117,7 @@ class SeenCache:
             left_over_count=len(left_over),
             same_as=self.same_as,
             bursts=tuple(self._bursts()),
-            checkpoints=len(self.checkpoints()),
+            checkpoints=sum(len(one.checkpoints) for one in self.checkpoints()),
         )
 
     def _formats(self) -> tuple[tuple[Alike, ...], tuple[Alike, ...]]:
@@ -167,52 +167,78 @@ class SeenCache:
         Args:
             loaded: what torch has read in its files.
         """
-        file = name_of(self.target.path, self.root)
         contents: CacheContents | None = None
         if loaded:
             from preflight.readers.cache_neighbours import contents_of
 
-            contents = contents_of(file, loaded)
+            contents = contents_of(name_of(self.target.path, self.root), loaded)
         found = self.checkpoints(contents)
-        if found:
-            yield CheckpointFacts(file=file, checkpoints=found)
+        yield from found
         if contents is not None:
             odd = tuple(self._of_states(contents.odd, found))
             yield replace(contents, odd=odd)
 
     def _of_states(
-        self, odd: Iterable[OddContent], found: Sequence[Checkpoint]
+        self, odd: Iterable[OddContent], found: Sequence[CheckpointFacts]
     ) -> Iterator[OddContent]:
         """Say of what stands out whether a job that goes on would take it."""
-        states, older = {one.name for one in found}, self.older(found)
+        states, older = self._places(found), self.older(found)
         for one in odd:
-            path = os.path.join(self.root, one.file)
-            state = self._below(path).partition("/")[0]
-            if state == os.curdir:  # the one file that was named
-                state = os.path.basename(path)
-            yield replace(one, is_state=state in states, is_older=state in older)
+            is_state, is_older = is_in(one.file, states), is_in(one.file, older)
+            yield replace(one, is_state=is_state, is_older=is_older)
 
-    def older(self, found: Sequence[Checkpoint]) -> frozenset[str]:
+    def _places(self, found: Sequence[CheckpointFacts], *, first: int = 0) -> frozenset[str]:
+        """Name the folders and files of checkpoints as reports do, from the first that is asked."""
+        file = name_of(self.target.path, self.root)
+        is_file = self.listing.files == (self.target.path,)
+        return frozenset(
+            os.path.normpath(file if is_file or alone else os.path.join(facts.file, name))
+            for facts in found
+            for alone in (len(facts.checkpoints) == 1 and not facts.checkpoints[0].members,)
+            for one in facts.checkpoints[first:]
+            if not first or one.name not in self.target.named
+            for name in one.members or (one.name,)
+        )
+
+    def older(self, found: Sequence[CheckpointFacts]) -> frozenset[str]:
         """Name the checkpoints that no job goes on from, as far as anybody knows."""
-        return frozenset(one.name for one in found[1:]).difference(self.target.named)
+        return self._places(found, first=1)
 
-    def checkpoints(self, contents: CacheContents | None = None) -> tuple[Checkpoint, ...]:
+    def checkpoints(self, contents: CacheContents | None = None) -> tuple[CheckpointFacts, ...]:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
-        from preflight.checkpoints import Wrong, checkpoints  # most folders hold none
+        from preflight.checkpoints import Wrong, astray, checkpoints, homes  # most hold none
 
         files, odd_files = self.listing.files, self.table.odd
         wrong = {
             files[place]: Wrong(one.text, (odd_files[place].format, one.kind) in _QUIET)
             for place, one in self._damaged.items()
         }
-        numbers = {one.file: one for one in contents.odd} if contents is not None else {}
+        odd_numbers = contents.odd if contents is not None else ()
+        numbers = {one.file: one for one in odd_numbers if one.kind in _NO_NUMBERS}
         for path in files if numbers else ():
             odd = numbers.get(name_of(path, self.root))
-            if odd is not None and odd.kind in _NO_NUMBERS and path not in wrong:
+            if odd is not None and path not in wrong:
                 wrong[path] = Wrong(_NO_NUMBERS[odd.kind], is_quiet=True)
-        return checkpoints(self.target.path, files, wrong)
+        told = []
+        for home, paths in homes(self.target.path, files).items():
+            found = checkpoints(home, paths, wrong)
+            pointer, said = astray(home, found)
+            file = name_of(home, self.root)
+            told.append(CheckpointFacts(file=file, checkpoints=found, pointer=pointer, astray=said))
+        return tuple(one for one in told if one.checkpoints)
+
+
+def is_in(path: str, places: AbstractSet[str]) -> bool:
+    """Whether a file is one of these, or lies in one of them; all as reports name them."""
+    path = os.path.normpath(path)
+    while path not in places:
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+    return True
 
 
 def _note(names: dict[str, list[str]], what: str, name: str) -> None:

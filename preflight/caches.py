@@ -10,7 +10,7 @@ from dataclasses import field, replace
 
 from preflight import ahead
 from preflight.answers import mend
-from preflight.cache_folders import SeenCache
+from preflight.cache_folders import SeenCache, is_in
 from preflight.cache_table import WHOLE, CacheTable
 from preflight.facts import (
     CacheContents,
@@ -198,8 +198,7 @@ class CacheGathering:
         if self._older is None:
             folder = self._whole_folder
             self._older = folder.older(folder.checkpoints())
-        state = name_of(self.listing.files[place], self.target.path).partition("/")[0]
-        return replace(facts, is_older=state in self._older)
+        return replace(facts, is_older=is_in(self._name(place), self._older))
 
     def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
         """Give the whole files among these."""

@@ -16,6 +16,7 @@ from preflight.facts import (
     ShardFacts,
     SourceFacts,
 )
+from preflight.names import first_of, shown
 from preflight.targets import Shard, Target
 from preflight.values import dataclass
 
@@ -29,8 +30,8 @@ class Seen:
 
     _counts: dict[str, Counter[str]] = field(default_factory=dict)
     _gave: dict[str, set[type]] = field(default_factory=dict)
-    _newest: dict[str, str] = field(default_factory=dict)
-    """Of folders of several checkpoints, the one that a job would take."""
+    _newest: dict[str, list[tuple[CheckpointFacts, str]]] = field(default_factory=dict)
+    """Of folders of several checkpoints, those of each run, and the newest that is whole."""
 
     def begin(self, target: Target) -> None:
         """Take in that a target is asked about."""
@@ -56,7 +57,8 @@ class Seen:
             case CacheFacts():
                 counter["file"] += count
             case CheckpointFacts() if len(found.checkpoints) > 1:
-                self._newest[repr(target)] = found.checkpoints[0].name
+                whole = next((one.name for one in found.checkpoints if one.is_whole), "")
+                self._newest.setdefault(repr(target), []).append((found, whole))
             case Sent():
                 counter["worker"] += found.num_workers
             case Copied():
@@ -73,9 +75,17 @@ class Seen:
         return self._gave.get(repr(target), set())
 
     def newest(self, targets: Sequence[Target]) -> str | None:
-        """Name the newest checkpoint, where one of these is a folder of several."""
-        names = [self._newest[one] for one in map(repr, targets) if one in self._newest]
-        return names[0] if len(names) == 1 else None
+        """Name the newest whole checkpoint of each run in one of these, where it has several."""
+        found = [self._newest[one] for one in map(repr, targets) if one in self._newest]
+        if len(found) != 1:
+            return None
+        runs = found[0]
+        if len(runs) > 1:
+            names = [f"{one.file.rpartition('/')[2]}/{whole}" for one, whole in runs if whole]
+            return f"newest whole checkpoints: {first_of(names, len(names))}" if names else None
+        ((one, whole),) = runs
+        what = "checkpoint" if whole == one.checkpoints[0].name else "whole checkpoint"
+        return f"newest {what}: {shown(whole)}" if whole else "no whole checkpoint"
 
     def of(self, targets: Sequence[Target]) -> Counter[str]:
         """Sum up what was seen of targets, each of which counts once."""

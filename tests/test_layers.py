@@ -79,6 +79,8 @@ FLOORS: dict[str, float] = {
     "collecting": 5.6,
     "key_items": 5.7,
     "preparing": 5.8,
+    "checkpoint_names": 4,
+    "checkpoint_members": 4.5,
     "checkpoints": 5,
     "cache_table": 5,
     "cache_folders": 5.5,

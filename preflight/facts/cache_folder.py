@@ -69,6 +69,18 @@ class Checkpoint:
     unfinished: tuple[str, ...] = ()
     """Files that are not there, and that a writer of parts (`.distcp`) writes last."""
 
+    astray: str = ""
+    """A folder that `latest` in it names, and that is not there."""
+
+    members: tuple[str, ...] = ()
+    """Where it is made of single files: all of them, below the folder of checkpoints."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a job can go on from it, as far as anybody has seen."""
+        lost = (*self.lacks, *self.absent, *self.without, *self.unfinished)
+        return not (self.damaged or lost or self.astray)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFolderFacts:
@@ -115,3 +127,9 @@ class CheckpointFacts:
     file: str
     checkpoints: tuple[Checkpoint, ...]
     """The newest first."""
+
+    pointer: str = ""
+    """The file or link in it that should name the newest (`latest`), and does not."""
+
+    astray: str = ""
+    """What is wrong with that, as a predicate of it."""
