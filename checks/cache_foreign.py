@@ -59,11 +59,11 @@ _CALLED = {
     many="things in caches that are not their own",
     severity=Severity.WARNING,
 )
-def cache_foreign(facts: CacheFolderFacts, _job: Job) -> Iterator[Finding]:
+def cache_foreign(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
     """Tell what is left over, what is of another kind, and what is named twice."""
     yield from _twice(facts)
     yield from _other_formats(facts)
-    yield from _two_caches(facts)
+    yield from _two_caches(facts, job)
     if facts.left_over_count:
         yield cache_foreign.found(
             f"holds {counted(facts.left_over_count, 'temporary file or lock', _LEFT)} that a "
@@ -132,9 +132,10 @@ def _sorts_of_name(files: Alike) -> tuple[set[str], set[str]]:
     return {_VARYING.sub("#", stem) for stem, _ in split}, {suffix for _, suffix in split}
 
 
-def _two_caches(facts: CacheFolderFacts) -> Iterator[Finding]:
+def _two_caches(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
     kinds = [one for one in facts.patterns if one.count >= _FEWEST]
-    if len(kinds) < 2 or facts.apart < _APART:
+    said = {one.key for one in job.cache if posixpath.normpath(one.path) == facts.file and one.key}
+    if len(kinds) <= max(1, len(said)) or facts.apart < _APART:
         return
     told = " and ".join(f"{one.count:,} *{shown(one.what)}" for one in kinds[:4])
     yield cache_foreign.found(

@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from preflight.facts import CacheKeys
+from preflight.facts import CacheKeys, LackedKind
 from preflight.names import name_of
 from preflight.readers.cache_entries import SUFFIXES, Entries
 from preflight.readers.key_compared import Compared, compare, shared_keys
 from preflight.readers.key_endings import with_endings
 from preflight.readers.key_expressions import Values
 from preflight.readers.key_firsts import NAMED, First
-from preflight.readers.key_kinds import lacked_kinds
+from preflight.readers.key_kinds import lacked_kinds, lacked_texts
 from preflight.readers.key_layouts import Finder, Way, best_way, ways_of
 from preflight.readers.key_respelled import respelled
 from preflight.readers.key_rules import (
@@ -195,14 +195,17 @@ class _Look:
                 return found
         return None
 
-    def _use_captions(self, found: Compared) -> None:
+    def _use_captions(self, found: Compared) -> tuple[LackedKind, ...]:
         """Take entries named by captions for no orphans: `text/` in a folder of latents."""
         if found.way.rule.is_shared or found.unused < self._total * _LEARNT or not found.fits:
-            return
-        if _has_captions(self._owed):
-            other = self.by(map(parse_rule, AUTO_CAPTIONS))
-            if 2 * other.matched > other.samples:
-                found.use(other)
+            return ()
+        if not _has_captions(self._owed):
+            return ()
+        other = self.by(map(parse_rule, AUTO_CAPTIONS))
+        if 2 * other.matched <= other.samples:
+            return ()
+        found.use(other)
+        return lacked_texts(other, self._samples)
 
     def _ways(self, rule: KeyRule, *, numbered: bool = False) -> tuple[Way, ...]:
         return ways_of(rule, self._entries, nested=self._nested, numbered=numbered)
@@ -228,7 +231,7 @@ class _Look:
         missing = First()
         for one in found.without_entry(self._samples):
             missing.add(one.home.shown(one))
-        self._use_captions(found)
+        texts = self._use_captions(found)
         orphans, stale = found.named(self._entries)
         shared = shared_keys(found, self._samples, self._finder)
         rule = found.way.rule
@@ -254,7 +257,7 @@ class _Look:
             younger_names=tuple(found.younger.names),
             dated=found.dated,
             oldest=found.oldest,
-            lacked=lacked_kinds(found, self._samples, self._finder),
+            lacked=lacked_kinds(found, self._samples, self._finder) + texts,
             shared=len(shared),
             shared_samples=sum(one.samples for one in shared),
             shared_keys=tuple(shared[:NAMED]),

@@ -131,17 +131,17 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
     found = Compared(way, used=bytearray(len(finder.entries)))
     of_text = finder.entries.of_text()
     index = finder.index(way)
-    several = not way.rule.by_caption and len(index.kinds) > 1 + 1
+    several = len(index.kinds) > 1 + 1
     for one in samples:
         captions = captions_for(one, way.rule)
         if captions is not None:
-            numbers = finder.find(one, way, captions)
+            keys = finder.keys(one, way, captions)
         else:
-            key = finder.key(one, way)
-            found.keys.append(hash(key))
-            numbers = finder.led(key, way)
-            if several:
-                found.hold(index.kinds_of(key))
+            keys = [finder.key(one, way)]
+            found.keys.append(hash(keys[0]))
+        numbers = [number for key in keys for number in index.find(key)]
+        if several:
+            found.hold([kind for key in keys for kind in index.kinds_of(key)])
         if numbers:
             found.fate.append(_FOUND)
         elif captions is not None and is_blank(captions):

@@ -50,9 +50,10 @@ _REMEMBERED = 10_000
 
 def kind_of(ending: str) -> str:
     """Say of which kind an entry is by what stands behind its key: `_#x#_sdxl.npz`."""
-    stem, suffix = os.path.splitext(ending)
+    folder, slash, behind = ending.rpartition("/")
+    stem, suffix = os.path.splitext(behind)
     if _BASE64.fullmatch(stem):
-        return f"{stem[0]}{ANY_HASH}{suffix}"
+        return f"{folder}{slash}{stem[0]}{ANY_HASH}{suffix}"
     return _DIGITS.sub(ANY_NUMBER, _HEX.sub(ANY_HASH, ending))
 
 

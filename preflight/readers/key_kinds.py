@@ -15,9 +15,9 @@ from preflight.readers.key_layouts import Finder
 from preflight.readers.key_sample import Sample
 
 # The share of samples that have a kind of entries from which on the others lack it. No job reads
-# latents without texts, or texts without latents: of these two, fewer will do.
+# latents without texts, or texts without latents: of these two, more than so many will do.
 _MOST = 0.9
-_MOST_BESIDE_TEXT = 0.75
+_MOST_BESIDE_TEXT = 0.5
 
 
 def lacked_kinds(
@@ -59,6 +59,22 @@ def lacked_kinds(
     )
 
 
+def lacked_texts(found: Compared, samples: Iterable[Sample]) -> tuple[LackedKind, ...]:
+    """Find the samples without an entry of their caption, in a cache that holds latents, too.
+
+    Args:
+        found: by a rule of captions.
+        samples: all of them.
+    """
+    lost = First()
+    for one in found.without_entry(samples):
+        lost.add(one.home.shown(one))
+    kind = f"an entry by {found.way.rule.text}"
+    names = tuple(lost.names)
+    few = LackedKind(kind=kind, have=found.matched, samples=lost.count, names=names)
+    return (few,) if lost.count else ()
+
+
 def _mixtures(found: Compared) -> dict[frozenset[int], int]:
     return {frozenset(array("i", packed)): one for packed, one in found.mixtures.items()}
 
@@ -73,7 +89,7 @@ def _usual(found: Compared, names: Iterable[str]) -> tuple[frozenset[int], Count
         for kind in kinds:
             counted[kind] += counts[number]
     texts = {kind for kind, name in enumerate(names) if OF_TEXT.search(name)}
-    often = {kind for kind, count in counted.items() if count >= _MOST_BESIDE_TEXT * total}
+    often = {kind for kind, count in counted.items() if count > _MOST_BESIDE_TEXT * total}
     is_pair = len(often) == 1 + 1 and len(often & texts) == 1
     least = _MOST_BESIDE_TEXT if is_pair else _MOST
     return frozenset(kind for kind in often if counted[kind] >= least * total and kind), counted

@@ -62,18 +62,21 @@ class Finder:
         return self._placed(one, way.rule.make(self._values(one, way)), way)
 
     def find(self, one: Sample, way: Way, captions: Captions | None) -> Sequence[int]:
-        """Give the numbers of the entries of a sample.
+        """Give the numbers of the entries of a sample."""
+        keys = [self.key(one, way)] if captions is None else self.keys(one, way, captions)
+        return [*itertools.chain.from_iterable(self.led(key, way) for key in keys)]
+
+    def keys(self, one: Sample, way: Way, captions: Captions) -> Sequence[str]:
+        """Give the keys that lead from a sample's captions to their entries.
 
         Each way to read its captions is tried; all captions of one way have to have their entry.
         """
-        if captions is None:
-            return self.led(self.key(one, way), way)
         values = self._values(one, way)
         for texts in captions:
             made = (way.rule.make({**values, "caption": text}) for text in texts)
-            found = [self.led(self._placed(one, key, way), way) for key in made]
-            if all(found):
-                return found[0] if len(found) == 1 else [*itertools.chain.from_iterable(found)]
+            keys = [self._placed(one, key, way) for key in made]
+            if all(self.led(key, way) for key in keys):
+                return keys
         return ()
 
     def led(self, key: str, way: Way) -> Sequence[int]:

@@ -214,3 +214,25 @@ def test_a_folder_of_checkpoints_holds_many_formats_by_design() -> None:
     )
 
     assert ask("cache-foreign", facts) == []
+
+
+def test_two_caches_that_say_their_keys_may_share_a_folder(tmp_path: Path) -> None:
+    """Each of them is told from the other by its names; a third kind is nobody's."""
+    for number in range(12):
+        write(tmp_path / "cache" / f"{hashed(number)}-flux.npz")
+        write(tmp_path / "cache" / f"{hashed(number + 100)}-vae.npz")
+    keys = ("{md5(caption)}-flux.npz", "{md5(path)}-vae.npz")
+    settings = "".join(f'[[cache]]\npath = "./cache"\nkey = "{key}"\n' for key in keys)
+    (tmp_path / "preflight.toml").write_text(settings, encoding="utf-8")
+
+    def told() -> list[str]:
+        report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["cache-foreign"])
+        return [one.message for one in report.findings]
+
+    alone = told()
+    for number in range(5):
+        write(tmp_path / "cache" / f"{hashed(number + 200)}-sd3.npz")
+    (with_third,) = told()
+
+    assert alone == []
+    assert "entries of 3 kinds" in with_third

@@ -83,7 +83,7 @@ def test_latents_and_texts_of_all_are_whole(
 
 
 @pytest.mark.parametrize("endings", PAIRS)
-@pytest.mark.parametrize("lacking", [1, 5])
+@pytest.mark.parametrize("lacking", [1, 9])
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_few_that_lack_one_of_the_two_are_named(
     look: Look, tmp_path: Path, endings: tuple[str, str], lacking: int, which: int
@@ -296,8 +296,13 @@ def test_texts_in_a_folder_of_latents_lead_back_by_their_captions(
         latents = hashlib.sha256(stem.encode()).hexdigest()
         text = hashlib.md5(f"a photo of {stem}".encode(), usedforsecurity=False).hexdigest()
         put(tmp_path / "cache", f"vae/{latents}.pt", f"text/{text}-flux.pt")
+    whole = look(key)
+    (tmp_path / "cache" / f"text/{text}-flux.pt").unlink()
 
-    assert is_whole(look(key))
+    (one,) = look(key).lacked
+
+    assert is_whole(whole)
+    assert (one.kind, one.names) == ("an entry by md5(caption)", (f"photos/{STEMS[-1]}.jpg",))
 
 
 def test_kinds_are_called_as_they_are_written_unless_that_varies(
@@ -333,3 +338,28 @@ def test_a_caption_that_is_not_there_has_no_text(look: Look, tmp_path: Path, pho
     (one,) = look().lacked
 
     assert one.names == (f"photos/{STEMS[2]}.jpg",)
+
+
+def test_kinds_of_one_caption_are_kinds_as_others_are(look: Look, tmp_path: Path) -> None:
+    """One entry for each text encoder."""
+    for stem in STEMS:
+        text = hashlib.md5(f"a photo of {stem}".encode(), usedforsecurity=False).hexdigest()
+        put(tmp_path / "cache", f"{text}-clip.pt", f"{text}-t5.pt")
+    whole = look()
+    (tmp_path / "cache" / f"{text}-t5.pt").unlink()
+
+    (one,) = look().lacked
+
+    assert is_whole(whole)
+    assert (one.kind, one.names) == ("*-t5.pt", (f"photos/{STEMS[-1]}.jpg",))
+
+
+def test_hashes_in_folders_of_kinds_are_left_out_of_them(look: Look, tmp_path: Path) -> None:
+    """Latents and texts, each in a folder of one cache."""
+    for stem in STEMS:
+        put(tmp_path / "cache", *(f"{kind}/{stem}_{base64(stem + kind)}.pt" for kind in ("l", "t")))
+    (tmp_path / "cache" / f"t/{STEMS[0]}_{base64(STEMS[0] + 't')}.pt").unlink()
+
+    (one,) = look().lacked
+
+    assert one.kind == "t/*_*.pt"
