@@ -57,6 +57,8 @@ def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
         return f"its keys are made of captions, and {facts.uncaptioned:,} {have} none"
     if not facts.samples:
         return "its data sets hold no sample"
+    if facts.stores and not facts.entries and not facts.others:
+        return f"files such as {shown(facts.stores[0])} hold many entries, and are not looked into"
     if facts.rule is not None or not facts.entries:
         return None
     return (

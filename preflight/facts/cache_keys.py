@@ -94,6 +94,9 @@ class CacheKeys:
     """Cached files of other names."""
 
     other_names: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
+    """Files in it that hold entries of many samples, of which nobody knows the names."""
+
     matched: int = 0
     """Samples whose entry is there."""
 

@@ -19,6 +19,12 @@ from preflight.targets import CannotLookError
 SUFFIXES = frozenset({".pt", ".pth", ".npz", ".npy", ".safetensors", ".bin", ".ckpt"})
 """Of cached files, in small letters."""
 
+# Of tables and data bases: diffusion-pipe and the scripts of diffusers keep theirs so.
+_STORES = frozenset(
+    {".arrow", ".parquet", ".feather", ".mdb", ".lmdb", ".h5", ".hdf5", ".db", ".sqlite", ".tar"}
+    | {".tfrecord", ".msgpack", ".mds", ".pkl", ".zip"}
+)
+
 _NAMES = re.compile(rb"[^\0]+")
 
 # Files after which it is said again that work goes on.
@@ -26,11 +32,12 @@ _OFTEN = 512
 
 _OF_TEXT = re.compile(rb"_(?:te|te_outputs|embeds?|emb)(?:\.[^./\0]*)?(?=\0|$)")
 
-# What jobs cache of no sample: the empty and the negative prompt, and the mean of all latents.
+# What jobs cache of no sample: the empty and the negative prompt, the mean of all latents, and
+# what OneTrainer keeps of all samples together.
 _OF_NOBODY = re.compile(
     r"(?:null|empty|blank|dropout|uncond(?:itional)?|neg(?:ative)?)(?:[-_. ]?"
     r"(?:prompts?|captions?|texts?|strings?|cond|emb|embeds?|embeddings?|latents?))*"
-    r"|(?:latents?[-_.])?(?:stats?|mean|std|mean[-_.]std)",
+    r"|(?:latents?[-_.])?(?:stats?|mean|std|mean[-_.]std|aggregate)",
     re.IGNORECASE,
 )
 
@@ -67,6 +74,9 @@ class Entries:
         self.others = First()
         """Cached files of other names than the rule has."""
 
+        self.stores = First()
+        """Files that hold the entries of many samples, and are not looked into."""
+
         self._folders: dict[str, int] = {}
         joined = bytearray()
         for below, entry in _files(path, tell, others, self._folders):
@@ -86,6 +96,8 @@ class Entries:
             return False
         suffix = entry.name[entry.name.rfind(".") :]
         if suffix.lower() not in SUFFIXES and (self._rule is None or suffix != self._rule.suffix):
+            if suffix.lower() in _STORES:
+                self.stores.add(name)
             return False
         if self._rule is None or self._rule.shape is None:
             return True

@@ -222,6 +222,7 @@ class _Look:
             entries=len(self._entries),
             others=self._entries.others.count,
             other_names=tuple(self._entries.others.names),
+            stores=tuple(self._entries.stores.names),
             unread=tuple(sorted(set(samples.unread))[:NAMED]),
             changed=self._entries.has_changed(),
         )

@@ -72,6 +72,10 @@ def test_a_healthy_cache_is_left_alone(facts: CacheKeys) -> None:
         (replace(WHOLE, samples=0), "its data sets hold no sample"),
         (replace(WHOLE, samples=0, uncaptioned=1), "captions, and 1 sample has none"),
         (
+            replace(WHOLE, entries=0, matched=0, stores=("data-0.arrow",)),
+            "files such as data-0.arrow hold many entries, and are not looked into",
+        ),
+        (
             replace(WHOLE, rule=None, tried=("stem", "name")),
             "no rule leads from most samples to an entry; tried stem, name. Say which",
         ),

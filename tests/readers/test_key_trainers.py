@@ -275,7 +275,16 @@ def test_numbers_in_the_names_of_samples_are_their_own(look: Look, tmp_path: Pat
 
 @pytest.mark.parametrize(
     "name",
-    ["empty_prompt", "null", "negative-prompt", "uncond", "negative_prompt_embeds", "empty", "neg"],
+    [
+        "empty_prompt",
+        "null",
+        "negative-prompt",
+        "uncond",
+        "negative_prompt_embeds",
+        "empty",
+        "neg",
+        "aggregate",
+    ],
 )
 def test_entries_of_no_caption_are_of_no_sample(look: Look, tmp_path: Path, name: str) -> None:
     """Every job has them."""
@@ -306,3 +315,12 @@ def test_an_empty_caption_needs_no_entry_and_may_have_one(
 
     assert (without.matched, without.missing, without.uncaptioned) == (3, 0, 1)
     assert with_one.missing == with_one.orphans == 0
+
+
+def test_tables_of_entries_are_named_and_are_no_entries(look: Look, tmp_path: Path) -> None:
+    """A cache in tables is not empty, and nobody looks into them."""
+    put(tmp_path, "data-00000-of-00001.arrow", "state.json")
+
+    facts = look(None)
+
+    assert (facts.entries, facts.stores) == (0, ("data-00000-of-00001.arrow",))
