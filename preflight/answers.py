@@ -46,11 +46,20 @@ def unparsable(target: Target, kinds: tuple[type, ...], found: Facts) -> list[Lo
 
 
 def unread_videos(found: Facts) -> Iterator[Look]:
-    """Say of videos that nobody looks into them."""
+    """Say of videos, and of what is to be heard, that nobody looks into them."""
     if isinstance(found, (ShardFacts, FolderFacts)) and found.videos:
         reason = "video is not read by this version"
         yield Left(
             reason=reason, kinds=(type(found),), count=found.videos, about="image", noun="video"
+        )
+    if isinstance(found, FolderFacts) and found.sounds:
+        reason = "audio is not read by this version"
+        yield Left(
+            reason=reason,
+            kinds=(FolderFacts,),
+            count=found.sounds,
+            about="image",
+            noun="audio file",
         )
 
 

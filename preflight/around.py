@@ -11,6 +11,7 @@ from unicodedata import normalize
 
 from preflight import ahead
 from preflight.formats import dcp_names
+from preflight.formats.sounds import is_sound
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.listing import Listed, keep, list_names
@@ -225,6 +226,11 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
 def holds_videos(folder: str) -> bool:
     """Whether there are videos in a folder or below it, by their names."""
     return any(is_video(name) for _, listed in _walk(folder) for name in listed.names)
+
+
+def holds_sounds(folder: str) -> bool:
+    """Whether there are audio files in a folder or below it, by their names."""
+    return any(is_sound(name) for _, listed in _walk(folder) for name in listed.names)
 
 
 def look_for_sources(folder: str) -> Iterator[str]:

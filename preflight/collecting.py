@@ -82,12 +82,13 @@ class Collected:
         dataset = self.dataset
         if dataset.folder is not None:
             found = self.folder
+            heard_or_seen = found.videos or found.sounds if found is not None else 0
             return DatasetFacts(
                 name=dataset.name,
                 file=name_of(dataset.folder, root),
                 entry=dataset.entry,
                 is_folder=True,
-                samples=found.pairing.images or found.videos if found is not None else 0,
+                samples=found.pairing.images or heard_or_seen if found is not None else 0,
                 unread=int(found is None),
             )
         read = self._in_order()

@@ -10,6 +10,7 @@ from typing import Any
 from preflight.around import (
     holds_no_cache,
     holds_parts,
+    holds_sounds,
     holds_videos,
     look_around,
     may_be_there,
@@ -247,7 +248,8 @@ def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, T
                 yield name, _placed(target, job, f"{key}.{field}")
         except UnknownWordError as error:
             path = os.path.join(job.root, value)
-            if os.path.isdir(path) and holds_videos(path):  # its pairs and its cache can be judged
+            if os.path.isdir(path) and (holds_videos(path) or holds_sounds(path)):
+                # They are not read, but the cache that was made of them can be judged.
                 yield name, Folder(path=path, captions=captions)
                 continue
             absent = _missing(job, path, "data", f"{key}.{field}")

@@ -48,7 +48,7 @@ class DatasetFacts:
     """How many samples each of them has."""
 
     samples: int = 0
-    """Samples in all of what was read; in a folder, images, or videos where it has none."""
+    """Samples in all of what was read; in a folder, images, or else videos, or audio files."""
 
     unread: int = 0
     """Shards that could not be read or were left out, so that there may be more samples."""

@@ -214,6 +214,9 @@ class FolderFacts:
     videos: int = 0
     """Videos in it, which are not read."""
 
+    sounds: int = 0
+    """Audio files in it, which are not read; none where there is anything to be seen."""
+
     damaged_images: tuple[ImageDamage, ...] = ()
     """Of each kind, the first ten thousand."""
 

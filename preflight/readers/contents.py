@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
 from preflight.facts import Pairing
 from preflight.formats.image_names import EXTENSIONS, is_image
+from preflight.formats.sounds import is_sound
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.listing import list_names, take
@@ -78,11 +79,18 @@ class Contents:
 
     def videos(self) -> int:
         """Count the videos in it."""
+        return self._count(is_video)
+
+    def sounds(self) -> int:
+        """Count the audio files in it."""
+        return self._count(is_sound)
+
+    def _count(self, is_one: Callable[[str], bool]) -> int:
         return sum(
             stems.count("/") + 1
             for suffixes, stems in self.stems.items()
             for suffix in suffixes
-            if is_video(suffix)
+            if is_one(suffix)
         )
 
     def inside(self, name: str) -> str:

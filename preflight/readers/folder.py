@@ -157,12 +157,15 @@ def folder_facts(
     pairing = listing.pairing
     if captioned:
         pairing = pair_contents(listing.contents, listing.captions, captioned)
+    images = sum(one.images for one in listing.contents)
+    videos = sum(one.videos() for one in listing.contents)
     return FolderFacts(
         file=listing.file,
         files=listing.files,
         pairing=pairing,
-        images=sum(one.images for one in listing.contents),
-        videos=sum(one.videos() for one in listing.contents),
+        images=images,
+        videos=videos,
+        sounds=0 if images or videos else sum(one.sounds() for one in listing.contents),
         damaged_images=tuple(sorted(damages.told, key=lambda one: one.name)),
         more_damaged=damages.more,
         unreadable=listing.unreadable,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from preflight.formats.image_names import is_image
+from preflight.formats.sounds import is_sound
 from preflight.formats.videos import is_video
 from preflight.readers import key_captions
 from preflight.readers.contents import Contents, list_all
@@ -59,7 +60,7 @@ def _whole(path: str) -> str:
 
 
 class FolderHome:
-    """The images in one folder; its videos, where it has no image."""
+    """The images in one folder; its videos, where it has no image; or else its audio files."""
 
     def __init__(
         self, data: KeyedData, contents: Contents, below: str, tables: list[Table]
@@ -79,7 +80,7 @@ class FolderHome:
         self._is_spare = is_spare_folder(below)
         self._masked: set[str] | None = None
         listed = frozenset(one.lstrip(".").lower() for one in data.captions.images)
-        kind = is_image if contents.images else is_video
+        kind = is_image if contents.images else is_video if contents.videos() else is_sound
         self.takes = frozenset(
             suffix
             for suffixes in contents.stems

@@ -127,12 +127,13 @@ def test_everything_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert report.verdict == "go"
 
 
-def test_a_data_set_of_videos_is_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["mp4", "wav", "FLAC"])
+def test_a_data_set_of_videos_or_audio_is_there(tmp_path: Path, suffix: str) -> None:
     """They are not looked into; their cache is held against them."""
     (tmp_path / "clips").mkdir()
     (tmp_path / "cache").mkdir()
     for number in range(8):
-        (tmp_path / "clips" / f"{number}.mp4").write_bytes(b"film")
+        (tmp_path / "clips" / f"{number}.{suffix}").write_bytes(b"film")
         (tmp_path / "clips" / f"{number}.txt").write_text("a dog")
         for name in (f"{number}_00000-025_0512x0512_wan", f"{number}_wan_te"):
             np.save(tmp_path / "cache" / f"{name}.npy", np.arange(3.0))
