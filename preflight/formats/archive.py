@@ -268,14 +268,16 @@ def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterat
             try:
                 piece = unpack.decompress(data, min(left + 1, BLOCK))
             except zlib.error as error:
-                raise _unpacks_not(archive, record, begin) from error
+                cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
+                raise _unpacks_not(archive, record, begin, cause) from error
             data = unpack.unconsumed_tail
             left -= len(piece)
             yield piece
             if not data and not piece:
                 break
     if left or not unpack.eof:
-        raise _unpacks_not(archive, record, begin)
+        cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
+        raise _unpacks_not(archive, record, begin, cause)
 
 
 def _disagree(archive: Archive, record: Record, text: str) -> DamagedError:
@@ -284,9 +286,12 @@ def _disagree(archive: Archive, record: Record, text: str) -> DamagedError:
     return DamagedError("structure", text, offset=record.offset, member=name)
 
 
-def _unpacks_not(archive: Archive, record: Record, begin: int) -> DamagedError:
+def _unpacks_not(
+    archive: Archive, record: Record, begin: int, cause: str | None = None
+) -> DamagedError:
     name = name_in(archive, record)
     text = f"has wrong bytes in {name} (it does not unpack to {counted(record.length, 'byte')})"
+    text = f"{text}: {cause}" if cause is not None else text
     return DamagedError("checksum", text, offset=begin, member=name)
 
 
@@ -300,10 +305,13 @@ def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong], count: int) 
             f"first in {name} (their CRCs differ)"
         )
     stored = [one for one in wrong if one.record.method == STORED]
-    cause = causes.of_wrong_bytes(
-        read,
-        [(one.begin, one.record.stored, one.found ^ one.record.checksum) for one in stored],
-    )
+    if stored:
+        cause = causes.of_wrong_bytes(
+            read,
+            [(one.begin, one.record.stored, one.found ^ one.record.checksum) for one in stored],
+        )
+    else:
+        cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
     text = f"{text}: {cause}" if cause is not None else text
     return DamagedError("checksum", text, offset=begin, member=name)
 

@@ -45,7 +45,6 @@ _TAIL_OF_ZIPFILE = _END.size + (1 << 16)
 _NEWEST = 63
 
 _LOST_END = f"its end {causes.NEVER_WRITTEN}"
-_OVER = "most likely written over a longer file"
 
 
 class Record(NamedTuple):
@@ -148,6 +147,12 @@ def _read_end64(read: Read, at: int, locator_at: int) -> tuple[int, int, int, in
         fields = _END64.unpack(exactly(read, at, _END64.size))
         magic, own_size, _, _, disk, first_disk, here, count, length, directory = fields
         whole = magic == b"PK\x06\x06" and own_size >= _END64.size - 12
+        if whole and at + own_size + 12 != locator_at:
+            text = (
+                f"ends at {at + own_size + 12:,}, and {locator_at - at - own_size - 12:,} bytes "
+                "further again: most likely a second archive was written behind the first"
+            )
+            raise DamagedError("structure", text, offset=at)
         if whole and not disk and not first_disk and here == count:
             return directory, length, count, at
     raise DamagedError(
@@ -169,7 +174,9 @@ def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
             pass
         else:
             if directory + length == end:
-                return goes_on(size, further + at + _END.size, _OVER if count else causes.STOPPED)
+                return goes_on(
+                    size, further + at + _END.size, causes.OVER if count else causes.STOPPED
+                )
     zeros = len(tail) - len(tail.rstrip(b"\0"))
     if zeros > _END.size:
         more = "or more " if zeros == len(tail) else ""
@@ -194,7 +201,7 @@ def _no_end_record(size: int, tail: bytes) -> DamagedError:
     return DamagedError("structure", "has a directory, and no end record behind it", offset=size)
 
 
-def goes_on(size: int, end: int, cause: str = _OVER) -> DamagedError:
+def goes_on(size: int, end: int, cause: str = causes.OVER) -> DamagedError:
     """Say of a file that it goes on behind its archive, so far that nobody finds its end.
 
     Where that holds nothing, numpy's writer came to an error (a full disk) in the first array.

@@ -7,7 +7,7 @@ leave a CRC-32 different by this much, there is no other that is as small.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from preflight.formats.blocks import Read, blocks
 from preflight.names import counted
@@ -17,6 +17,7 @@ STOPPED = "most likely an error or Ctrl-C stopped its writer midway"
 SEVERAL = "most likely several processes wrote it at once"
 BY_WEAR = "most likely by memory or a disk"
 NEVER_WRITTEN = "most likely never reached the disk"
+OVER = "most likely written over a longer file"
 
 PAGE = 4096
 """Bytes that systems write at a time."""
@@ -52,6 +53,20 @@ def of_wrong_bytes(read: Read, wrong: Sequence[tuple[int, int, int]]) -> str | N
     if pages:
         return f"{counted(pages, 'page')} of zero bytes in it {NEVER_WRITTEN}"
     return SEVERAL if wrong else None
+
+
+def of_packed_bytes(read: Read, begin: int, size: int, unpacked: int) -> str | None:
+    """Say how packed bytes came to be wrong; None: nobody knows.
+
+    No packer makes a page of zeros, where it makes less of what it is given.
+    """
+    pages = sum(_count_zero_pages(read, begin, size)) if size < unpacked else 0
+    return f"{counted(pages, 'page')} of zero bytes in it {NEVER_WRITTEN}" if pages else None
+
+
+def of_rest(size: int) -> str:
+    """Say how so many bytes came to stand behind the end of a file, where they are many."""
+    return f": {OVER}" if size >= PAGE else ""
 
 
 def of_headers(found: bytes, expected: bytes) -> str:
@@ -125,11 +140,15 @@ def _zero_pages(read: Read, begin: int, size: int) -> int:
 
     None where more than half are such: then they are the content.
     """
+    pages = sum(_count_zero_pages(read, begin, size))
+    return pages if 2 * pages * PAGE <= max(size, 2 * PAGE) else 0
+
+
+def _count_zero_pages(read: Read, begin: int, size: int) -> Iterator[int]:
+    """Count them block by block."""
     first = -(-begin // PAGE) * PAGE
     last = (begin + min(size, _MOST_READ)) // PAGE * PAGE
     zero = bytes(PAGE)
-    pages = 0
     for block in blocks(read, first, max(0, last - first)):
         held = bytes(block)
-        pages += sum(held.startswith(zero, at) for at in range(0, len(held), PAGE))
-    return pages if 2 * pages * PAGE <= max(size, 2 * PAGE) else 0
+        yield sum(held.startswith(zero, at) for at in range(0, len(held), PAGE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from preflight.formats import causes
 from preflight.formats.blocks import BLOCK, Read, blocks
 from preflight.formats.damaged import DamagedError
 from preflight.formats.inflated import MOST_TIMES, MOST_UNPACKED
@@ -56,12 +57,13 @@ def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
         if unpacked > max(MOST_UNPACKED, MOST_TIMES * stream.position):
             return _left(stream)
     if stream.error is not None:
-        text = f"is a gzip stream with wrong bytes: {stream.error}"
+        text = _with_cause(read, stream, f"is a gzip stream with wrong bytes: {stream.error}")
         raise DamagedError("checksum", text, offset=stream.position)
     if stream.endless:  # of zeros, mostly
         return _left(stream)
     if not stream.ended:
-        raise DamagedError("cut", f"ends at {size:,} bytes, inside its gzip stream", offset=size)
+        text = _with_cause(read, stream, f"ends at {size:,} bytes, inside its gzip stream")
+        raise DamagedError("cut", text, offset=size)
     further = _is_further_stream(read, size, size if stream.end is None else stream.end)
     if further:
         return Gunzipped(unread="a gzip stream that stands behind zero bytes")
@@ -83,8 +85,15 @@ def _is_further_stream(read: Read, size: int, end: int) -> bool:
             return True
         if rest:
             text = f"goes on for {counted(size - end, 'byte')} behind the end of its gzip stream"
-            raise DamagedError("trailing", text, offset=end)
+            raise DamagedError("trailing", text + causes.of_rest(size - end), offset=end)
     return False
+
+
+def _with_cause(read: Read, stream: Packed, text: str) -> str:
+    packed = stream.position
+    unpacked = stream.unpacked or packed + 1  # of a first piece that is wrong, none was given
+    cause = causes.of_packed_bytes(read, 0, packed, unpacked)
+    return text if cause is None else f"{text}: {cause}"
 
 
 def _left(stream: Packed) -> Gunzipped:

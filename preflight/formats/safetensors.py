@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 
+from preflight.formats import causes
 from preflight.formats.blocks import Block, Read, exactly
 from preflight.formats.damaged import DamagedError
 from preflight.formats.lost_pages import Laid, refuse_lost_pages
@@ -56,7 +57,7 @@ def check(read: Read, size: int) -> None:
         raise DamagedError("cut", f"ends at {size:,} of {end:,} bytes", offset=size)
     if size > end:
         text = f"goes on for {counted(size - end, 'byte')} behind its last tensor"
-        raise DamagedError("trailing", text, offset=end)
+        raise DamagedError("trailing", text + causes.of_rest(size - end), offset=end)
     floats = functools.partial(_floats, header if usual is not None else b"", begin)
     refuse_lost_pages(read, begin, size, floats)
 

@@ -203,7 +203,7 @@ def _wanted(suffix: str) -> str:
 def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> Held:
     """Judge a beginning that is none of the formats', as far as its name allows."""
     name = what_is(head)
-    if suffix in TORCH and (said := said_by_server(head, size)) is not None:
+    if suffix in _MAY_HOLD and (said := said_by_server(head, size)) is not None:
         text = f"is what a server says in place of a file ({shown(said)}), not {_wanted(suffix)}"
         return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
     if name == "run of zero bytes" and suffix in _MAY_HOLD:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import struct
 import tracemalloc
 import zipfile
@@ -188,6 +189,21 @@ def test_a_record_that_is_empty_by_the_directory_alone_is_found() -> None:
         assert read_whole(memoryview(emptied), zlib.crc32) is None
 
 
+@pytest.mark.parametrize("behind", [b"", b"x" * 9], ids=["at once", "some bytes further"])
+def test_an_archive_behind_another_of_its_size_is_told(behind: bytes) -> None:
+    """Places are told from an archive's own beginning: by the second's end it reads the first."""
+    of_torch = io.BytesIO()
+    torch.save(torch.zeros(9), of_torch)
+    first = of_torch.getvalue()
+    torch.save(torch.ones(9), second := io.BytesIO())
+    both = first + behind + second.getvalue()
+
+    assert torch.equal(torch.load(io.BytesIO(both)), torch.zeros(9))
+    assert flaw_of(first) == "none"
+    with pytest.raises(DamagedError, match="a second archive was written behind the first"):
+        looked_at(both)
+
+
 def test_a_tail_of_zeros_is_told_with_its_length() -> None:
     """As a crash leaves a file whose size was noted and whose last pages were not written."""
     content = written()
@@ -365,6 +381,19 @@ def test_a_name_that_occurs_twice_is_found_before_anything_is_unpacked() -> None
         archive.refuse_twins(parts)
     assert caught.value.flaw.kind == "structure"
     assert caught.value.flaw.member == "data.pkl"
+
+
+def test_pages_that_were_lost_from_a_packed_record_are_told() -> None:
+    """No packer makes a page of zeros; one wrong bit has no such cause."""
+    content = written(
+        {"a.npy": random.Random(1).randbytes(40_000).hex().encode()}, zipfile.ZIP_DEFLATED
+    )
+    lost = patched(content, 8192, bytes(8192))
+
+    with pytest.raises(DamagedError, match="2 pages of zero bytes in it most likely never reached"):
+        looked_at(lost)
+    with pytest.raises(DamagedError, match=r"differs\)|unpack to 80,000 bytes\)$"):
+        looked_at(patched(content, 9000, bytes([content[9000] ^ 1])))
 
 
 def test_what_is_kept_is_bounded_over_all_records() -> None:

@@ -141,6 +141,12 @@ def test_a_header_that_does_not_fit_is_found(content: bytes, kind: str, said: st
     assert said in found[1]
 
 
+def test_a_shorter_file_over_a_longer_one_is_guessed_at() -> None:
+    """Some bytes too many may be anything."""
+    assert flaw_of(made(WHOLE, 32 + 5000))[1].endswith("most likely written over a longer file")
+    assert "likely" not in flaw_of(made(WHOLE, 33))[1]
+
+
 @pytest.mark.parametrize("dtype", ["F32", "BF16", "BOOL", "F8_E4M3", "U8"])
 def test_a_wrong_byte_in_the_name_of_a_type_is_found(dtype: str) -> None:
     """Wherever it makes no name that a later version may have for as many bits."""

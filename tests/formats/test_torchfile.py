@@ -315,6 +315,28 @@ def test_what_stands_behind_a_gzip_stream_is_found(rest: bytes) -> None:
         gzip.decompress(packed + rest)
 
 
+def test_pages_that_were_lost_from_a_gzip_stream_are_told() -> None:
+    """In its midst, or from some page on to its end, as a crash of the machine leaves it."""
+    packed = gzip.compress(random.Random(2).randbytes(40_000).hex().encode())
+    told = "of zero bytes in it most likely never reached the disk"
+
+    midst = held(packed[:8192] + bytes(4096) + packed[12288:]).flaw
+    assert midst is not None
+    assert (midst.kind, midst.text.endswith(f": 1 page {told}")) == ("checksum", True)
+    end = held(packed[:8192] + bytes(len(packed) - 8192)).flaw
+    assert end is not None
+    assert end.text.endswith(told)
+    assert "zero bytes" not in str(held(packed[:9000]).flaw)
+
+
+def test_a_longer_stream_under_a_shorter_one_is_guessed_at() -> None:
+    """Two processes opened it, and the shorter file was written last."""
+    packed = gzip.compress(WHOLE)
+
+    assert "written over a longer file" in str(held(packed + b"x" * 5000).flaw)
+    assert "likely" not in str(held(packed + b"\n").flaw)
+
+
 def test_several_gzip_streams_and_zeros_behind_them_are_left_alone() -> None:
     """So it is read, and tapes and blocks of a fixed size are filled with zeros."""
     packed = gzip.compress(WHOLE[:100]) + gzip.compress(WHOLE[100:])
