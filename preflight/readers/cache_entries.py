@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from preflight.links import leads_to_system
 from preflight.readers.cache_listing import is_unfinished
 from preflight.readers.key_firsts import First
-from preflight.readers.key_index import Index, keys_of
+from preflight.readers.key_index import Index, keys_of, places_of
 from preflight.readers.key_rules import KeyRule
 from preflight.targets import CannotLookError
 
@@ -125,24 +125,21 @@ class Entries:
         return {number for number, found in names if _OF_TEXT.search(found[0])}
 
     def index(
-        self, *, by_stem: bool, anywhere: bool, numbered: bool, endings: AbstractSet[str]
+        self, *, by_stem: bool, layout: str, numbered: bool, endings: AbstractSet[str]
     ) -> Index:
         """Make what finds them by their keys.
 
         Args:
             by_stem: whether a key stands for an entry's name without its suffix.
-            anywhere: whether it does, whatever folder the entry lies in.
+            layout: says of which part of an entry's path it does.
             numbered: whether it does, whatever number is put behind it.
             endings: what else may be put behind it, as a kind.
         """
-        parted = (
-            (number, *(name.rpartition("/") if anywhere else ("", "", name)))
-            for number, name in enumerate(self.names())
-        )
         return Index(
-            (number, key, f"{folder}{slash}{base[len(key) :]}")
-            for number, folder, slash, base in parted
-            for key in keys_of(base, by_stem=by_stem, numbered=numbered, endings=endings)
+            (number, key, free + rest[len(key) :])
+            for number, name in enumerate(self.names())
+            for free, rest in places_of(name, layout)
+            for key in keys_of(rest, by_stem=by_stem, numbered=numbered, endings=endings)
         )
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from preflight.readers.key_index import endings_of
+from preflight.readers.key_index import endings_of, places_of
 from preflight.readers.key_layouts import Finder, Way
 from preflight.readers.key_sample import Sample
 
@@ -29,11 +29,10 @@ def with_endings(way: Way, samples: Iterable[Sample], total: int, finder: Finder
     keys = {hash(finder.key(one, way)) for one in asked}
     led: defaultdict[str, set[int]] = defaultdict(set)
     for name in finder.entries.names():
-        whole = name.rpartition("/")[2] if way.layout == "anywhere" else name
-        stem = os.path.splitext(whole)[0]
-        if hash(stem) in keys:
+        stems = [rest for _, rest in places_of(os.path.splitext(name)[0], way.layout)]
+        if not keys.isdisjoint(map(hash, stems)):
             continue
-        for key, kind in endings_of(stem):
+        for key, kind in itertools.chain.from_iterable(map(endings_of, stems)):
             if (hashed := hash(key)) in keys:
                 led[kind].add(hashed)
     most = frozenset(kind for kind, those in led.items() if 2 * len(those) >= len(keys))

@@ -66,6 +66,19 @@ def endings_of(stem: str) -> Iterable[tuple[str, str]]:
         yield stem[:at], _DIGITS.sub(ANY_NUMBER, _HEX.sub(ANY_HASH, stem[at:]))
 
 
+def places_of(name: str, layout: str) -> Iterable[tuple[str, str]]:
+    """Part the path of an entry in what a layout leaves free, and the rest that has to fit."""
+    if layout == "anywhere":
+        at = name.rfind("/") + 1
+        yield name[:at], name[at:]
+        return
+    yield "", name
+    at = name.find("/") + 1 if layout == "inner" else 0
+    while at:
+        yield name[:at], name[at:]
+        at = name.find("/", at) + 1
+
+
 def keys_of(
     name: str, *, by_stem: bool, numbered: bool, endings: AbstractSet[str]
 ) -> Sequence[str]:

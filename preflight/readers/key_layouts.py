@@ -22,7 +22,8 @@ _FEW = 2_000
 # Where entries are fewer than one of so many samples, those few may lead to none of them.
 _RARE = 20
 
-# Base names match wherever entries lie: they count where the others find less than this share.
+# Ways that match wherever entries lie: they count where the others find less than this share.
+_UNSURE = ("inner", "anywhere")
 _LEAST = 10
 
 
@@ -37,7 +38,8 @@ class Way:
     rule: KeyRule
     layout: str = "flat"
     """`mirrored`: in the folder below the cache in which the sample lies below its data set's;
-    `flat`: in the cache itself; `anywhere`: in whatever folder."""
+    `flat`: in the cache itself; `inner`: as mirrored, in whatever folder of the cache (`text/`);
+    `anywhere`: in whatever folder, whatever that of the sample."""
 
     spelling: Spelling = SAID
     numbered: bool = False
@@ -54,7 +56,7 @@ class Finder:
         """Take the entries; indexes are made when they are needed."""
         self.entries = entries
         self.root = root
-        self._indexes: dict[tuple[bool, bool, bool, frozenset[str]], Index] = {}
+        self._indexes: dict[tuple[bool, str, bool, frozenset[str]], Index] = {}
         self._folders: dict[tuple[int, str], tuple[str, str]] = {}
 
     def key(self, one: Sample, way: Way) -> str:
@@ -102,12 +104,13 @@ class Finder:
 
     def index(self, way: Way) -> Index:
         """Give what finds entries by their keys."""
-        which = way.rule.suffix is None, way.layout == "anywhere", way.numbered, way.endings
+        layout = way.layout if way.layout in _UNSURE else "mirrored"  # flat is named alike
+        which = way.rule.suffix is None, layout, way.numbered, way.endings
         index = self._indexes.get(which)
         if index is None:
-            by_stem, anywhere, numbered, endings = which
+            by_stem, layout, numbered, endings = which
             index = self.entries.index(
-                by_stem=by_stem, anywhere=anywhere, numbered=numbered, endings=endings
+                by_stem=by_stem, layout=layout, numbered=numbered, endings=endings
             )
             self._indexes[which] = index
         return index
@@ -118,7 +121,8 @@ class Finder:
             if way.layout == "anywhere":
                 return key.rpartition("/")[2]
             key = os.path.normpath(key).replace(os.sep, "/").lstrip("/")
-        return f"{one.folder}/{key}" if one.folder and way.layout == "mirrored" else key
+        is_mirrored = one.folder and way.layout in ("mirrored", "inner")
+        return f"{one.folder}/{key}" if is_mirrored else key
 
 
 def ways_of(
@@ -144,7 +148,7 @@ def ways_of(
     if not nested:
         layouts = ["flat"]
     if entries.is_deep:
-        layouts.append("anywhere")
+        layouts += _UNSURE if nested else _UNSURE[1:]
     # Trainers make a path whole with links in it, or without; and part it as the system does.
     others = [Spelling(slash=separator)]
     if "path" not in rule.needs:
@@ -167,11 +171,16 @@ def best_way(ways: Sequence[Way], samples: Iterable[Sample], total: int, finder:
     if len(ways) == 1 or not len(finder.entries):
         return ways[0]
     step = max(1, total // _FEW)
-    hits = _reached(ways, itertools.islice(samples, 0, None, step), finder)
-    if step > 1 and not any(hits.values()) and len(finder.entries) * _RARE < total:
-        hits = _reached(ways, samples, finder)
-    surer = [way for way in ways if way.layout != "anywhere"]
+    surer = [way for way in ways if way.layout not in _UNSURE] or list(ways)
+    hits = dict(_reached(surer, itertools.islice(samples, 0, None, step), finder))
     best = max(surer, key=lambda way: len(hits[way]))
+    if 2 * step * len(hits[best]) > total:  # to index entries by the rest takes time
+        return best
+    unsure = [way for way in ways if way not in hits]
+    hits.update(_reached(unsure, itertools.islice(samples, 0, None, step), finder))
+    if step > 1 and not any(hits.values()) and len(finder.entries) * _RARE < total:
+        hits = dict(_reached(ways, samples, finder))
+        best = max(surer, key=lambda way: len(hits[way]))
     widest = max(ways, key=lambda way: len(hits[way]))
     return widest if len(hits[best]) * _LEAST < len(hits[widest]) else best
 

@@ -363,3 +363,51 @@ def test_hashes_in_folders_of_kinds_are_left_out_of_them(look: Look, tmp_path: P
     (one,) = look().lacked
 
     assert one.kind == "t/*_*.pt"
+
+
+@pytest.mark.parametrize("inside", ["{kind}/{folder}", "{folder}/{kind}"])
+def test_folders_of_kinds_may_hold_the_folders_of_the_samples(
+    look: Look, tmp_path: Path, inside: str
+) -> None:
+    """Or the other way round; images of one name in two folders have an entry each."""
+    for folder in "ab":
+        put(tmp_path / "photos", *(f"{folder}/{stem}.jpg" for stem in STEMS))
+        for kind in ("latents", "text"):
+            place = inside.format(kind=kind, folder=folder)
+            fill(tmp_path / "cache" / place, ".pt")
+    for image in (tmp_path / "photos").glob("*.jpg"):
+        image.unlink()
+
+    facts = look()
+
+    assert (facts.matched, facts.missing, facts.orphans, facts.lacked) == (40, 0, 0, ())
+    assert facts.shared == 0
+
+
+def test_a_text_that_is_lacked_is_that_of_one_of_two_images_of_a_name(
+    look: Look, tmp_path: Path
+) -> None:
+    """`a/dog_00.jpg` has none, and `b/dog_00.jpg` has one."""
+    for folder in "ab":
+        put(tmp_path / "photos", *(f"{folder}/{stem}.jpg" for stem in STEMS))
+        (tmp_path / "photos" / folder / f"{STEMS[0]}.txt").write_text("a dog", encoding="utf-8")
+        for kind in ("latents", "text"):
+            fill(tmp_path / "cache" / kind / folder, ".pt")
+    for image in (tmp_path / "photos").glob("*.jpg"):
+        image.unlink()
+    (tmp_path / "cache" / "text" / "a" / f"{STEMS[0]}.pt").unlink()
+
+    (one,) = look().lacked
+
+    assert (one.kind, one.names) == ("text/*.pt", (f"photos/a/{STEMS[0]}.jpg",))
+
+
+@pytest.mark.parametrize("key", [None, "stem"])
+def test_endings_are_learnt_in_folders_of_kinds_too(
+    look: Look, tmp_path: Path, key: str | None
+) -> None:
+    """Where no entry lies in the cache itself."""
+    for kind in ("clip", "t5"):
+        fill(tmp_path / "cache" / kind, "_pooled.pt", "_hidden.pt")
+
+    assert is_whole(look(key))
