@@ -94,9 +94,10 @@ class Compared:
         for number, fate in enumerate(other.used):
             self.used[number] = self.used[number] or (_LED if fate else _ORPHAN)
 
-    def hold(self, kinds: Sequence[int]) -> None:
+    def hold(self, kinds: array[int]) -> None:
         """Note of which kinds the entries of a sample are."""
-        mixture = array("i", sorted(set(kinds))).tobytes()
+        several = len(kinds) > 1
+        mixture = (array("i", sorted(set(kinds))) if several else kinds).tobytes()
         self.held.append(self.mixtures.setdefault(mixture, len(self.mixtures)))
 
     def date(self, number: int, age: float) -> bool:
@@ -134,14 +135,17 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
     several = len(index.kinds) > 1 + 1
     for one in samples:
         captions = captions_for(one, way.rule)
-        if captions is not None:
-            keys = finder.keys(one, way, captions)
+        if captions is None:
+            key = finder.key(one, way)
+            found.keys.append(hash(key))
+            numbers, kinds = index.with_kinds(key)
         else:
-            keys = [finder.key(one, way)]
-            found.keys.append(hash(keys[0]))
-        numbers = [number for key in keys for number in index.find(key)]
+            numbers, kinds = array("i"), array("i")
+            for key in finder.keys(one, way, captions):
+                numbers += index.with_kinds(key)[0]
+                kinds += index.with_kinds(key)[1]
         if several:
-            found.hold([kind for key in keys for kind in index.kinds_of(key)])
+            found.hold(kinds)
         if numbers:
             found.fate.append(_FOUND)
         elif captions is not None and is_blank(captions):
@@ -195,7 +199,7 @@ def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> l
             sized=any(ANY_SIZE in one for one in index.kinds),
         )
         for key, group in sorted(groups.items())
-        if len(group) > _told_apart(index.kinds_of(key), index.kinds)
+        if len(group) > _told_apart(index.with_kinds(key)[1], index.kinds)
     ]
 
 

@@ -156,10 +156,10 @@ class Index:
         at, end = self._places(key)
         return self._numbers[at:end] if end > at else ()
 
-    def kinds_of(self, key: str) -> Sequence[int]:
-        """Give the places among `kinds` of those of the entries of this key."""
+    def with_kinds(self, key: str) -> tuple[array[int], array[int]]:
+        """Give the numbers of the entries of this key, and the places of theirs among `kinds`."""
         at, end = self._places(key)
-        return self._kinds[at:end]
+        return self._numbers[at:end], self._kinds[at:end]
 
     def _places(self, key: str) -> tuple[int, int]:
         wanted, hashes = hash(key), self._hashes

@@ -65,7 +65,9 @@ class Finder:
 
     def find(self, one: Sample, way: Way, captions: Captions | None) -> Sequence[int]:
         """Give the numbers of the entries of a sample."""
-        keys = [self.key(one, way)] if captions is None else self.keys(one, way, captions)
+        if captions is None:
+            return self.led(self.key(one, way), way)
+        keys = self.keys(one, way, captions)
         return [*itertools.chain.from_iterable(self.led(key, way) for key in keys)]
 
     def keys(self, one: Sample, way: Way, captions: Captions) -> Sequence[str]:
