@@ -25,6 +25,7 @@ from preflight.formats.blocks import (
 from preflight.formats.crc import crc32
 from preflight.formats.damaged import DamagedError
 from preflight.formats.inflated import LARGEST_RATIO, Inflated, OutOfRoomError, Room
+from preflight.formats.other_packings import checksum_unpacked
 from preflight.names import counted, shown, text_of
 from preflight.sizes import format_size
 
@@ -121,6 +122,8 @@ def read_records(
             raise _unpacks_not(archive, record, begin)
         held = bytearray() if record.length <= to_keep and keep(record) else None
         found = _checksum(read, archive, record, begin, room, held)
+        if record.method not in (STORED, DEFLATED) and reads_every(read):
+            _compare_otherwise_packed(read, archive, record, begin, room)
         if held is not None and found is not None:
             kept[record.name] = bytes(held)
             to_keep -= len(held)
@@ -203,6 +206,24 @@ def _checksum(
         if held is not None:
             held += piece
     return found
+
+
+def _compare_otherwise_packed(
+    read: Read, archive: Archive, record: Record, begin: int, room: Room
+) -> None:
+    """Compare a record with its checksum that nobody looks into here, where there is room.
+
+    Raises:
+        DamagedError: `checksum`.
+    """
+    work_out = checksum_unpacked(read, begin, record.stored, record.length, record.method)
+    if work_out is None or not room.take(record.length):
+        return
+    found = work_out()
+    if found is None:
+        raise _unpacks_not(archive, record, begin)
+    if found != record.checksum:
+        raise _wrong_bytes(read, archive, [_Wrong(record, begin, found)], 1)
 
 
 def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:

@@ -138,8 +138,32 @@ def test_checksums_that_are_all_zero_were_switched_off() -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
 def test_other_ways_of_packing_are_left_alone(method: int) -> None:
-    """They can be read by numpy; what is in them is not verified here."""
+    """They can be read by numpy; what is in them is not looked into here."""
     assert looked_at(written(method=method))[1].verified is False
+    assert looked_at(written({"a": b"", "b": bytes(3_000_000)}, method))[1].verified is False
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
+def test_wrong_bytes_in_other_ways_of_packing_are_found(method: int) -> None:
+    """As zipfile finds them, which unpacks and compares."""
+    content = written({"a.npy": random.Random(3).randbytes(20_000).hex().encode()}, method)
+    begin, end = 30 + len("a.npy"), content.index(b"PK\1\2")
+
+    for at in random.Random(4).sample(range(begin + 9, end), 80):
+        wrong = patched(content, at, bytes([content[at] ^ 0x10]))
+        try:
+            whole = zipfile.ZipFile(io.BytesIO(wrong)).testzip() is None
+        except Exception:  # noqa: BLE001  whatever it raises, it says so
+            whole = False
+        assert flaw_of(wrong) == ("none" if whole else "checksum"), at
+
+
+def test_a_record_of_lzma_that_asks_for_gigabytes_is_left_alone() -> None:
+    """Of memory, before anything is unpacked."""
+    content = written({"a.npy": bytes(100)}, zipfile.ZIP_LZMA)
+    at = content.index(b"a.npy") + 5 + 5
+
+    assert flaw_of(patched(content, at, b"\xff\xff\xff\xff")) == "none"
 
 
 @pytest.mark.parametrize("count", [1, 20, 65_535], ids=["1 byte", "20 bytes", "a longest comment"])
