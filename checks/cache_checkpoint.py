@@ -4,16 +4,22 @@ What it finds
     In a folder of checkpoints (`checkpoint=out`, `checkpoints = true` in `[[cache]]`, or a folder
     that was found or named and holds some called `checkpoint-500`), where each folder or file is
     one state of a run: a newest checkpoint with a damaged file (with --deep, also one that holds
-    NaN or infinity), with a `.json` that was cut, or without a file that all others have, or that
-    its own index (`model.safetensors.index.json`) names. Of torch.distributed.checkpoint, one with
-    parts (`.distcp`) and without `.metadata`, which is written last and names all that is in them.
-    The newest is that of the highest number, as trainers take it; where not all are numbered alike,
-    the one last written. What lies beside several that are numbered alike (`best`, `final`) is none
-    of them, but for the `last` or `latest`; what has a name for the time being
-    (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and what is wrong
-    with the others. Of a folder whose newest checkpoint is whole, only that is a note if others are
-    not. A folder with an index of its own is one model: here only files and tensors that the index
-    names and that are not there are told, and a `.json` that was cut.
+    NaN or infinity), with a `.json` or a `.pkl` that was cut, or without a file that all others
+    have (where there are two: one that is written after the model), or that its own index
+    (`model.safetensors.index.json`) names. Of torch.distributed.checkpoint, one with parts
+    (`.distcp`) and without `.metadata`, which is written last and names all that is in them. Files
+    of several ranks and of one step are one checkpoint. The newest is that of the highest number,
+    as trainers take it; where not all are numbered alike, the one last written. Where `latest`,
+    `last_checkpoint` or `latest_checkpointed_iteration.txt` names one, newer ones that are not
+    whole come after that; that it names what is not there is told. Of a folder of several runs
+    (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are numbered
+    alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a name for the
+    time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
+    what is wrong with the others. Their damaged files are told here, and not once more by
+    themselves. Of a folder whose newest checkpoint is whole, only that is a warning if others hold
+    damaged files, and a note if they lack some. A folder with an index of its own is one model:
+    here only files and tensors that the index names and that are not there are told, and a `.json`
+    that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -40,6 +46,7 @@ from preflight.names import counted, first_of, shown
     title="newest checkpoint that is not whole",
     many="newest checkpoints or models are not whole",
     severity=Severity.ERROR,
+    instead_of={"cache-damaged": frozenset(), "cache-content": frozenset({"nan", "infinite"})},
 )
 def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     """Name the newest whole checkpoint, where another one is not whole."""
@@ -61,12 +68,32 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     yield cache_checkpoint.found(
         f"{said}{more}",
         at=Location(file=facts.file),
-        also=tuple(Location(file=f"{facts.file}/{one.name}") for one in broken[1:6]),
-        severity=Severity.ERROR if is_newest else Severity.NOTE,
+        also=tuple(_torn(facts, broken)),
+        severity=_severity(broken, is_newest=is_newest),
         why=_why(newest, is_newest=is_newest, alone=alone),
         fix=_fix(whole, broken, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
+        about="\n".join(name for one in broken for name in one.torn) or None,
     )
+
+
+def _torn(facts: CheckpointFacts, broken: Sequence[Checkpoint]) -> Iterator[Location]:
+    """Give the places of the damaged files."""
+    for one in broken:
+        for name in one.torn:
+            is_file = len(facts.checkpoints) == 1 and facts.file.rpartition("/")[2] == name
+            yield Location(file=facts.file if is_file else _below(facts, name))
+
+
+def _below(facts: CheckpointFacts, name: str) -> str:
+    return name if facts.file == "." else f"{facts.file}/{name}"
+
+
+def _severity(broken: Sequence[Checkpoint], *, is_newest: bool) -> Severity:
+    """Say how grave it is: what only lacks a file may have been meant so."""
+    if is_newest:
+        return Severity.ERROR
+    return Severity.WARNING if any(one.damaged for one in broken) else Severity.NOTE
 
 
 def _lost(facts: CheckpointFacts, whole: Checkpoint | None) -> Finding:
@@ -75,7 +102,7 @@ def _lost(facts: CheckpointFacts, whole: Checkpoint | None) -> Finding:
     to = f"write {shown(whole.name)} there" if whole else "begin anew"
     return cache_checkpoint.found(
         f"{shown(facts.astray)}{then}",
-        at=Location(file=f"{facts.file}/{facts.pointer}"),
+        at=Location(file=_below(facts, facts.pointer)),
         why="A job that goes on from what it names stops there, or begins anew.",
         fix=f"Bring back what it names, or {to}.",
         about="pointer",
@@ -126,7 +153,9 @@ def _wrong(one: Checkpoint) -> str:
         said.append(f"lacks {last}, which is written last: its save did not come to its end")
     if one.damaged:
         of = counted(one.files, "file")
-        said.append(f"has {one.damaged:,} damaged of {of}: {shown(one.first_damaged)}")
+        others = [name.rpartition("/")[2] for name in one.torn[1:]]
+        more = f"; also {first_of(others, one.damaged - 1)}" if others else ""
+        said.append(f"has {one.damaged:,} damaged of {of}: {shown(one.first_damaged)}{more}")
     if one.absent:
         said.append(f"lacks {first_of(one.absent, len(one.absent))}, which its index names")
     if one.without:

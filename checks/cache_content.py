@@ -7,9 +7,9 @@ What it finds
     files or more lie beside each other, it also finds the few that are unlike all others: a key
     that is missing, another number of dimensions, another type, another number of channels or
     features. Sizes that vary by nature (height and width, tokens) are left free, and so is what
-    many files have in common. In a folder of checkpoints, those that have a newer one beside them
-    are warnings: no job that goes on takes them. Zeros are left alone in all of them: weights begin
-    so.
+    many files have in common. A file is told once, for the gravest of what stands out. In a folder
+    of checkpoints, those that have a newer one beside them are warnings: no job that goes on takes
+    them. Zeros are left alone in all of them: weights begin so.
 
 Why it matters
     One NaN in one cached latent turns every weight of the model into NaN at the step that meets it,
@@ -25,7 +25,7 @@ What to do
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.check import check
@@ -69,13 +69,10 @@ def _nothing_loaded(contents: CacheContents, _: Job) -> str | None:
     skip=_nothing_loaded,
 )
 def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
-    """Tell what stands out, each once a file."""
-    for odd in contents.odd:
+    """Tell what stands out: of a file the gravest, of a folder all."""
+    for odd, others in _gravest(contents.odd):
         words = _WORDS[odd.kind]
-        is_state = odd.is_state or re.search(_STATE, odd.file)
-        if odd.kind == "zero" and is_state:
-            continue  # where a bias or an adapter starts, and may stay
-        if odd.kind in ("nan", "infinite") and is_state:
+        if odd.kind in ("nan", "infinite") and _is_state(odd):
             words = words._replace(why=_DIVERGED, fix=_BEFORE)
         mild = odd.kind == "dtype" and _adds_up(odd.seen, odd.usual)
         yield cache_content.found(
@@ -84,9 +81,26 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
             at=Location(file=odd.file, name=odd.path or None),
             why=_MILD if mild else words.why,
             fix=words.fix,
-            evidence=_evidence(odd),
+            evidence=_evidence(odd, others),
             about=odd.kind,
         )
+
+
+def _gravest(all_odd: Iterable[OddContent]) -> Iterator[tuple[OddContent, list[str]]]:
+    """Give the gravest oddity of each file, with the kinds of its others."""
+    by_file: dict[str, list[OddContent]] = {}
+    for odd in all_odd:
+        if odd.kind in _OF_FOLDERS:
+            yield odd, []
+        elif not (odd.kind == "zero" and _is_state(odd)):  # where a bias or an adapter starts
+            by_file.setdefault(odd.file, []).append(odd)
+    for those in by_file.values():
+        first, *others = sorted(those, key=lambda odd: _ORDER[odd.kind])
+        yield first, sorted({odd.kind for odd in others})
+
+
+def _is_state(odd: OddContent) -> bool:
+    return odd.is_state or re.search(_STATE, odd.file) is not None
 
 
 _SIZES = ("float16", "bfloat16", "float32", "float64")
@@ -203,8 +217,16 @@ _WORDS: Mapping[str, _Words] = {
 }
 
 
-def _evidence(odd: OddContent) -> dict[str, Scalar]:
+_OF_FOLDERS = frozenset({"all-zero", "mixed-dtype"})
+
+# Of what a file is told for, where it is odd in several ways: errors first.
+_ORDER = {kind: (-words.severity, number) for number, (kind, words) in enumerate(_WORDS.items())}
+
+
+def _evidence(odd: OddContent, others: Sequence[str]) -> dict[str, Scalar]:
     evidence: dict[str, Scalar] = {"kind": odd.kind}
+    if others:
+        evidence["others"] = ", ".join(others)
     if odd.count:
         evidence["count"] = odd.count
     if odd.of:

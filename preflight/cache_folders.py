@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from preflight.cache_table import WHOLE, CacheTable
+from preflight.checkpoint_names import is_unfinished
 from preflight.facts import (
     Alike,
     Burst,
@@ -184,8 +185,8 @@ class SeenCache:
         """Say of what stands out whether a job that goes on would take it."""
         states, older = self._places(found), self.older(found)
         for one in odd:
-            is_state, is_older = is_in(one.file, states), is_in(one.file, older)
-            yield replace(one, is_state=is_state, is_older=is_older)
+            is_older = self.is_older(one.file, older)
+            yield replace(one, is_state=is_in(one.file, states), is_older=is_older)
 
     def _places(self, found: Sequence[CheckpointFacts], *, first: int = 0) -> frozenset[str]:
         """Name the folders and files of checkpoints as reports do, from the first that is asked."""
@@ -204,23 +205,33 @@ class SeenCache:
         """Name the checkpoints that no job goes on from, as far as anybody knows."""
         return self._places(found, first=1)
 
+    def is_older(self, file: str, older: AbstractSet[str]) -> bool:
+        """Whether no job goes on from a file: it is of one of these, or of one never finished."""
+        if not self.target.checkpoint:
+            return False
+        below = name_of(os.path.join(self.root, file), self.target.path)
+        return is_in(file, older) or any(map(is_unfinished, below.split("/")[:-1]))
+
     def checkpoints(self, contents: CacheContents | None = None) -> tuple[CheckpointFacts, ...]:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
-        from preflight.checkpoints import Wrong, astray, checkpoints, homes  # most hold none
+        from preflight.checkpoint_pointers import astray  # most folders hold none
+        from preflight.checkpoints import Wrong, checkpoints, homes
 
         files, odd_files = self.listing.files, self.table.odd
         wrong = {
             files[place]: Wrong(one.text, (odd_files[place].format, one.kind) in _QUIET)
             for place, one in self._damaged.items()
+            if one.kind != "not-fetched"  # another matter: of the checkout, and not of the run
         }
         odd_numbers = contents.odd if contents is not None else ()
         numbers = {one.file: one for one in odd_numbers if one.kind in _NO_NUMBERS}
         for path in files if numbers else ():
             odd = numbers.get(name_of(path, self.root))
             if odd is not None and path not in wrong:
-                wrong[path] = Wrong(_NO_NUMBERS[odd.kind], is_quiet=True)
+                text = f"{_NO_NUMBERS[odd.kind]} ({odd.path or odd.seen})"
+                wrong[path] = Wrong(text, is_quiet=True)
         told = []
         for home, paths in homes(self.target.path, files).items():
             found = checkpoints(home, paths, wrong)

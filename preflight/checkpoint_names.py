@@ -10,6 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from preflight.formats import dcp_names
 
+# A folder under a name for the time being: its writer renames it at the end, and trainers that look
+# for the newest checkpoint pass it over.
+_UNFINISHED = re.compile(r"tmp[-_.].*|.*[-_.]tmp|.*\.(?:part|partial|incomplete)", re.IGNORECASE)
+
 _NUMBER = re.compile(r"\d{1,18}")
 
 # What tells the files of ranks apart, or the pieces of one model, and not one step from another.
@@ -139,6 +143,11 @@ def together(names: Iterable[str]) -> dict[str, list[str]]:
 def is_step(name: str) -> bool:
     """Whether a name says that it is one of the states of a run."""
     return _STEP.fullmatch(name) is not None
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a folder has a name for the time being, which its writer takes away at the end."""
+    return _UNFINISHED.fullmatch(name) is not None
 
 
 def is_part(path: str) -> bool:

@@ -11,15 +11,12 @@ from typing import NamedTuple
 from preflight import checkpoint_names as names
 from preflight.around import CHECKPOINT
 from preflight.checkpoint_members import held_by, lacking, usual_of
+from preflight.checkpoint_pointers import pointed
 from preflight.facts import Checkpoint
 from preflight.formats import dcp_names
 from preflight.names import name_of
 from preflight.readers.checkpoint_notes import NOTES, cut_note, names_in, pointer_in
 from preflight.readers.model_index import INDEX, held_against
-
-# A folder under a name for the time being: its writer renames it at the end, and trainers that look
-# for the newest checkpoint pass it over.
-_UNFINISHED = re.compile(r"tmp[-_.].*|.*[-_.]tmp|.*\.(?:part|partial|incomplete)", re.IGNORECASE)
 
 # Folders in which one checkpoint keeps its parts, as accelerate and others call them.
 _SHARE = re.compile(
@@ -27,6 +24,9 @@ _SHARE = re.compile(
     r"|dist(?:ributed)?_(?:checkpoint|ckpt)|actor|critic|app",
     re.IGNORECASE,
 )
+
+# Damaged files of one checkpoint that are named.
+_MOST_TORN = 100
 
 # What diffusers writes into the folder of a whole pipeline, whose folders are its models.
 _PIPELINE = "model_index.json"
@@ -103,9 +103,16 @@ def _of_folders(
     held = {name: held_by(os.path.join(top, name), those) for name, those in groups.items()}
     usual = usual_of(held) if names.alike(groups) else frozenset[str]()
     return [
-        replace(one, lacks=tuple(sorted(lacks - {*one.absent, *one.unfinished})))
+        replace(
+            one,
+            lacks=tuple(
+                name
+                for name in sorted(lacking(one.name, held, usual))
+                if name not in (*one.absent, *one.unfinished)
+                and not (one.astray and name.startswith(f"{one.astray}/"))
+            ),
+        )
         for one in found
-        for lacks in (lacking(one.name, held, usual),)
     ]
 
 
@@ -143,42 +150,10 @@ def _in_order(top: str, found: list[Checkpoint]) -> tuple[Checkpoint, ...]:
     if order is None:
         order = [one.name for one in sorted(found, key=lambda one: (-one.written, one.name))]
     pointer = pointer_in(top) if os.path.isdir(top) else None
-    to = _pointed(pointer.to, order) if pointer is not None else None
+    to = pointed(pointer.to, order) if pointer is not None else None
     if to is not None and not any(by_name[name].is_whole for name in order[: order.index(to)]):
         order = [to, *(name for name in order if name != to)]
     return tuple(by_name[name] for name in order)
-
-
-def _pointed(to: str, found: Iterable[str]) -> str | None:
-    """Find the checkpoint that a file names, by its name or by its number alone."""
-    for name in found:
-        number = re.search(r"(\d{1,18})$", name)
-        is_so = to.isascii() and to.isdigit() and number is not None
-        if name == to or (is_so and number is not None and int(number[1]) == int(to)):
-            return name
-    return None
-
-
-def astray(top: str, found: Iterable[Checkpoint]) -> tuple[str, str]:
-    """Name what should say which checkpoint is the newest, and does not, and what it says.
-
-    Two empty texts where it does, or where it may mean something else.
-    """
-    pointer = pointer_in(top) if os.path.isdir(top) else None
-    there = [one.name for one in found]
-    members = [name for one in found for name in one.members]
-    if pointer is None or not there or _pointed(pointer.to, [*there, *members]) is not None:
-        return "", ""
-    if not pointer.to:
-        return pointer.name, "is empty"
-    if not pointer.is_link and os.path.lexists(os.path.join(top, pointer.to)):
-        return "", ""
-    kinds = {names.kind_of(name) for name in (*there, *members)}
-    like = names.kind_of(pointer.to) in kinds or names.is_step(pointer.to)
-    by_number = pointer.to.isdigit() and all(re.search(r"\d$", name) for name in there)
-    if like or by_number or pointer.is_link:
-        return pointer.name, f"names {pointer.to}, which is not there"
-    return "", ""
 
 
 def _is_one(top: str, groups: Mapping[str, list[str]], alone: list[str]) -> bool:
@@ -219,7 +194,7 @@ def _is_one_in_parts(groups: Mapping[str, list[str]], alone: Iterable[str]) -> b
 
 def _states(top: str, groups: dict[str, list[str]]) -> dict[str, list[str]]:
     """Leave out what is no state of the run: what was never finished, and a model beside them."""
-    finished = {name: of for name, of in groups.items() if not _UNFINISHED.fullmatch(name)}
+    finished = {name: of for name, of in groups.items() if not names.is_unfinished(name)}
     in_parts = [name for name, of in finished.items() if any(map(names.is_part, of))]
     if in_parts:
         like = {names.kind_of(name) for name in in_parts if "#" in names.kind_of(name)}
@@ -271,6 +246,8 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
     notes = sorted(one for one in names_in(folder) if one.endswith(NOTES))
     cut = [(one, said) for one in notes if (said := cut_note(os.path.join(folder, one)))]
     wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
+    torn = [name_of(path, within) for path in bad]
+    torn += [f"{name}/{one}" if name else one for one, _ in cut]
     indexes = [held_against(os.path.join(folder, one)) for one in _indexes_in(folder)]
     pointer = pointer_in(folder)
     to = pointer.to if pointer is not None and names.is_step(pointer.to) else ""
@@ -280,6 +257,7 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
         written=max(map(_written, paths or [folder])),
         damaged=len(wrong),
         first_damaged=wrong[0] if wrong else "",
+        torn=tuple(torn[:_MOST_TORN]),
         is_quiet=not cut and bool(bad) and all(damaged[path].is_quiet for path in bad),
         absent=tuple(sorted({file for one in indexes for file in one.files})),
         without=tuple(tensor for one in indexes for tensor in one.tensors),

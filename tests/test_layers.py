@@ -81,6 +81,7 @@ FLOORS: dict[str, float] = {
     "preparing": 5.8,
     "checkpoint_names": 4,
     "checkpoint_members": 4.5,
+    "checkpoint_pointers": 4.5,
     "checkpoints": 5,
     "cache_table": 5,
     "cache_folders": 5.5,

@@ -54,6 +54,9 @@ class Checkpoint:
     first_damaged: str = ""
     """The first of its damaged files, and what is wrong with it."""
 
+    torn: tuple[str, ...] = ()
+    """The first hundred of its damaged files, below the folder of checkpoints."""
+
     is_quiet: bool = False
     """Whether a job loads what is damaged in it without a word."""
 

@@ -20,6 +20,8 @@ def held_side(shapes: Counter[Shape]) -> tuple[int | None, int, int]:
     """Find the dimension that is the same in nearly all, its size, and in how many it is so."""
     usual = max(shapes, key=lambda shape: shapes[shape])
     place = None if usual is None else _fixed(usual)
+    if usual is not None and place is None:
+        place = _beside_varying(shapes, usual)
     if usual is None or place is None:
         return None, 0, 0
     sides: Counter[int] = Counter()
@@ -43,4 +45,22 @@ def _fixed(shape: tuple[int, ...]) -> int | None:
     wide = bool(own) and own[-1] >= _EMBEDDING
     if wide and (len(own) == 1 or own[-1] > 4 * own[0]):
         return len(shape) - 1
+    return None
+
+
+def _beside_varying(shapes: Counter[Shape], usual: tuple[int, ...]) -> int | None:
+    """Find the one of two dimensions that stays while the other varies: a width beside tokens."""
+    first = next((place for place, side in enumerate(usual) if side != 1), len(usual))
+    if len(usual) - first != 2:
+        return None
+    sides: list[Counter[int]] = [Counter(), Counter()]
+    for shape, count in shapes.items():
+        for side, counts in zip((shape or ())[first:], sides, strict=False):
+            counts[side] += count
+    total = sum(sides[0].values())
+    varies = [2 * max(counts.values()) < total and len(counts) >= FEWEST for counts in sides]
+    stays = [max(counts.values()) * SHARE >= total * (SHARE - 1) for counts in sides]
+    for at in (0, 1):
+        if stays[at] and varies[1 - at]:
+            return first + at
     return None

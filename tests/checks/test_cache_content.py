@@ -168,6 +168,21 @@ def test_every_oddity_has_its_words(kind: str) -> None:
     assert (found.fix or "").endswith(".")
 
 
+def test_a_file_is_told_once_for_the_gravest() -> None:
+    """Errors first; and a folder for all that is true of it."""
+    told = [
+        OddContent(file="a.pt", kind=kind, path="['x']", count=3, of=9)
+        for kind in ("shape", "zero", "nan", "storage", "missing-key")
+    ]
+    folder = [OddContent(file=".", kind=kind, count=9) for kind in ("all-zero", "mixed-dtype")]
+    contents = CacheContents(folder=".", files=9, odd=(*folder, *told))
+
+    found = ask("cache-content", contents)
+
+    assert [one.evidence["kind"] for one in found] == ["all-zero", "mixed-dtype", "nan"]
+    assert found[-1].evidence["others"] == "missing-key, shape, storage, zero"
+
+
 def test_two_oddities_of_one_tensor_have_two_fingerprints() -> None:
     """And each keeps its own when its numbers change."""
     prints = {one(kind=kind, path="['a']").fingerprint for kind in KINDS}

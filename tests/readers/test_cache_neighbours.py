@@ -373,3 +373,28 @@ def test_a_folder_in_which_every_file_differs_stays_within_bounds() -> None:
     files = (content(f"a{n}.pt", tensor(9, path=f"['{n}']")) for n in range(12_000))
 
     assert contents_of("cache", files).odd == ()
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_narrow_width_beside_tokens_that_vary_is_held(at: int) -> None:
+    """It need not be as wide as an embedding: that all others agree while tokens vary says it."""
+
+    def sized(width: int, tokens: int) -> CachedTensor:
+        return tensor(1, *((tokens, width) if at else (width, tokens)))
+
+    whole = [content(f"a{tokens:05}.pt", sized(96, tokens)) for tokens in range(20, 60)]
+    assert odd(whole) == []
+
+    assert odd([*whole, content("a00099.pt", sized(64, 33))]) == [("a00099.pt", "shape", "")]
+
+
+def test_two_dimensions_that_both_vary_or_hardly_do_hold_nothing() -> None:
+    """Masks of latents have their heights and widths; most prompts may have one length."""
+    sizes = [(64, 64), (48, 80), (80, 48), (56, 72), (72, 56), (40, 96), (96, 40)]
+    masks = [
+        content(f"a{number:05}.pt", tensor(*sizes[number % len(sizes)])) for number in range(70)
+    ]
+    assert odd(masks) == []
+    prompts = many(60, tensor(77, 64))
+
+    assert odd([*prompts, content("a00077.pt", tensor(154, 64))]) == []
