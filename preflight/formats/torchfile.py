@@ -101,6 +101,7 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | 
     """
     root = parts.records[0].name.partition(b"/")[0]
     archive.refuse_twins(parts)
+    _refuse_unopened(parts, root)
     contents = archive.read_records(read, parts, lambda one: one.name == root + _DATA_PICKLE)
     left = contents.unread
     if any(b"/code/" in one.name for one in parts.records):
@@ -115,6 +116,15 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | 
     _refuse_without_pickle(parts, root)
     left = _with_pickle(left, parts, root)
     return contents.verified, (), archive.told_unread(parts, left)
+
+
+def _refuse_unopened(parts: Archive, root: bytes) -> None:
+    """Refuse what torch does not open: it was packed again, with more than there was."""
+    outside = next((one for one in parts.records if not one.name.startswith(root + b"/")), None)
+    if outside is not None:
+        name = archive.name_in(parts, outside)
+        text = f"holds a record, {name}, outside of the folder that torch puts all of them in"
+        raise DamagedError("structure", text, offset=outside.offset, member=name)
 
 
 def _with_pickle(left: tuple[Record, ...], parts: Archive, root: bytes) -> tuple[Record, ...]:

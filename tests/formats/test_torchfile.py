@@ -175,6 +175,24 @@ def test_packages_and_exported_programs_have_no_pickle_of_that_name(tmp_path: Pa
     assert held(out.getvalue()).flaw is None
 
 
+def test_an_archive_that_was_packed_again_wrongly_is_found() -> None:
+    """With a file beside torch's folder, as Finder adds it; in that folder it may have more."""
+    source = zipfile.ZipFile(io.BytesIO(WHOLE))
+    names = source.namelist()
+
+    def packed_again(names: list[str], *more: str) -> bytes:
+        with zipfile.ZipFile(out := io.BytesIO(), "w") as again:
+            for name in (*names, *more):
+                again.writestr(name, b"" if name in more else source.read(name))
+        return out.getvalue()
+
+    assert kind_of(packed_again(names)) == "none"
+    assert kind_of(packed_again(names, "archive/data/", "archive/more.txt")) == "none"
+    wrong = packed_again(names, "__MACOSX/._archive")
+    assert loads(wrong) == "refused"
+    assert kind_of(wrong) == "structure"
+
+
 def test_a_pickle_that_was_cut_before_it_was_put_away_is_found() -> None:
     """Its own checksum agrees."""
     assert kind_of(with_record(WHOLE, "data.pkl", lambda data: data[:50])) == "structure"
