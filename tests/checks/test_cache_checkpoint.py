@@ -116,6 +116,20 @@ def test_a_damaged_file_is_told_once_with_the_one_to_take(out: Path) -> None:
     assert outcome.found == 1
 
 
+def test_what_git_lfs_has_not_fetched_is_told_with_the_way_to_fetch_it(out: Path) -> None:
+    """The checkpoint is not torn: going on from another one would be the wrong thing to do."""
+    (out.parent / ".git").mkdir()
+    (out.parent / ".gitattributes").write_text("*.npz filter=lfs diff=lfs merge=lfs -text\n")
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 9999\n"
+    (out / "checkpoint-300" / "model.npz").write_text(pointer)
+
+    report = preflight.run("checkpoint=out", folder=str(out.parent), elsewhere=True)
+
+    assert [(one.check, one.severity) for one in report.findings] == [
+        ("cache-damaged", Severity.ERROR)
+    ]
+
+
 def test_what_was_never_finished_is_damaged_and_stops_no_job(out: Path) -> None:
     shutil.copytree(out / "checkpoint-300", out / "tmp-checkpoint-400")
     cut(out / "tmp-checkpoint-400" / "model.npz")
