@@ -15,11 +15,9 @@ What it finds
     (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are numbered
     alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a name for the
     time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
-    what is wrong with the others. Their damaged files are told here, and not once more by
-    themselves. Of a folder whose newest checkpoint is whole, only that is a warning if others hold
-    damaged files, and a note if they lack some. A folder with an index of its own is one model:
-    here only files and tensors that the index names and that are not there are told, and a `.json`
-    that was cut.
+    what is wrong with the others. Of a folder whose newest checkpoint is whole, only that is a note
+    if others are not. A folder with an index of its own is one model: here only files and tensors
+    that the index names and that are not there are told, and a `.json` that was cut.
 
 Why it matters
     A trainer that resumes takes the newest. It stops there, after the models were loaded, or begins
@@ -46,7 +44,6 @@ from preflight.names import counted, first_of, shown
     title="newest checkpoint that is not whole",
     many="newest checkpoints or models are not whole",
     severity=Severity.ERROR,
-    instead_of={"cache-damaged": frozenset(), "cache-content": frozenset({"nan", "infinite"})},
 )
 def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     """Name the newest whole checkpoint, where another one is not whole."""
@@ -68,32 +65,16 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
     yield cache_checkpoint.found(
         f"{said}{more}",
         at=Location(file=facts.file),
-        also=tuple(_torn(facts, broken)),
-        severity=_severity(broken, is_newest=is_newest),
+        also=tuple(Location(file=_below(facts, one.name)) for one in broken[1:6]),
+        severity=Severity.ERROR if is_newest else Severity.NOTE,
         why=_why(newest, is_newest=is_newest, alone=alone),
         fix=_fix(whole, broken, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
-        about="\n".join(name for one in broken for name in one.torn) or None,
     )
-
-
-def _torn(facts: CheckpointFacts, broken: Sequence[Checkpoint]) -> Iterator[Location]:
-    """Give the places of the damaged files."""
-    for one in broken:
-        for name in one.torn:
-            is_file = len(facts.checkpoints) == 1 and facts.file.rpartition("/")[2] == name
-            yield Location(file=facts.file if is_file else _below(facts, name))
 
 
 def _below(facts: CheckpointFacts, name: str) -> str:
     return name if facts.file == "." else f"{facts.file}/{name}"
-
-
-def _severity(broken: Sequence[Checkpoint], *, is_newest: bool) -> Severity:
-    """Say how grave it is: what only lacks a file may have been meant so."""
-    if is_newest:
-        return Severity.ERROR
-    return Severity.WARNING if any(one.damaged for one in broken) else Severity.NOTE
 
 
 def _lost(facts: CheckpointFacts, whole: Checkpoint | None) -> Finding:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from preflight.finding import Finding, Location, Scalar, Scope, Severity, fingerprint
@@ -53,10 +51,6 @@ class Check:
 
     one_of_alike: bool = False
     """Whether it says nothing of sound files, so that one may stand for all that are alike."""
-
-    instead_of: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
-    """Checks that say nothing more of the files which its findings name beside their place; where
-    kinds are given, of these kinds (`evidence`)."""
 
     def found(
         self,
@@ -116,7 +110,6 @@ def check(
     skip: Reason | None = None,
     more: Number | None = None,
     one_of_alike: bool = False,
-    instead_of: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> Callable[[Question], Check]:
     """Make a check of a generator `(facts, job) -> Iterator[Finding]`.
 
@@ -135,9 +128,6 @@ def check(
             which facts hold the number alone.
         one_of_alike: it says nothing of cached files that are whole and name nothing; it is then
             asked of one that stands for all that are alike, where every such check allows it.
-        instead_of: ids of checks whose findings are left out for the files that a finding of this
-            one names in `also`, so that each is told once; with the kinds (`evidence`) of those,
-            or none for all.
     """
 
     def declare(question: Question) -> Check:
@@ -155,7 +145,6 @@ def check(
             skip=skip,
             more=more,
             one_of_alike=one_of_alike,
-            instead_of=instead_of,
         )
 
     return declare

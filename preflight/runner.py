@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import field
 from typing import TypeAlias
 
@@ -154,20 +153,6 @@ class _Tally:
                 return
         tell(finding)
 
-    def leave_out(self, files: Mapping[str | None, Severity], kinds: AbstractSet[str]) -> None:
-        """Forget what was found of some files, where it is no graver than what is told of them.
-
-        Of these kinds, or of all where none are given.
-        """
-        for severity, those in self._by_severity.items():
-            self._by_severity[severity] = [
-                one
-                for one in those
-                if one.at.file not in files
-                or severity > files[one.at.file]
-                or (kinds and one.evidence.get("kind") not in kinds)
-            ]
-
     def _count(self, finding: Finding) -> None:
         place = finding.at.file or finding.at.name or "?"
         full = len(self.more) >= self.limit and place not in self.more
@@ -259,7 +244,6 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
                 looked.add(type(look.facts))  # type: ignore[union-attr]
     except KeyboardInterrupt:
         complete = False
-    _tell_once(tallies)
     findings = [finding for tally in tallies for finding in tally.found]
     return Judged(
         outcomes=tuple(tally.outcome() for tally in tallies),
@@ -270,22 +254,6 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
         complete=complete,
         left=left,
     )
-
-
-def _tell_once(tallies: Iterable[_Tally]) -> None:
-    """Leave out what one check has found of a file where another one tells it with more."""
-    tallies = list(tallies)
-    for one in tallies:
-        files: dict[str | None, Severity] = {}
-        for finding in one.found if one.check.instead_of else ():
-            files.update(
-                (at.file, max(files.get(at.file, finding.severity), finding.severity))
-                for at in finding.also
-            )
-        for other in tallies if files else ():
-            kinds = one.check.instead_of.get(other.check.id)
-            if kinds is not None:
-                other.leave_out(files, kinds)
 
 
 def _pass_on(

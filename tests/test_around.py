@@ -113,6 +113,6 @@ def test_a_jobs_folder_is_judged_alike_however_it_is_named(
     report = preflight.run(*words, folder=str(tmp_path), elsewhere=True)
 
     found = {one.check: one.severity.word for one in report.findings}
-    assert found == {"cache-checkpoint": "warning"}
+    assert found == {"cache-damaged": "warning", "cache-checkpoint": "note"}
     assert next(one for one in report.checks if one.id == "cache-damaged").targets == 3
     assert report.verdict == "go"

@@ -34,19 +34,9 @@ def of(report: Report, check: str = "cache-damaged") -> Outcome:
 
 
 def told(report: Report, check: str = "cache-damaged") -> list[tuple[str, str]]:
-    """Where something is wrong, and how grave it is; damage of a checkpoint is told of that."""
+    """Where something is wrong, and how grave it is."""
     found = [one for one in report.findings if one.check == check]
-    places = [(str(one.at.file), one.severity.word) for one in found]
-    if check == "cache-damaged":
-        of_states = [one for one in report.findings if one.check == "cache-checkpoint"]
-        files = {file for file, _ in places}
-        places += [
-            (str(at.file), one.severity.word)
-            for one in of_states
-            for at in one.also
-            if at.file not in files
-        ]
-    return sorted(places)
+    return [(str(one.at.file), one.severity.word) for one in found]
 
 
 def counts(report: Report) -> list[str]:
@@ -234,7 +224,7 @@ def test_a_checkpoint_that_is_named_itself_may_be_the_one_to_take(
         ("out/checkpoint-2/m.safetensors", "warning"),
     ]
     assert [one.severity for one in report.findings if one.check == "cache-checkpoint"] == [
-        Severity.WARNING
+        Severity.NOTE
     ]
 
 

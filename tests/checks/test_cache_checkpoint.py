@@ -76,44 +76,36 @@ def test_a_newest_that_was_cut_is_an_error_with_the_one_to_take(out: Path) -> No
     assert finding.fix == "Go on from checkpoint-200, and move checkpoint-300 aside."
 
 
-@pytest.mark.parametrize("checks", [[], ["cache-damaged"]])
-def test_older_ones_stop_no_job_whose_newest_is_whole(out: Path, checks: list[str]) -> None:
-    """Neither as checkpoints nor as files, at first sight and as remembered; each is told once."""
-    torn = ["out/checkpoint-100/model.npz", "out/checkpoint-200/rng/state.npz"]
-    for name in torn:
-        cut(out.parent / name)
+def test_older_ones_stop_no_job_whose_newest_is_whole(out: Path) -> None:
+    """Neither as checkpoints nor as files, at first sight and as remembered."""
+    cut(out / "checkpoint-100" / "model.npz")
+    cut(out / "checkpoint-200" / "rng" / "state.npz")
 
     for _ in range(2):
-        report = preflight.run(
-            "checkpoint=out", folder=str(out.parent), elsewhere=True, select=checks
-        )
+        report = preflight.run("checkpoint=out", folder=str(out.parent), elsewhere=True)
         told = {(one.check, one.at.file): one.severity for one in report.findings}
-        if checks:
-            assert told == {("cache-damaged", name): Severity.WARNING for name in torn}
-        else:
-            assert told == {("cache-checkpoint", "out"): Severity.WARNING}
-            assert [at.file for at in report.findings[0].also] == torn[::-1]
+        assert told == {
+            ("cache-damaged", "out/checkpoint-100/model.npz"): Severity.WARNING,
+            ("cache-damaged", "out/checkpoint-200/rng/state.npz"): Severity.WARNING,
+            ("cache-checkpoint", "out"): Severity.NOTE,
+        }
         assert report.verdict == "go"
 
 
-def test_a_damaged_file_is_told_once_with_the_one_to_take(out: Path) -> None:
-    """What is no state of the run is told by itself."""
-    shutil.copytree(out / "checkpoint-100", out / "best")
-    for name in ("checkpoint-300/model.npz", "checkpoint-300/optimizer.npz", "best/model.npz"):
-        cut(out / name)
+def test_all_that_is_damaged_in_a_checkpoint_is_named(out: Path) -> None:
+    """With the one to go on from; and of each file it is told by itself what is wrong with it."""
+    for name in ("model.npz", "optimizer.npz"):
+        cut(out / "checkpoint-300" / name)
 
     report = preflight.run("checkpoint=out", folder=str(out.parent), elsewhere=True)
 
-    told = {one.check: one for one in report.findings}
-    assert {check: one.at.file for check, one in told.items()} == {
-        "cache-checkpoint": "out",
-        "cache-damaged": "out/best/model.npz",
-    }
-    finding = told["cache-checkpoint"]
+    (finding,) = (one for one in report.findings if one.check == "cache-checkpoint")
     assert "checkpoint-300 has 2 damaged of 3 files: checkpoint-300/model.npz " in finding.message
     assert "; also optimizer.npz; the newest whole one is checkpoint-200" in finding.message
-    (outcome,) = (one for one in report.checks if one.id == "cache-damaged")
-    assert outcome.found == 1
+    assert [one.at.file for one in report.findings if one.check == "cache-damaged"] == [
+        "out/checkpoint-300/model.npz",
+        "out/checkpoint-300/optimizer.npz",
+    ]
 
 
 def test_what_git_lfs_has_not_fetched_is_told_with_the_way_to_fetch_it(out: Path) -> None:
@@ -141,8 +133,8 @@ def test_what_was_never_finished_is_damaged_and_stops_no_job(out: Path) -> None:
     ]
 
 
-def test_a_newest_of_nan_is_told_once(tmp_path: Path) -> None:
-    """Also where other tensors of the file are zero, as a bias is."""
+def test_a_newest_of_nan_is_not_whole_where_another_of_its_tensors_is_zero(tmp_path: Path) -> None:
+    """As a bias is at the start."""
     import torch
 
     for number in (100, 200, 300):
@@ -153,7 +145,8 @@ def test_a_newest_of_nan_is_told_once(tmp_path: Path) -> None:
 
     report = preflight.run("checkpoint=.", folder=str(tmp_path), elsewhere=True, deep=True)
 
-    (finding,) = report.findings
+    assert len(report.findings) == 2
+    (finding,) = (one for one in report.findings if one.check == "cache-checkpoint")
     assert finding.severity is Severity.ERROR
     assert "checkpoint-300/model.pt holds NaN (['w']); " in finding.message
 
@@ -219,17 +212,12 @@ def test_folders_of_which_none_are_numbered_alike_need_not_hold_the_same(out: Pa
     assert found(out.parent) == []
 
 
-def test_an_older_one_that_was_cut_is_a_warning_and_one_that_lacks_a_file_a_note(
-    out: Path,
-) -> None:
-    (out / "checkpoint-100" / "model.npz").unlink()
+def test_an_older_one_that_was_cut_is_a_note(out: Path) -> None:
+    cut(out / "checkpoint-100" / "model.npz")
+
     (finding,) = found(out.parent)
+
     assert finding.severity is Severity.NOTE
-    cut(out / "checkpoint-100" / "optimizer.npz")
-
-    (finding,) = found(out.parent)
-
-    assert finding.severity is Severity.WARNING
     assert "the newest whole one is checkpoint-300" in finding.message
 
 
