@@ -188,22 +188,27 @@ class SeenCache:
             is_older = self.is_older(one.file, older)
             yield replace(one, is_state=is_in(one.file, states), is_older=is_older)
 
-    def _places(self, found: Sequence[CheckpointFacts], *, first: int = 0) -> frozenset[str]:
-        """Name the folders and files of checkpoints as reports do, from the first that is asked."""
+    def _places(
+        self, found: Sequence[CheckpointFacts], *, are_older: bool = False
+    ) -> frozenset[str]:
+        """Name the folders and files of checkpoints as reports do."""
         file = name_of(self.target.path, self.root)
         is_file = self.listing.files == (self.target.path,)
         return frozenset(
             os.path.normpath(file if is_file or alone else os.path.join(facts.file, name))
             for facts in found
             for alone in (len(facts.checkpoints) == 1 and not facts.checkpoints[0].members,)
-            for one in facts.checkpoints[first:]
-            if not first or one.name not in self.target.named
+            for one in facts.checkpoints
+            if not (are_older and one.name in (_gone_on_from(facts), *self.target.named))
             for name in one.members or (one.name,)
         )
 
     def older(self, found: Sequence[CheckpointFacts]) -> frozenset[str]:
-        """Name the checkpoints that no job goes on from, as far as anybody knows."""
-        return self._places(found, first=1)
+        """Name the checkpoints that no job goes on from, as far as anybody knows.
+
+        What is damaged makes no difference: it is told while files are still read.
+        """
+        return self._places(found, are_older=True)
 
     def is_older(self, file: str, older: AbstractSet[str]) -> bool:
         """Whether no job goes on from a file: it is of one of these, or of one never finished."""
@@ -216,7 +221,7 @@ class SeenCache:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
-        from preflight.checkpoint_pointers import astray  # most folders hold none
+        from preflight.checkpoint_pointers import astray, taken  # most folders hold none
         from preflight.checkpoints import Wrong, checkpoints, homes
 
         files, odd_files = self.listing.files, self.table.odd
@@ -237,8 +242,20 @@ class SeenCache:
             found = checkpoints(home, paths, wrong)
             pointer, said = astray(home, found)
             file = name_of(home, self.root)
-            told.append(CheckpointFacts(file=file, checkpoints=found, pointer=pointer, astray=said))
+            told.append(
+                CheckpointFacts(
+                    file=file,
+                    checkpoints=found,
+                    latest=taken(home, [one.name for one in found]),
+                    pointer=pointer,
+                    astray=said,
+                )
+            )
         return tuple(one for one in told if one.checkpoints)
+
+
+def _gone_on_from(facts: CheckpointFacts) -> str:
+    return facts.latest or facts.checkpoints[0].name
 
 
 def is_in(path: str, places: AbstractSet[str]) -> bool:

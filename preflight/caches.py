@@ -29,7 +29,6 @@ from preflight.memory import Memory
 from preflight.names import name_of
 from preflight.overlaps import own_files
 from preflight.readers.cache_listing import CacheListing
-from preflight.readers.checkpoint_notes import pointer_in
 from preflight.runner import Failed, Left, Look, Looked
 from preflight.shares import seconds_for
 from preflight.targets import CacheFolder
@@ -199,14 +198,9 @@ class CacheGathering:
         if not self.target.checkpoint:
             return facts
         if self._older is None:
-            self._table.odd[place] = facts  # what is wrong with it may say that it is not taken
             folder = self._whole_folder
-            older = folder.older(folder.checkpoints())
-            has_pointer = pointer_in(self.target.path) is not None
-            self._older = older if not has_pointer else None
-        else:
-            older = self._older
-        is_older = self._whole_folder.is_older(self._name(place), older)
+            self._older = folder.older(folder.checkpoints())
+        is_older = self._whole_folder.is_older(self._name(place), self._older)
         return replace(facts, is_older=is_older)
 
     def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:

@@ -11,6 +11,17 @@ from preflight.facts import Checkpoint
 from preflight.readers.checkpoint_notes import pointer_in
 
 
+def taken(top: str, found: Iterable[str]) -> str:
+    """Give the checkpoint that `latest` in a folder names; empty where nothing names one of these.
+
+    Args:
+        top: the folder.
+        found: names of the checkpoints in it.
+    """
+    pointer = pointer_in(top) if os.path.isdir(top) else None
+    return (pointed(pointer.to, found) if pointer is not None else None) or ""
+
+
 def pointed(to: str, found: Iterable[str]) -> str | None:
     """Find the checkpoint that a file names, by its name or by its number alone."""
     for name in found:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from preflight import checkpoint_names as names
 from preflight.around import CHECKPOINT
 from preflight.checkpoint_members import held_by, lacking, usual_of
-from preflight.checkpoint_pointers import pointed
+from preflight.checkpoint_pointers import taken
 from preflight.facts import Checkpoint
 from preflight.formats import dcp_names
 from preflight.names import name_of
@@ -69,7 +69,7 @@ def checkpoints(
     `final`) is none. A folder that holds parts (`.distcp`), in itself or as model/ and optimizer/,
     is one. The newest is that of the highest number, as trainers look for it; where not all are
     numbered alike, the last written. Where `latest` names an older one, as it does until a save is
-    at its end, newer ones that are not whole come after it.
+    at its end, newer ones that are not whole come after that.
 
     Args:
         top: the folder, or one file.
@@ -144,15 +144,17 @@ def _of_files(top: str, alone: list[str], damaged: Mapping[str, Wrong]) -> list[
 
 
 def _in_order(top: str, found: list[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Put the newest first, or the one that `latest` names where all newer ones are torn."""
+    """Put the newest first; behind the one that `latest` names, those that are newer and torn."""
     by_name = {one.name: one for one in found}
     order = names.newest_first(list(by_name)) if len(found) > 1 else None
     if order is None:
         order = [one.name for one in sorted(found, key=lambda one: (-one.written, one.name))]
-    pointer = pointer_in(top) if os.path.isdir(top) else None
-    to = pointed(pointer.to, order) if pointer is not None else None
-    if to is not None and not any(by_name[name].is_whole for name in order[: order.index(to)]):
-        order = [to, *(name for name in order if name != to)]
+    latest = taken(top, order)
+    if latest:  # which was written when those were not yet at their end
+        place = order.index(latest)
+        torn = [name for name in order[:place] if not by_name[name].is_whole]
+        whole = [name for name in order[:place] if by_name[name].is_whole]
+        order = [*whole, latest, *torn, *order[place + 1 :]]
     return tuple(by_name[name] for name in order)
 
 

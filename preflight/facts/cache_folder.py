@@ -131,6 +131,9 @@ class CheckpointFacts:
     checkpoints: tuple[Checkpoint, ...]
     """The newest first."""
 
+    latest: str = ""
+    """The checkpoint that a file in it (`latest`) names, if any: a job goes on from that one."""
+
     pointer: str = ""
     """The file or link in it that should name the newest (`latest`), and does not."""
 

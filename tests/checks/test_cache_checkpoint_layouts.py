@@ -325,6 +325,34 @@ def test_a_newer_one_that_was_never_pointed_to_stops_no_job(tmp_path: Path) -> N
     assert said(out) == "newest checkpoint: checkpoint-1000"
 
 
+def test_what_is_torn_weighs_as_much_when_it_is_remembered(tmp_path: Path) -> None:
+    """Whichever of several newer ones is read first, and whatever is found in the others."""
+    out = lay(tmp_path, *states(("step-1", "step-2", "step-3", "step-4"), "m.npz", "o.npz"))
+    (out / "latest").write_text("step-1")
+    for name in ("step-4", "step-3"):
+        cut(out / name / "m.npz")
+
+    first, second = (
+        preflight.run("checkpoint=out", folder=str(tmp_path), elsewhere=True) for _ in range(2)
+    )
+
+    assert first.verdict == second.verdict == "go"
+    assert first.findings == second.findings
+    assert {one.severity for one in first.findings} == {Severity.WARNING, Severity.NOTE}
+
+
+def test_the_one_that_latest_names_stops_a_job_where_it_is_torn(tmp_path: Path) -> None:
+    """A newer one that is whole is the one to take."""
+    out = lay(tmp_path, *states(STEPS, "m.npz", "o.npz"))
+    (out / "latest").write_text("checkpoint-1000")
+    cut(out / "checkpoint-1000" / "m.npz")
+
+    report = preflight.run("checkpoint=out", folder=str(tmp_path), elsewhere=True)
+
+    assert report.verdict == "no-go"
+    assert said(out) == "newest checkpoint: checkpoint-1500"
+
+
 def test_a_checkpoint_lacks_what_its_own_pointer_names(tmp_path: Path) -> None:
     out = lay(tmp_path, *states(STEPS, "m.npz"))
     (out / "checkpoint-1500" / "latest").write_text("global_step1500")
