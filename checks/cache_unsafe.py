@@ -38,10 +38,12 @@ from preflight.names import first_of
 
 _NUMPY_NAMES = (".npy", ".npz")
 
-# What transformers, accelerate and DeepSpeed write into a checkpoint, and load with what it names.
+# What transformers, accelerate, DeepSpeed, Megatron and verl write into a checkpoint, and load with
+# what it names.
 _STATE = (
     r"(rng_state|random_states)(_\d+)?\.(pth|pkl|pt)|training_args\.bin"
     r"|\w*mp_rank_\d+_(model|optim)_states\.pt|layer_\d+-model\w*_states\.pt"
+    r"|model_optim_rng\.pt|extra_state_world_size_\d+_rank_\d+\.pt"
 )
 
 _REFUSED = (

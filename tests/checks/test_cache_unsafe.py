@@ -280,6 +280,8 @@ def test_a_pickle_that_only_pickle_reads_may_hold_objects(tmp_path: Path) -> Non
         "out/checkpoint-500/rng_state_12.pth",
         "out/checkpoint-500/training_args.bin",
         "out/global_step9/mp_rank_00_model_states.pt",
+        "out/iter_0000500/mp_rank_00/model_optim_rng.pt",
+        "out/global_step_9/actor/extra_state_world_size_8_rank_3.pt",
         "out/global_step9/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt",
     ],
 )
