@@ -9,17 +9,20 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from preflight.formats import causes
 from preflight.formats.archive_directory import MAGIC, Archive, Record
 from preflight.formats.blocks import (
     BLOCK,
+    LEAST_EXPECTED,
     Block,
     Read,
     blocks,
     checksum,
     exactly,
+    expecting,
     reads_every,
 )
 from preflight.formats.crc import crc32
@@ -107,6 +110,31 @@ def read_records(
     Raises:
         DamagedError: `structure` or `checksum`.
     """
+    long = [one for one in archive.records if one.method == STORED and one.stored >= LEAST_EXPECTED]
+    stretches = partial(_begin_and_end, records=long)
+    with expecting(read, stretches, sum(one.stored for one in long)):
+        return _read_each(read, archive, keep, visit, may_lack=may_lack)
+
+
+def _begin_and_end(read: Read, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
+    """Give where the bytes of records most likely lie: nothing else in their headers is judged."""
+    for one in records:
+        header = read(one.offset, _LOCAL.size)
+        if len(header) == _LOCAL.size:
+            *_, name_size, extra_size = _LOCAL.unpack(header)
+            begin = one.offset + _LOCAL.size + int(name_size) + int(extra_size)
+            yield begin, begin + one.stored
+
+
+def _read_each(
+    read: Read,
+    archive: Archive,
+    keep: Callable[[Record], bool],
+    visit: Visit | None,
+    *,
+    may_lack: bool,
+) -> Contents:
+    """Go through the records in their order."""
     kept: dict[bytes, bytes] = {}
     wrong: list[_Wrong] = []
     count = 0

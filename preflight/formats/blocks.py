@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from io import FileIO
 from typing import TypeAlias
 
@@ -19,6 +20,12 @@ Look: TypeAlias = Callable[[Block, int], None]
 
 Hole: TypeAlias = Callable[[int, int], None]
 """Takes where a stretch of a file begins and ends that is not stored, and reads as zeros."""
+
+Stretches: TypeAlias = Callable[[Read], Iterator[tuple[int, int]]]
+"""Gives where stretches of a file begin and end, by what reads small pieces of it."""
+
+LEAST_EXPECTED = 1 << 18
+"""Bytes of the shortest stretch whose checksum is worked out before it is asked for."""
 
 BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
@@ -62,6 +69,16 @@ class LongRead(ABC):
     def checksum(self, offset: int, size: int) -> int:
         """Work out the CRC-32 of a stretch that must be there."""
 
+    def expecting(self, stretches: Stretches, size: int) -> AbstractContextManager[None]:
+        """Say what checksums will be asked for, in this order, while the body of `with` runs.
+
+        Args:
+            stretches: those of LEAST_EXPECTED bytes and more.
+            size: bytes of all of them.
+        """
+        del stretches, size
+        return nullcontext()
+
     @abstractmethod
     def pass_over(
         self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
@@ -95,6 +112,13 @@ def checksum(read: Read, offset: int, size: int) -> int:
     for at in range(offset, offset + size, BLOCK):
         found = crc32(exactly(read, at, min(BLOCK, offset + size - at)), found)
     return found
+
+
+def expecting(read: Read, stretches: Stretches, size: int) -> AbstractContextManager[None]:
+    """Say what checksums will be asked for, as `LongRead.expecting` has it."""
+    if isinstance(read, LongRead) and read.every:
+        return read.expecting(stretches, size)
+    return nullcontext()
 
 
 def pass_over(

@@ -7,9 +7,21 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from preflight.formats.blocks import BLOCK, Block, Hole, LongRead, Look, shorter
+from preflight.formats.blocks import (
+    BLOCK,
+    LEAST_EXPECTED,
+    Block,
+    Hole,
+    LongRead,
+    Look,
+    Stretches,
+    shorter,
+)
 from preflight.formats.crc import Crc32, combined, crc32_for, with_zeros
+from preflight.readers.checksums import Checksums
+from preflight.readers.divided import SHARE, divided
 from preflight.readers.opened import holes
 
 WINDOW = 1 << 21
@@ -19,18 +31,17 @@ WINDOW = 1 << 21
 # its records. Whatever follows on is read with more and more, up to the window.
 _FIRST = 1 << 16
 
-# Bytes that one thread does at a time. Shorter stretches are not divided. Towards the end of a
-# stretch they become fewer, so that no thread has to wait long for the other.
-_SHARE = 1 << 23
-_LEAST_SHARE = 1 << 21
+# Bytes that are copied at a time: about as much as a processor keeps near itself; of fewer the two
+# threads get into each other's way. To have the system show what it holds, and copy nothing, is
+# twice as slow where it holds it in small pieces.
+_BLOCK = 1 << 20
 
-# Bytes that are copied at a time: as much as a processor keeps near itself. To have the system show
-# what it holds, and copy nothing, is twice as slow where it holds it in small pieces.
-_BLOCK = 1 << 19
+# Bytes of all stretches from which on a second thread takes less time than its start.
+_MANY = 1 << 24
 
 # Bytes of the shortest hole that is passed over: to read shorter ones takes less time. What is
 # passed over ends where pages do.
-_LEAST_HOLE = _SHARE
+_LEAST_HOLE = SHARE
 _PAGE = 4096
 
 
@@ -49,6 +60,7 @@ class Large(LongRead):
         self._window = memoryview(b"")
         self._start = 0
         self._ahead = _FIRST
+        self._expected: Checksums | None = None
 
     def __call__(self, offset: int, size: int) -> Block:
         """Give a piece; it comes with what is likely to be asked for next."""
@@ -69,8 +81,39 @@ class Large(LongRead):
             size -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def expecting(self, stretches: Stretches, size: int) -> AbstractContextManager[None]:
+        """Work out, by two threads, what will be asked for while the body of `with` runs.
+
+        Not of a file with holes: those are looked for one after another, and passed over.
+        """
+        status = os.fstat(self._file.fileno())
+        is_sparse = 512 * getattr(status, "st_blocks", 0) < status.st_size
+        if size < _MANY or is_sparse or not hasattr(os, "preadv"):
+            return nullcontext()
+        return self._working_out(stretches(self._apart), crc32_for(size))
+
+    @contextmanager
+    def _working_out(self, stretches: Iterator[tuple[int, int]], crc32: Crc32) -> Iterator[None]:
+        def work_out(buffer: memoryview, begin: int, end: int, tell: Callable[[], None]) -> int:
+            return self._share(buffer, begin, end, crc32, None, tell)
+
+        self._expected = Checksums(stretches, work_out, block=_BLOCK)
+        try:
+            with self._expected:
+                yield
+        finally:
+            self._expected = None
+
+    def _apart(self, offset: int, size: int) -> bytes:
+        """Give a small piece, whatever is read meanwhile."""
+        return os.pread(self._file.fileno(), size, offset)
+
     def checksum(self, offset: int, size: int) -> int:
         """Work out the CRC-32 of a stretch that must be there."""
+        if self._expected is not None and size >= LEAST_EXPECTED:
+            expected = self._expected.of(offset, offset + size, self._tell)
+            if expected is not None:
+                return expected
         crc32 = crc32_for(size)
         if size <= BLOCK:
             block = self(offset, size)
@@ -148,7 +191,7 @@ class Large(LongRead):
     ) -> int:
         """Read a stretch in shares, and put their checksums together."""
         end = offset + size
-        shares = list(_shares(offset, end))
+        shares = list(divided(offset, end))
         sums = [0] * len(shares)
         turns = itertools.count()  # of which each thread takes the next; that is one step of Python
         failed: list[Exception] = []
@@ -204,16 +247,6 @@ class Large(LongRead):
             return os.preadv(self._file.fileno(), [block], offset)
         self._file.seek(offset)
         return self._file.readinto(block) or 0
-
-
-def _shares(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Divide a stretch between two threads: of what is left, a quarter at most at a time."""
-    share, least = _SHARE, _LEAST_SHARE if end - begin > _SHARE else _SHARE
-    while begin < end:
-        while share > least and 4 * share > end - begin:
-            share //= 2
-        yield begin, min(begin + share, end)
-        begin += share
 
 
 class _Beside:

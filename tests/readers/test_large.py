@@ -15,7 +15,8 @@ import pytest
 
 from preflight.formats.blocks import BLOCK, LongRead, checksum, pass_over
 from preflight.formats.crc import combined
-from preflight.readers.large import WINDOW, Large, _shares
+from preflight.readers.divided import divided
+from preflight.readers.large import WINDOW, Large
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def test_it_is_a_read_with_a_shorter_way(large: Opener, path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 1, 8_388_608, 8_388_609, 20_000_003, 100_000_000, 1 << 31])
 def test_a_stretch_is_divided_without_gap_or_overlap(size: int) -> None:
     """In shares that become no larger, so that two threads end at about the same time."""
-    shares = list(_shares(7, 7 + size))
+    shares = list(divided(7, 7 + size))
 
     assert [begin for begin, _ in shares] == [7, *(end for _, end in shares)][: len(shares)]
     assert (shares[-1][1] if shares else 7) == 7 + size
