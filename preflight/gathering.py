@@ -210,13 +210,14 @@ class Gathering:
                 unknown.append((directory, name, path))
         self.left += len(unknown)
         for directory, name, path in unknown:
+            size = self.memory.ledger.size_before(self.how, path)
             yield ImageItem(
                 plain={"type": "Image", "path": path},
                 target=self.target,
                 name=directory.contents.inside(name),
                 kinds=(FolderFacts,),
                 seconds=self.seconds_each,
-                size=size_of(path),
+                size=size_of(path) if size is None else size,
                 whole=self,
                 directory=directory,
                 how=self.how,

@@ -118,6 +118,11 @@ class Ledger:
         if status.st_mtime_ns <= time.time_ns() - YOUNG:
             self._marks[how, path] = _mark(status)
 
+    def size_before(self, how: str, path: str) -> int | None:
+        """Give the bytes that a file had when it was noted what it looks like, if it was."""
+        mark = self._marks.get((how, path))
+        return None if mark is None else int(mark.partition(" ")[0])
+
     def recall_folders(
         self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
     ) -> Mapping[str, Remembered]:
@@ -218,7 +223,7 @@ class Ledger:
     def _known(
         self, by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]]
     ) -> dict[str, Remembered] | None:
-        if not (by_place and os.path.exists(self._file) and self._ready()):
+        if not (by_place and self.trusted > 0 and os.path.exists(self._file) and self._ready()):
             return {}
         return self._use(lambda connection: ledger_table.find(connection, by_place, self._valid))
 

@@ -137,10 +137,12 @@ class Memory:
         if not self.ledger.usable:
             return False
         plains = tuple(plains)
+        if not plains:
+            return self.ledger.remember(how, path, None)
         if any(_depends_on_others(plain) or plain.get("skipped") for plain in plains):
             return False
         nameless = [{**plain, _name_in(plain): ""} for plain in plains]
-        return self.ledger.remember(how, path, json.dumps(nameless) if nameless else None)
+        return self.ledger.remember(how, path, json.dumps(nameless))
 
 
 def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:

@@ -105,6 +105,31 @@ def keep(tmp_path: Path) -> Iterator[Callable[[Path], None]]:
 # --- what has not changed -------------------------------------------------------------------------
 
 
+def test_of_what_is_to_be_read_next_the_size_is_known(desk: Desk) -> None:
+    """Until it was read; of what is remembered, and of what is too young, it is not noted."""
+    known, next_one, young = (desk.file(name) for name in ("a.jpg", "b.jpg", "c.jpg"))
+    desk.read(known)
+    stamp(Path(young), 0)
+    ledger = desk.run()
+    ledger.recall("how", [known, next_one, young])
+
+    assert [ledger.size_before("how", one) for one in (known, next_one, young)] == [None, 7, None]
+    ledger.remember("how", next_one, None)
+    assert ledger.size_before("how", next_one) is None
+
+
+def test_a_run_that_trusts_nothing_notes_what_it_reads(desk: Desk) -> None:
+    path = desk.file("a.jpg")
+    desk.read(path, facts="old")
+    ledger = desk.run(trusted=0)
+
+    assert ledger.recall("how", [path]) == {}
+    assert ledger.remember("how", path, "new")
+    ledger.write()
+    (seen,) = desk.run().recall("how", [path]).values()
+    assert seen.facts == "new"
+
+
 def test_what_was_read_is_remembered_as_it_was_handed_over(desk: Desk) -> None:
     """Facts, or that there was nothing to say."""
     odd, whole = desk.file("odd.jpg"), desk.file("whole.jpg")

@@ -88,7 +88,7 @@ def seconds(
 
     @functools.cache
     def measure() -> dict[str, float]:
-        return dict(zip(kinds, best_of(works, rounds=3), strict=True))
+        return dict(zip(kinds, best_of(works, rounds=6), strict=True))
 
     return measure
 
