@@ -87,11 +87,11 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
                 f"nothing to look at was named, and {folder} holds no shards, images, cache files "
                 "or sources. Name a target:  preflight run data/ train:make_loader"
             )
-    instead = told_once(target for _, target in pairs)
-    pairs = [
-        (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
-        for word, target in pairs
-    ]
+    if instead := told_once(target for _, target in pairs):
+        pairs = [
+            (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
+            for word, target in pairs
+        ]
     targets = [target for _, target in pairs]
     targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
     if not job.launch.elsewhere and not any(isinstance(target, Host) for target in targets):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 # What whoever lists a cache takes for cached files by their names alone.
-_SUFFIXES = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors", ".distcp"})
+_SUFFIXES = (".pt", ".pth", ".npy", ".npz", ".safetensors", ".distcp")
 
 # Stands between names: no system allows it in one.
 _BETWEEN = "\0"
@@ -95,7 +95,7 @@ def _entries(folder: str) -> tuple[list[str], list[str], bool]:
 def _cached(folder: str, files: Iterable[str], inner: Iterable[str]) -> Iterator[str]:
     """Give the paths of cached files below a folder; links to others are not followed."""
     for name in files:
-        if name[name.rfind(".") :] in _SUFFIXES and name[0] != ".":
+        if name.endswith(_SUFFIXES) and name[0] != ".":
             yield name
     for name in inner:
         below = os.path.join(folder, name)

@@ -49,9 +49,10 @@ def told_once(targets: Iterable[Target]) -> Mapping[CacheFolder, CacheFolder]:
     of them say which is the newest. An entry of the settings stays, and may have no files left:
     each says by its own rule how entries are named.
     """
-    caches = tuple(dict.fromkeys(one for one in targets if isinstance(one, CacheFolder)))
+    caches = [one for one in targets if isinstance(one, CacheFolder)]
     if len(caches) < 2:
         return {}
+    caches = list(dict.fromkeys(caches))
     every: list[_Named] = []
     first: dict[Hashable, _Named] = {}
     for order, target in enumerate(caches):

@@ -108,6 +108,8 @@ def outcome(ask: Callable[[], object]) -> object:
         return type(error)
 
 
+# Values made before the one that is asked: none has methods then, or all have.
+@pytest.mark.parametrize("before", [0, 150])
 @pytest.mark.parametrize("what", MADE)
 @pytest.mark.parametrize(
     "ask",
@@ -135,11 +137,18 @@ def outcome(ask: Callable[[], object]) -> object:
     ],
 )
 def test_values_are_as_the_standard_decorator_makes_them(
-    what: str, ask: Callable[[Callable[[], Any]], object]
+    what: str, before: int, ask: Callable[[Callable[[], Any]], object]
 ) -> None:
     """Equal, printed, copied, held against one another, and protected in the same way."""
+
+    def make(decorate: Any) -> object:
+        among = classes(decorate)
+        for _ in range(before):
+            MADE[what](among)
+        return MADE[what](among)
+
     ours, standard = (
-        outcome(lambda decorate=decorate: ask(lambda: MADE[what](classes(decorate))))
+        outcome(lambda decorate=decorate: ask(lambda: make(decorate)))
         for decorate in (OURS, STANDARD)
     )
     assert ours == standard
@@ -167,6 +176,114 @@ def test_wrong_arguments_raise_what_the_standard_raises(arguments: dict[str, int
     assert str(ours.value) == str(standard.value)
 
 
+@pytest.mark.parametrize("arguments", [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)])
+@pytest.mark.parametrize("names", [{}, {"first": 1}, {"last": 1}, {"first": 1, "last": 2}])
+@pytest.mark.parametrize("above", [False, True])
+def test_places_and_names_are_taken_as_the_standard_takes_them(
+    arguments: tuple[int, ...], names: dict[str, int], *, above: bool
+) -> None:
+    """Too few, too many, one by both, and those of a class above first."""
+
+    def made(decorate: Any) -> object:
+        @decorate(frozen=True, slots=True)
+        class Pair:
+            first: int
+            second: int = 5
+            last: int = field(default=7, kw_only=True)
+
+        @decorate(frozen=True, slots=True)
+        class Three(Pair):
+            third: int = 6
+            first: int = 8
+
+        try:
+            value = (Three if above else Pair)(*arguments, **names)
+        except TypeError as error:
+            return str(error)
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+
+    assert made(OURS) == made(STANDARD)
+
+
+def rare(decorate: Any) -> dict[str, Callable[[], object]]:
+    """Give makers of values of classes that are declared in rarer ways."""
+
+    @decorate(slots=True)
+    class Given:
+        size: int
+        scale: dataclasses.InitVar[int]
+
+        def __post_init__(self, scale: int) -> None:
+            self.size *= scale
+
+    @decorate(slots=True)
+    class Split:
+        first: int
+        _: dataclasses.KW_ONLY
+        second: int = 3
+
+    @decorate(slots=True)
+    class Counter:
+        limit: int
+        seen: list[int] = field(init=False, default_factory=list)
+
+    @decorate(slots=True)
+    class Strict:
+        size: int
+
+        def __setattr__(self, name: str, value: object) -> None:
+            object.__setattr__(self, name, -1)
+
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Standard:
+        first: int = 1
+
+    @decorate(frozen=True, slots=True)
+    class Below(Standard):
+        second: int = 2
+
+    @decorate(slots=True)
+    class Failing:
+        size: int
+
+        def __post_init__(self) -> None:
+            raise ValueError("too small")
+
+    return {
+        "given": lambda: Given(2, 3),
+        "split": lambda: Split(2, second=4),
+        "split, by places": lambda: Split(2, 4),  # type: ignore[misc]
+        "counter": lambda: Counter(3),
+        "counter, given": lambda: Counter(3, seen=[]),  # type: ignore[call-arg]
+        "strict": lambda: Strict(3),
+        "below": lambda: Below(3, 4),
+        "failing": lambda: Failing(1),
+    }
+
+
+@pytest.mark.parametrize("what", rare(STANDARD))
+def test_rarer_declarations_mean_what_they_mean_to_the_standard(what: str) -> None:
+    def made(decorate: Any) -> object:
+        try:
+            return repr(rare(decorate)[what]()).rpartition(".")[2]
+        except (TypeError, ValueError) as error:
+            return str(error).rpartition(".")[2]
+
+    assert made(OURS) == made(STANDARD)
+
+
+def test_a_value_without_methods_equals_one_that_has_them() -> None:
+    point = classes(OURS)["Point"]
+
+    values = [point(x=1, tags=("a",)) for _ in range(300)]
+
+    assert values[0] == values[-1]
+    assert hash(values[0]) == hash(values[-1])
+    assert repr(values[0]) == repr(values[-1])
+    assert len(set(values)) == 1
+    assert values[0] != point(x=2, tags=("a",))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_whoever_asks_a_class_before_there_is_a_value_gets_its_fields(name: str) -> None:
     ours, standard = classes(OURS)[name], classes(STANDARD)[name]
@@ -182,6 +299,34 @@ def test_whoever_asks_a_class_before_there_is_a_value_gets_its_fields(name: str)
 def test_a_class_says_how_it_is_called_before_there_is_a_value(name: str) -> None:
     """Editors and `help` ask."""
     assert inspect.signature(classes(OURS)[name]) == inspect.signature(classes(STANDARD)[name])
+
+
+def test_no_method_is_made_for_the_first_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody compares them, or looks at their fields."""
+    made = classes(OURS)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dataclasses, "dataclass", None)
+        values = [made["Named"](x=x, name="home") for x in range(20)]
+
+    assert [one.x for one in values] == list(range(20))
+    assert values[3] == made["Named"](x=3, name="home")
+
+
+def test_methods_are_made_where_there_are_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To fill them all in by hand would take longer."""
+    point, calls = classes(OURS)["Point"], list[object]()
+    real: Any = dataclasses.dataclass
+
+    def noted(**options: Any) -> Any:
+        calls.append(options)
+        return real(**options)
+
+    monkeypatch.setattr(dataclasses, "dataclass", noted)
+    for x in range(1_000):
+        point(x=x)
+
+    assert len(calls) == 1
 
 
 def test_no_method_is_made_while_a_class_is_declared() -> None:
@@ -254,6 +399,15 @@ def test_a_value_survives_a_pickle_in_a_process_that_has_made_none() -> None:
 def test_a_class_without_slots_is_refused() -> None:
     with pytest.raises(TypeError, match="slots=True"):
         OURS(frozen=True, slots=False)
+
+
+def test_a_default_that_no_value_would_find_is_refused() -> None:
+    @OURS(slots=True)
+    class Counter:
+        begun: int = field(init=False, default=4)
+
+    with pytest.raises(TypeError, match="begun is never given"):
+        Counter()
 
 
 def modules() -> Iterator[str]:

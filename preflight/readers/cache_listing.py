@@ -12,7 +12,7 @@ from preflight.links import leads_to_system
 from preflight.listing import Listed, list_names, take
 from preflight.values import dataclass
 
-_SURE = frozenset({".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART})
+_SURE = (".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART)
 _PERHAPS = frozenset({".bin", ".ckpt"})
 
 # Files of trainers under a suffix that many other programs use.
@@ -74,7 +74,7 @@ def list_cache(path: str) -> CacheListing:
         folders.append((folder, listed.mark[2]))
         begin = os.path.join(folder, "")
         # There may be a hundred thousand of them, of which mostly all are sure.
-        sure = [one for one in listed.files if one[one.rfind(".") :] in _SURE and one[0] != "."]
+        sure = [one for one in listed.files if one.endswith(_SURE) and one[0] != "."]
         files += [begin + name for name in sure]
         others = set(listed.files).difference(sure) if len(sure) < len(listed.files) else ()
         in_parts = bool(others) and any(one.endswith(dcp_names.PART) for one in listed.files)
@@ -83,7 +83,7 @@ def list_cache(path: str) -> CacheListing:
                 files.append(begin + name)
             elif is_left_over(name) and not os.path.islink(begin + name):
                 left_over.append(begin + name)
-        left_over += (begin + name for name in sure if is_unfinished(name))
+        left_over += [begin + name for name in filter(is_unfinished, sure)]
         links += (begin + name for name in listed.links)
         unreadable += ((begin + name, _odd(begin + name)) for name in listed.others if _sure(name))
     files.sort()
@@ -103,9 +103,8 @@ def is_left_over(name: str) -> bool:
 
 def is_unfinished(name: str) -> bool:
     """Whether a name with the suffix of an entry is that of a file which is still being written."""
-    if "tmp" not in name:  # there may be a hundred thousand of them
-        return False
-    return re.search(_NAMED_AS_ENTRY, name) is not None
+    # There may be a hundred thousand of them.
+    return "tmp" in name and re.search(_NAMED_AS_ENTRY, name) is not None
 
 
 def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str, Listed]]:

@@ -1,0 +1,31 @@
+"""Regular expressions that are compiled when somebody first matches with them.
+
+Those at the tops of our modules would take longer to compile than to look again at ten thousand
+files that have not changed, and a run uses few of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["pattern"]
+
+
+class _Pattern:
+    """Has the methods of a compiled pattern, and keeps each once it was asked for."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._source = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Give what the compiled pattern has under this name."""
+        found = getattr(re.compile(*self._source), name)
+        setattr(self, name, found)
+        return found
+
+
+if TYPE_CHECKING:
+    from re import compile as pattern
+else:
+    pattern = _Pattern
