@@ -15,7 +15,8 @@ __all__ = ["pattern"]
 class _Pattern:
     """Has the methods of a compiled pattern, and keeps each once it was asked for."""
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
+    def __init__(self, pattern: Any, flags: int = 0) -> None:
+        """Keep a pattern, of characters or of bytes."""
         self._source = pattern, flags
 
     def __getattr__(self, name: str) -> Any:

@@ -89,11 +89,10 @@ class Forms:
 
 def _filled(form: _Form, pickle: bytes) -> Walked:
     """Put this pickle's own numbers in."""
-    return form.walked._replace(
-        storages=tuple(
-            Storage(key, kind, int.from_bytes(pickle[begin:end], "little", signed=signed))
-            for (key, kind, _), (begin, end, signed) in zip(
-                form.walked.storages, form.counts, strict=True
-            )
-        )
-    )
+    end, storages, texts, refused, steps, framed = form.walked
+    number = int.from_bytes
+    own = [
+        Storage(key, kind, number(pickle[begin:stop], "little", signed=signed))
+        for (key, kind, _), (begin, stop, signed) in zip(storages, form.counts, strict=True)
+    ]
+    return Walked(end, tuple(own), texts, refused, steps, framed)

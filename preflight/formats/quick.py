@@ -33,6 +33,10 @@ _ENDS = struct.Struct("<4sQ4x2L4Q4sLQL4s4x2H8xH")
 _ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")
 _LOCAL = struct.Struct("<4s4xH16x2H")
 
+# There may be a hundred thousand of either.
+_entry, _ENTRY_SIZE = _ENTRY.unpack_from, _ENTRY.size
+_local, _LOCAL_SIZE = _LOCAL.unpack_from, _LOCAL.size
+
 _LARGE = 0xFFFFFFFF
 
 _forms = Forms()
@@ -63,37 +67,39 @@ def read_whole(content: memoryview, crc32: Crc32) -> Whole | None:
 
 def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc32) -> Whole | None:
     """Hold each record against the directory; they lie in the order in which it names them."""
-    limit = len(content) - _ENDS.size - len(directory)
+    length = len(directory)
+    limit = len(content) - _ENDS.size - length
     places: dict[bytes, tuple[int, int]] = {}
     verified = True
-    at = end = 0
+    after = end = 0
     for _ in range(count):
-        if at + _ENTRY.size > len(directory):
+        at = after + _ENTRY_SIZE
+        if at > length:
             return None
-        entry = _ENTRY.unpack_from(directory, at)
-        magic, flags, method, checksum, stored, size = entry[:6]
-        name_size, extra_size, comment_size, disk, attributes, offset = entry[6:]
-        name = directory[at + _ENTRY.size : at + _ENTRY.size + name_size]
-        at += _ENTRY.size + name_size + extra_size + comment_size
-        name_end = offset + _LOCAL.size + name_size
+        magic, flags, method, checksum, stored, size, *entry = _entry(directory, after)
+        name_size, extra_size, comment_size, disk, attributes, offset = entry
+        name = directory[at : at + name_size]
+        after = at + name_size + extra_size + comment_size
+        local = offset + _LOCAL_SIZE
+        name_end = local + name_size
         # An empty record has nothing to compare, and torch describes none behind its bytes.
         not_usual = UNREADABLE_FLAGS if size else UNREADABLE_FLAGS | DESCRIBED_BEHIND
         odd = flags & not_usual or method or disk or attributes & FOLDER or stored != size
         if magic != ENTRY_MAGIC or odd or offset < end or name_end > limit or size == _LARGE:
             return None
-        magic, method, own_name_size, extra_size = _LOCAL.unpack_from(content, offset)
+        magic, method, own_name_size, extra_size = _local(content, offset)
         begin = name_end + extra_size
         end = begin + size
         if magic != MAGIC or method or own_name_size != name_size or end > limit:
             return None
-        if content[offset + _LOCAL.size : name_end] != name:
+        if content[local:name_end] != name:
             return None
         if crc32(content[begin:end], 0) != checksum:
             if checksum:
                 return None
             verified = False
         places[name] = begin, end
-    if at != len(directory) or len(places) != count:
+    if after != length or len(places) != count:
         return None
     return _read_pickle(content, places, verified=verified)
 

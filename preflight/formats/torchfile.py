@@ -16,6 +16,7 @@ from preflight.formats.pickle_globals import FRAMED
 from preflight.formats.pickle_machine import MOST_DANGEROUS, Storage
 from preflight.formats.pickles import Walked, walk, walk_bytes
 from preflight.names import counted, shown
+from preflight.patterns import pattern
 
 # What a file of torch.save begins with before PyTorch 1.6, or without the zip format: a pickle of
 # the number 0x1950A86A20F9469CFC6C, of which protocol and frame stand before this.
@@ -29,7 +30,7 @@ _LEGACY_VERSION = b"M\xe9\x03."
 _LEGACY_VERSIONS = (_LEGACY_VERSION, b"I1001\n.")
 
 # The two of them, whatever the number is that comes first.
-_LIKE_LEGACY = re.compile(
+_LIKE_LEGACY = pattern(
     rb"\x80.(?:\x95.{8})?\x8a\n.{10}\.\x80.(?:\x95.{8})?" + re.escape(_LEGACY_VERSION), re.DOTALL
 )
 
@@ -184,9 +185,10 @@ def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> b
         root: the folder that all records are in.
         lengths: of the records, by name, in bytes.
     """
-    for storage in walked.storages:
-        length = lengths.get(_record_of(storage, root))
-        if length is None or _bytes_of(storage) not in (None, length):
+    for key, kind, elements in walked.storages:
+        length = lengths.get(b"%s/data/%s" % (root, key.encode("utf-8", "surrogatepass")))
+        element = _ELEMENT.get(kind)
+        if length is None or (element is not None and element * elements != length):
             return False
     return True
 
