@@ -58,11 +58,15 @@ def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str
             known |= set(_expected(target, survey))
             if isinstance(target, CacheFolder) and not target.checkpoint:
                 caches += 1
-                apart += target.entry is None or not survey.job.cache[target.entry].of
+                apart += not _is_compared(target.entry, survey.job)
     parts = [part for part in PARTS if known.isdisjoint(_JUDGES[part])]
     if caches and caches == apart and "data" not in parts:
         parts.append(AGAINST)
     return tuple(parts)
+
+
+def _is_compared(entry: int | None, job: Job) -> bool:
+    return entry is not None and (bool(job.cache[entry].of) or job.implies_data(entry))
 
 
 def _expected(target: Target, survey: Survey) -> Iterable[type]:

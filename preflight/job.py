@@ -219,6 +219,15 @@ class Job:
         file, _, line = self.origins.get(key, "").rpartition(":")
         return (file, int(line)) if file and line.isdigit() else (None, None)
 
+    def implies_data(self, entry: int) -> bool:
+        """Whether a cache was made of the only data set, since it says how its entries are named.
+
+        Args:
+            entry: of the cache, in the settings.
+        """
+        cache = self.cache[entry]
+        return not cache.of and cache.key is not None and len(self.data) == 1
+
     def said_in(self, place: str) -> str:
         """Say for people where a setting was made, such as `preflight.toml:4`.
 

@@ -24,6 +24,8 @@ def made_of(index: int, datasets: Iterable[Dataset], job: Job) -> list[Dataset]:
         datasets: of the settings.
         job: whose settings they are.
     """
+    if job.implies_data(index):
+        return [one for one in datasets if one.entry is not None]
     names = job.cache[index].of
     return [one for one in datasets if _is_called(one, names, job)]
 

@@ -62,6 +62,39 @@ def test_all_shards_are_held_against_their_cache(job: Path) -> None:
     assert (report.verdict, asked(report).outcome) == ("go", "passed")
 
 
+ONE = '[[data]]\npath = "photos"\ncaptions = "none"\n'
+ANOTHER = '[[data]]\npath = "others"\ncaptions = "none"\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "is_compared"),
+    [
+        (ONE, 'key = "stem"', True),
+        (ONE, "", False),
+        (ONE + ANOTHER, 'key = "stem"', False),
+        (ONE + ANOTHER, 'key = "stem"\nof = ["photos"]', True),
+    ],
+    ids=["one and a key", "one and no key", "two and a key", "two and a name"],
+)
+def test_a_key_alone_means_the_only_data_set(
+    tmp_path: Path, data: str, key: str, *, is_compared: bool
+) -> None:
+    """Where there are several, or nobody speaks of samples, the page says what is missing."""
+    for name in ("photos", "others"):
+        (tmp_path / name).mkdir()
+        for number in range(4):
+            (tmp_path / name / f"{number}.png").write_bytes(PNG)
+    cache(tmp_path / "cache", ["0", "1", "2"])
+    text = f'{data}[[cache]]\npath = "cache"\n{key}\n'
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path))
+
+    found = [one.message for one in report.findings if one.check == "cache-incomplete"]
+    assert found == (["lacks the entries of 1 of 4 samples: photos/3.png"] if is_compared else [])
+    assert ("cache against data" in report.not_judged) == (not is_compared)
+
+
 @pytest.mark.parametrize("in_settings", [True, False])
 def test_of_sampled_shards_no_entry_is_said_to_lead_nowhere(
     job: Path, *, in_settings: bool
