@@ -81,8 +81,10 @@ def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc3
         end = begin + size
         if magic != MAGIC or method or name_size != len(name) or end > limit:
             return None
-        if content[local:name_end] != name:
-            return None
+        if content[local:name_end] != name or (
+            not size and any(content[offset + 14 : offset + 26])
+        ):
+            return None  # an empty record has nothing else to compare
         stretches[name] = stretch = content[begin:end]
         if crc32(stretch, 0) != checksum:
             if checksum:

@@ -144,3 +144,14 @@ def test_an_archive_packed_again_is_left_to_the_exact_way() -> None:
 
     assert quick(out.getvalue()) is None
     assert exact(out.getvalue()).verified
+
+
+def test_a_wrong_bit_before_an_empty_record_is_judged_alike_by_both() -> None:
+    """It has no bytes to compare: what its own header says of its size is all there is."""
+    content = saved({"v": torch.zeros(0), "w": torch.arange(3)})
+    begin = content.rindex(b"PK\3\4", 0, content.index(b"archive/data/0"))
+    for at in range(begin, begin + 30):
+        for bit in range(8):
+            other = content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
+            found = quick(other)
+            assert found is None or found == exact(other)
