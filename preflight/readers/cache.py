@@ -119,7 +119,9 @@ def _facts(name: str, size: int, held: Held) -> CacheFacts:
 
 def _name_of(path: str, root: str) -> str:
     """Name a file as `name_of` does, and work out the name of its folder only once."""
-    folder, file = os.path.split(path)
+    folder, _, file = path.rpartition(os.sep)
+    if os.altsep or folder[-1:] == os.sep:
+        folder, file = os.path.split(path)
     if not folder or file in ("", ".", ".."):
         return name_of(path, root)
     named = _name_of_folder(folder, root, os.getcwd())

@@ -203,7 +203,8 @@ def _is_harmful_pickle(head: bytes) -> bool:
 
 def suffix_of(name: str) -> str:
     """Give the last suffix of a name, in small letters: `.pt`; `.pth` also of `best.pth.tar`."""
-    if name[-3:] == ".pt" and name[-4:-3].isalnum():  # most of them, by far
-        return ".pt"
+    at = name.rfind(".")
+    if name[at:] in _SURE and name[at - 1 : at].isalnum():  # most of them, by far
+        return name[at:]
     first, suffix = os.path.splitext(name.lower())
     return ".pth" if suffix == ".tar" and first.endswith(".pth") else suffix
