@@ -226,7 +226,8 @@ class Job:
             entry: of the cache, in the settings.
         """
         cache = self.cache[entry]
-        return not cache.of and cache.key is not None and len(self.data) == 1
+        says_only_how = cache.key is not None and not (cache.of or cache.checkpoints)
+        return says_only_how and len(self.data) == 1
 
     def said_in(self, place: str) -> str:
         """Say for people where a setting was made, such as `preflight.toml:4`.

@@ -1,7 +1,7 @@
 """Regular expressions that are compiled when somebody first matches with them.
 
-Those at the tops of our modules would take longer to compile than to look again at ten thousand
-files that have not changed, and a run uses few of them.
+To compile those at the tops of our modules takes each process some milliseconds, and a run uses few
+of them.
 """
 
 from __future__ import annotations

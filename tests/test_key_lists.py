@@ -95,6 +95,19 @@ def test_a_key_alone_means_the_only_data_set(
     assert ("cache against data" in report.not_judged) == (not is_compared)
 
 
+def test_checkpoints_are_not_made_of_the_only_data_set(tmp_path: Path) -> None:
+    """Whatever is said of a key beside them."""
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "3.png").write_bytes(PNG)
+    cache(tmp_path / "cache", ["0", "1"])
+    text = f'{ONE}[[cache]]\npath = "cache"\nkey = "stem"\ncheckpoints = true\n'
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path))
+
+    assert not [one for one in report.findings if one.check == "cache-incomplete"]
+
+
 @pytest.mark.parametrize("in_settings", [True, False])
 def test_of_sampled_shards_no_entry_is_said_to_lead_nowhere(
     job: Path, *, in_settings: bool

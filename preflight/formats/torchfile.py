@@ -186,6 +186,7 @@ def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> b
         lengths: of the records, by name, in bytes.
     """
     for key, kind, elements in walked.storages:
+        # What `_record_of` and `_bytes_of` give: there may be a hundred thousand such archives.
         length = lengths.get(b"%s/data/%s" % (root, key.encode("utf-8", "surrogatepass")))
         element = _ELEMENT.get(kind)
         if length is None or (element is not None and element * elements != length):
