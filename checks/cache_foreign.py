@@ -28,7 +28,6 @@ from preflight.facts import Alike, CacheFolderFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.names import counted, first_of, shown
-from preflight.patterns import pattern
 
 # Entries of one format below which another one is no exception, and the share that is still few.
 _MANY = 20
@@ -39,7 +38,7 @@ _FEWEST = 5
 _APART = 0.1
 
 # What differs in the names of entries: hashes and numbers.
-_VARYING = pattern(r"[0-9a-f]{16,}|\d+", re.IGNORECASE)
+_VARYING = re.compile(r"[0-9a-f]{16,}|\d+", re.IGNORECASE)
 
 _CALLED = {
     "torch zip": "archives of torch.save",

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from preflight.check import check
 from preflight.facts import Loaded, Part, Trip, Weight
@@ -33,7 +34,6 @@ from preflight.job import Job
 from preflight.machine.start_method import SPAWNING
 from preflight.names import counted, shown
 from preflight.sizes import format_size
-from preflight.values import dataclass
 
 NOTED = 256 << 20
 """Bytes for a worker from which on it is worth knowing."""

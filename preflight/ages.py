@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from preflight.patterns import pattern
+import re
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _NOUNS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
-_AGE = pattern(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([smhdw])\s*")
+_AGE = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([smhdw])\s*")
 
 
 def parse_age(text: str) -> float:

@@ -15,7 +15,6 @@ from preflight.formats.sounds import is_sound
 from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.listing import Listed, keep, list_names
-from preflight.patterns import pattern
 from preflight.targets import CacheFolder, Folder, Shard, Source, Target, Unread
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
@@ -28,15 +27,15 @@ CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
-CHECKPOINT = pattern(r"checkpoint-\d+|global_step\d+")
+CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
 """As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does."""
 
 # Others call them so; where they are in parts, they are nothing else.
-_STEP = pattern(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d.*", re.IGNORECASE)
+_STEP = re.compile(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d.*", re.IGNORECASE)
 
 # A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
 # are no more of them than that.
-_ENTRY = pattern(r"(?:\d+|[0-9a-f]{32,128})\.(?:pt|pth|npy|npz|safetensors)")
+_ENTRY = re.compile(r"(?:\d+|[0-9a-f]{32,128})\.(?:pt|pth|npy|npz|safetensors)")
 _MOST_RANKS = 100
 
 # Paths of one folder that are looked up singly, before the folder is listed.

@@ -12,12 +12,11 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from preflight.endings import ending
 from preflight.processes import MOST_PIECES, Lines, Question, Started, start, wait
-from preflight.values import dataclass
 
 # Lines that are taken in before what they say is dealt with.
 _AT_ONCE = 100

@@ -7,12 +7,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from preflight.around import look_around, look_for_sources
 from preflight.names import name_of
 from preflight.settings_file import FILE, SettingsError
 from preflight.targets import CacheFolder, Folder, Shard, Target
-from preflight.values import dataclass
 
 _HEAD = """\
 # What `preflight run` looks at, in this folder. Every line is a guess made by looking around:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from preflight.cache_table import WHOLE, CacheTable
 from preflight.checkpoint_names import is_unfinished
@@ -23,10 +23,8 @@ from preflight.facts import (
     Unread,
 )
 from preflight.names import name_of
-from preflight.patterns import pattern
 from preflight.readers.cache_listing import CacheListing
 from preflight.targets import CacheFolder
-from preflight.values import dataclass
 
 # Names of one kind that are told.
 _NAMED = 5
@@ -36,7 +34,7 @@ _MOST_LEFT_OVER = 20
 
 # A name that begins with a hash, as caches of captions have it: MD5 to SHA-512.
 _SHORTEST_HASH = 32
-_HASHED = pattern(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
+_HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
 
 # Damaged files were most likely left by one crash where so many were written within so many
 # seconds of one another.

@@ -7,14 +7,13 @@ import time
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from preflight.facts import CacheFacts, CachePiece
 from preflight.facts.cache import BROKEN, LETTERS, ODD
 from preflight.marks import FIELDS, YOUNG
 from preflight.plain import from_plain, to_brief
-from preflight.values import dataclass
 
 WHOLE: Mapping[str, tuple[str, bool]] = {letter: what for what, letter in LETTERS.items()}
 """By the letter of a whole file: its format, and whether its checksums were compared."""

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from preflight import ahead
 from preflight.answers import mend
@@ -32,7 +32,6 @@ from preflight.readers.cache_listing import CacheListing
 from preflight.runner import Failed, Left, Look, Looked
 from preflight.shares import seconds_for
 from preflight.targets import CacheFolder
-from preflight.values import dataclass
 
 # Files that are asked about together, so that they can be shared out evenly.
 _TOGETHER = 128

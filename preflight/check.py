@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from preflight.finding import Finding, Location, Scalar, Scope, Severity, fingerprint
 from preflight.job import Job
-from preflight.values import dataclass
 
 API = 1
 """The version of the contract below; a plug-in may compare it."""

@@ -9,39 +9,38 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from preflight.formats import dcp_names
-from preflight.patterns import pattern
 
 # A folder under a name for the time being: its writer renames it at the end, and trainers that look
 # for the newest checkpoint pass it over.
-_UNFINISHED = pattern(r"tmp[-_.].*|.*[-_.]tmp|.*\.(?:part|partial|incomplete)", re.IGNORECASE)
+_UNFINISHED = re.compile(r"tmp[-_.].*|.*[-_.]tmp|.*\.(?:part|partial|incomplete)", re.IGNORECASE)
 
-_NUMBER = pattern(r"\d{1,18}")
+_NUMBER = re.compile(r"\d{1,18}")
 
 # What tells the files of ranks apart, or the pieces of one model, and not one step from another.
-_SHARE = pattern(
+_SHARE = re.compile(
     r"(?<![a-z])(?:rank|shard|part|worker|gpu)[-_=]?\d{1,5}(?!\d)|(?<!\d)\d{1,6}(?=-of-\d)",
     re.IGNORECASE,
 )
 
 # Words before the number that grows with every save; the first that is there decides.
 _COUNTED = (
-    pattern(r"(?:step|iter|iteration|ba|batch)s?[-_=]?$", re.IGNORECASE),
-    pattern(r"(?:epoch|ep|e)s?[-_=]?$", re.IGNORECASE),
+    re.compile(r"(?:step|iter|iteration|ba|batch)s?[-_=]?$", re.IGNORECASE),
+    re.compile(r"(?:epoch|ep|e)s?[-_=]?$", re.IGNORECASE),
 )
 
-_LAST = pattern(r"(?<![a-z])(?:last|latest)(?![a-z])", re.IGNORECASE)
+_LAST = re.compile(r"(?<![a-z])(?:last|latest)(?![a-z])", re.IGNORECASE)
 
 # What a trainer leaves out of the name of its last save: `lora-000004-state`, and `lora-state`.
-_COUNT = pattern(r"[-_.]?(?:step|epoch|e|iter)?[-_=]?#", re.IGNORECASE)
+_COUNT = re.compile(r"[-_.]?(?:step|epoch|e|iter)?[-_=]?#", re.IGNORECASE)
 
 # A name that says of itself that it is a state of a run.
-_STEP = pattern(
+_STEP = re.compile(
     r"(?:.*[-_.])?(?:global_?)?(?:steps?|iter(?:ation)?|epochs?|ep|checkpoint|ckpt)[-_=]?\d.*",
     re.IGNORECASE,
 )
 
 # Folders in which a run keeps its checkpoints, beside logs and pictures.
-_HOME = pattern(r"(?:checkpoint|ckpt|snapshot|weight)s|saved_models", re.IGNORECASE)
+_HOME = re.compile(r"(?:checkpoint|ckpt|snapshot|weight)s|saved_models", re.IGNORECASE)
 
 
 def kind_of(name: str) -> str:

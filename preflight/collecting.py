@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from preflight.asking import Batch
@@ -21,7 +21,6 @@ from preflight.facts import (
 from preflight.names import name_of
 from preflight.processes import Question
 from preflight.targets import Dataset
-from preflight.values import dataclass
 
 if TYPE_CHECKING:
     from preflight.readers import keys

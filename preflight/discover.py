@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from preflight.around import (
@@ -33,7 +33,6 @@ from preflight.targets import (
     Target,
     Unread,
 )
-from preflight.values import dataclass
 from preflight.words import UnknownWordError, built_by, read_data, read_word, source_of
 
 

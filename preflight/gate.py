@@ -6,6 +6,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from preflight.check import Check
@@ -23,7 +24,6 @@ from preflight.names import counted
 from preflight.registry import fits
 from preflight.report import Accepted, Outcome, Report
 from preflight.small_files import read_small
-from preflight.values import dataclass
 
 GO, NO_GO, CANNOT_JUDGE = "go", "no-go", "cannot-judge"
 

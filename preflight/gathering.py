@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from preflight.answers import facts_of
@@ -19,7 +19,6 @@ from preflight.names import name_of
 from preflight.readers.damages import Damages
 from preflight.sampling import Sample
 from preflight.targets import Folder
-from preflight.values import dataclass
 
 if TYPE_CHECKING:
     from preflight.readers.contents import Contents

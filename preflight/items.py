@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from preflight.asking import Batch, Several
@@ -11,7 +12,6 @@ from preflight.job import Job
 from preflight.processes import Question
 from preflight.shares import shares
 from preflight.targets import Built, Target
-from preflight.values import dataclass
 
 if TYPE_CHECKING:
     from preflight.facts import CachePiece

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
-
-from preflight.values import dataclass
 
 FailOn = Literal["error", "warning", "note", "never"]
 StartMethod = Literal["fork", "spawn", "forkserver"]

@@ -16,16 +16,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from preflight import ledger_table
-from preflight.blake2 import blake2b
 from preflight.ledger_table import DamagedRowError, Note, Remembered, Row, Valid
 from preflight.marks import YOUNG, digest_of, marked, marks_of
 from preflight.readers_version import readers_version
 from preflight.state import make_state
-from preflight.values import dataclass
 
 if TYPE_CHECKING:
     import sqlite3

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-
-from preflight.values import dataclass
+from dataclasses import dataclass
 
 # Names in a folder from which on it is worth keeping them: to list fewer takes no time.
 _MANY = 10_000

@@ -7,14 +7,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from preflight import discover
 from preflight.job import Job
 from preflight.ledger import Ledger
 from preflight.ledger_table import Remembered
-from preflight.values import dataclass
 
 NOUNS: Mapping[str, str] = {
     "Shard": "shard",

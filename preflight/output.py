@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from preflight import render
@@ -18,7 +19,6 @@ from preflight.session import LAST, UsageError
 from preflight.settings import make_job
 from preflight.settings_file import SettingsError
 from preflight.small_files import read_small
-from preflight.values import dataclass
 from preflight.version import __version__
 
 

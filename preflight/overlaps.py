@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from preflight.around import CHECKPOINT
 from preflight.targets import CacheFolder, Target
-from preflight.values import dataclass
 
 if TYPE_CHECKING:
     from preflight.readers.cache_listing import CacheListing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from preflight import discover
@@ -53,7 +53,6 @@ from preflight.targets import (
     Target,
     Unread,
 )
-from preflight.values import dataclass
 from preflight.words import near_path
 
 if TYPE_CHECKING:

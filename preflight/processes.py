@@ -17,11 +17,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from preflight import early
-from preflight.values import dataclass
 
 # Pieces of what was said that wait to be read; a process that says more waits, and does not fill
 # our memory.

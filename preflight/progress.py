@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.finding import Finding
 from preflight.items import Item
-from preflight.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

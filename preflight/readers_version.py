@@ -6,8 +6,8 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 
-from preflight.blake2 import blake2b
 from preflight.version import __version__
 
 _HOME = os.path.dirname(os.path.abspath(__file__))

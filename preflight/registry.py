@@ -7,11 +7,10 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from preflight.check import Check
-from preflight.values import dataclass
 
 GROUP = "train_preflight.checks"
 """The entry-point group of plug-ins; each entry point names a module that holds one check."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from preflight.finding import Finding, Location, Scalar
 from preflight.plain import from_plain, to_plain
-from preflight.values import dataclass
 from preflight.version import __version__
 
 SCHEMA = 1

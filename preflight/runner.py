@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from preflight.check import Check
@@ -18,7 +18,6 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.registry import place
 from preflight.report import Broken, Outcome, Skip
-from preflight.values import dataclass
 
 Tell: TypeAlias = Callable[[Finding], None]
 """Called with each finding when it is found."""

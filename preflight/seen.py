@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.facts import (
     CacheFacts,
@@ -18,7 +18,6 @@ from preflight.facts import (
 )
 from preflight.names import first_of, shown
 from preflight.targets import Shard, Target
-from preflight.values import dataclass
 
 
 @dataclass(slots=True)

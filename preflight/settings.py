@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from preflight.ages import parse_age
@@ -14,7 +15,6 @@ from preflight.names import name_of
 from preflight.sampling import parse_sample
 from preflight.settings_file import SettingsError, find_file, read_file, unknown_key
 from preflight.sizes import parse_size
-from preflight.values import dataclass
 
 PREFIX = "PREFLIGHT_"
 

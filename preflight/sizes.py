@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.patterns import pattern
+import re
 
 _UNITS = {
     **{f"{letter}B": 1000**power for power, letter in enumerate("kMGTP", start=1)},
@@ -11,7 +11,7 @@ _UNITS = {
 }
 _BY_LOWER = {unit.lower(): factor for unit, factor in _UNITS.items()}
 _DIGITS = 30
-_SIZE = pattern(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
 
 
 def parse_size(text: str) -> int:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from preflight.patterns import pattern
-from preflight.values import dataclass
 
 Step: TypeAlias = tuple[str, str | int]
 """`("attr", "train")` or `("item", 0)`: one step into what a name holds or a call returns."""
 
-_PICK = pattern(r"\.([^\W\d]\w*)|\[\s*(-?\d{1,18}|'[^'\\\n\r]*'|\"[^\"\\\n\r]*\")\s*\]")
-_DOTTED = pattern(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_PICK = re.compile(r"\.([^\W\d]\w*)|\[\s*(-?\d{1,18}|'[^'\\\n\r]*'|\"[^\"\\\n\r]*\")\s*\]")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from preflight import asking, discover
@@ -58,7 +58,6 @@ from preflight.targets import (
     Target,
     Unread,
 )
-from preflight.values import dataclass
 
 # Files that are looked up in the ledger at once.
 _AT_ONCE = 1_024

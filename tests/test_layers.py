@@ -16,10 +16,6 @@ ROOT = Path(__file__).parents[1]
 FLOORS: dict[str, float] = {
     "version": 0,
     "exits": 0,
-    "values": -1,
-    "patterns": -1,
-    "filling": -2,
-    "blake2": -1,
     "endings": 0,
     "finding": 0,
     "plain": 0,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from preflight.finding import Location
-from preflight.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

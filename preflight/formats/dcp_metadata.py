@@ -16,12 +16,11 @@ from preflight.formats.pickle_globals import is_dangerous
 from preflight.formats.pickle_machine import Machine, Made, Name, Value
 from preflight.formats.pickle_opcodes import with_effects
 from preflight.formats.pickles import walk
-from preflight.patterns import pattern
 
 # Attributes and keys of one object that are kept. Of larger dicts nobody asks for them.
 _MOST_GIVEN = 8
 
-_INFO = pattern(r"torch\.distributed\.[\w.]+ _StorageInfo", re.ASCII)
+_INFO = re.compile(r"torch\.distributed\.[\w.]+ _StorageInfo", re.ASCII)
 
 
 class Stored(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from preflight.formats.zstd import is_zstd
-from preflight.patterns import pattern
 
 HEAD = 512
 """Bytes from the beginning of a file that are enough to name it."""
@@ -62,7 +61,7 @@ _BRANDS = {
 }
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-_LFS_SIZE = pattern(rb"^size ([0-9]{1,19})\r?$", re.MULTILINE)
+_LFS_SIZE = re.compile(rb"^size ([0-9]{1,19})\r?$", re.MULTILINE)
 
 LONGEST_LFS_POINTER = 1024
 """Bytes; Git LFS takes nothing longer for a pointer."""
@@ -156,7 +155,7 @@ def with_article(name: str) -> str:
 
 # What huggingface.co and other servers send where there is no such file, or where it may not be
 # had; `wget` and `curl` keep it under the file's name.
-_ANSWER = pattern(
+_ANSWER = re.compile(
     rb"\s*\{\s*\"(?:error|message|detail)s?\"\s*:[^\r\n]{0,60}"
     rb"|(?:(?:Entry|Repository|Page) not found|Not Found|Unauthorized|Forbidden"
     rb"|Invalid username or password|Access to (?:model|dataset|this resource))\b[^\r\n]{0,60}"

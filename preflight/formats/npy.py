@@ -15,7 +15,6 @@ from preflight.formats.damaged import DamagedError
 from preflight.formats.lost_pages import Laid, refuse_lost_pages
 from preflight.formats.npy_types import NoTypeError, bytes_of, bytes_of_text
 from preflight.formats.pickles import Walked, walk
-from preflight.patterns import pattern
 
 MAGIC = b"\x93NUMPY"
 
@@ -28,25 +27,25 @@ _MOST_TRUSTED = 1 << 16
 
 _MOST_BYTES = (1 << 63) - 1
 
-_SHAPE = pattern(rb"""['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)""")
-_PLAIN_TYPE = pattern(
+_SHAPE = re.compile(rb"""['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)""")
+_PLAIN_TYPE = re.compile(
     rb"""['"]descr['"]\s*:\s*['"]([<>|=]?([a-zA-Z?])\d{0,9}(?:\[[^\]'"]*\])?)['"]"""
 )
 
 # As numpy writes the header of a plain array: this it can read.
-_USUAL = pattern(
+_USUAL = re.compile(
     rb"\{'descr': '[ -&(-\[\]-~]*', 'fortran_order': (?:True|False), "
     rb"'shape': \((?:\d+,|\d+(?:, \d+)+)?\), \} *\n?"
 )
 
-_FORTRAN = pattern(rb"""['"]fortran_order['"]\s*:\s*True""")
+_FORTRAN = re.compile(rb"""['"]fortran_order['"]\s*:\s*True""")
 
 # Python 2 wrote such numbers.
-_LONG = pattern(r"(\d)L\b")
+_LONG = re.compile(r"(\d)L\b")
 
 # A header without any of these holds no objects, however it is written.
-_PERHAPS_OBJECTS = pattern(rb"O|object|\\")
-_OBJECT = pattern(r"[\d(), ]*[<>|=]?(?:O\d*|object\w*)")
+_PERHAPS_OBJECTS = re.compile(rb"O|object|\\")
+_OBJECT = re.compile(r"[\d(), ]*[<>|=]?(?:O\d*|object\w*)")
 
 
 def check(read: Read, size: int) -> Walked | None:

@@ -9,9 +9,7 @@ import functools
 import math
 import re
 
-from preflight.patterns import pattern
-
-_PLAIN = pattern(r"[<>|=]?([a-zA-Z?])(\d{0,9})(\[[^\]]*\])?")
+_PLAIN = re.compile(r"[<>|=]?([a-zA-Z?])(\d{0,9})(\[[^\]]*\])?")
 
 # Types without a size that numpy knows, and the bytes of those that are one byte everywhere.
 _LETTERS = frozenset("?bBcdDeEfFgGhHiIlLmMnNOpPqQSTuUVa")
@@ -29,11 +27,11 @@ _SIZES = {
     "u": frozenset({1, 2, 4, 8}),
 }
 _OF_ANY_SIZE = frozenset("OSTUVac")
-_UNIT = pattern(r"\[\d*(?:Y|M|W|D|h|m|s|[munμpfa]s|generic)(?:/\d+)?\]")
+_UNIT = re.compile(r"\[\d*(?:Y|M|W|D|h|m|s|[munμpfa]s|generic)(?:/\d+)?\]")
 
 # Other spellings that numpy may know, such as `float32`, or `(2,3)f4, i8`.
 _SPELLED = r"(?:\d+|\([\d, ]*\))?[<>|=]?[a-zA-Z?]\w*(?:\[[^\]]*\])?"
-_OTHER = pattern(rf"\s*{_SPELLED}(?:\s*,\s*{_SPELLED})*,?\s*", re.ASCII)
+_OTHER = re.compile(rf"\s*{_SPELLED}(?:\s*,\s*{_SPELLED})*,?\s*", re.ASCII)
 
 # Levels of fields in fields that are followed.
 _DEEPEST = 30

@@ -7,6 +7,7 @@ whatever is in a header, little more memory is needed than for its bytes.
 from __future__ import annotations
 
 import codecs
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,7 +17,6 @@ from preflight.formats.damaged import DamagedError, TooMuchError
 from preflight.formats.safetensors_usual import BITS, METADATA, TENSOR
 from preflight.formats.strict_json import Text, UnfitError, plain_text
 from preflight.names import shown, text_of
-from preflight.patterns import pattern
 
 MOST_TENSORS = 200_000
 """Tensors that are held. A header of more is not judged."""
@@ -30,10 +30,10 @@ type whose name has one wrong character."""
 _ROOM = 125
 
 # A type as formats name them, later ones as well: what its number counts are its bits.
-_NAMED = pattern(rb"(?:B|BF|C|F|I|Q|TF|U)([0-9]+)(?:_[A-Z0-9]+)?")
+_NAMED = re.compile(rb"(?:B|BF|C|F|I|Q|TF|U)([0-9]+)(?:_[A-Z0-9]+)?")
 
 # A tensor as usual, read in one step and not in twenty, and what stands behind it.
-_USUAL = pattern(TENSOR + rb"([,}])")
+_USUAL = re.compile(TENSOR + rb"([,}])")
 
 
 class Tensors:

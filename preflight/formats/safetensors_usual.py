@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 
 from preflight.formats.blocks import Block
-from preflight.patterns import pattern
 
 # Bytes of a header that is read so, and of one that is remembered: the files of a cache mostly have
 # one of a few.
@@ -46,8 +46,8 @@ _LARGE = 1 << 60
 
 _TEXT = rb'"[^"\\\x00-\x1f]*"'
 _PAIR = _TEXT + rb": ?" + _TEXT
-_DESCRIBED = pattern(rb'\{"__metadata__": ?\{(?:%s(?:, ?%s)*)?\}, ?' % (_PAIR, _PAIR))
-_TENSOR = pattern(TENSOR)
+_DESCRIBED = re.compile(rb'\{"__metadata__": ?\{(?:%s(?:, ?%s)*)?\}, ?' % (_PAIR, _PAIR))
+_TENSOR = re.compile(TENSOR)
 _COMMA = frozenset({b","})
 
 # What `split` gives for each tensor: what stands before it, and its five fields.

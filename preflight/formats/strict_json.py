@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 
 from preflight.formats.blocks import Block
 from preflight.formats.damaged import TooMuchError
-from preflight.patterns import pattern
 
 MOST_STEPS = 5_000_000
 """Words that are read one by one: some seconds. A text of more is not judged."""
@@ -21,16 +21,16 @@ MOST_STEPS = 5_000_000
 _LONGEST = 1 << 24
 _LONGEST_ESCAPED = 1 << 16
 
-_TOKEN = pattern(
+_TOKEN = re.compile(
     rb'[ \t\n\r]*([{}\[\]:,]|"[^"\\\x00-\x1f]*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?'
     rb"|true|false|null)"
 )
-_ESCAPE = pattern(
+_ESCAPE = re.compile(
     rb'\\(?:["\\/bfnrt]|u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}'
     rb"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))"
     rb'[^"\\\x00-\x1f]*'
 )
-_SPACE = pattern(rb"[ \t\n\r]*")
+_SPACE = re.compile(rb"[ \t\n\r]*")
 
 
 class UnfitError(ValueError):

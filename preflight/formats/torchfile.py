@@ -16,7 +16,6 @@ from preflight.formats.pickle_globals import FRAMED
 from preflight.formats.pickle_machine import MOST_DANGEROUS, Storage
 from preflight.formats.pickles import Walked, walk, walk_bytes
 from preflight.names import counted, shown
-from preflight.patterns import pattern
 
 # What a file of torch.save begins with before PyTorch 1.6, or without the zip format: a pickle of
 # the number 0x1950A86A20F9469CFC6C, of which protocol and frame stand before this.
@@ -30,7 +29,7 @@ _LEGACY_VERSION = b"M\xe9\x03."
 _LEGACY_VERSIONS = (_LEGACY_VERSION, b"I1001\n.")
 
 # The two of them, whatever the number is that comes first.
-_LIKE_LEGACY = pattern(
+_LIKE_LEGACY = re.compile(
     rb"\x80.(?:\x95.{8})?\x8a\n.{10}\.\x80.(?:\x95.{8})?" + re.escape(_LEGACY_VERSION), re.DOTALL
 )
 

@@ -9,9 +9,8 @@ NVML is asked through a small protocol, so that recorded answers can stand in fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
-
-from preflight.values import dataclass
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Callable, Iterator
-
-from preflight.values import dataclass
+from dataclasses import dataclass
 
 MOUNT = "/sys/fs/cgroup"
 """Where Linux systems mount control groups."""

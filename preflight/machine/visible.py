@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from preflight.machine.gpus import Device
-from preflight.values import dataclass
 
 # CUDA reads numbers as C's strtol does: as many digits as there are.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from preflight.objects.copy_data import Ledger, Memo, shared_data
 from preflight.objects.random_state import kept_random_state
-from preflight.values import dataclass
 
 _OWN_CALLS = 50  # calls in a row without one of deepcopy: these go round by themselves
 

@@ -15,12 +15,12 @@ import itertools
 import sys
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from preflight.objects.copy_trial import Trial, attempt
 from preflight.objects.paths import attribute, item, said, written
 from preflight.sizes import format_size
-from preflight.values import dataclass
 
 PATHS = 100
 """Paths that are kept for one object."""

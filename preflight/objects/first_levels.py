@@ -12,13 +12,12 @@ import pickle
 import sys
 import types
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.pickle_paths import CONTAINERS, Frame
 from preflight.objects.pickle_trial import Roots, Sink, reducers
 from preflight.objects.scale import PROTOCOL, Scale, is_bulk
-from preflight.values import dataclass
 
 _ITEMS = 2_000
 _NODES = 5_000

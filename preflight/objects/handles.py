@@ -9,9 +9,8 @@ import sys
 import types
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from preflight.values import dataclass
 
 # From here on h5py reads with pread, which has no position (H5_HAVE_PREADWRITE; every wheel of h5py
 # for Python 3.10 and later holds a newer one). Before, all of its drivers seek and then read.

@@ -14,11 +14,11 @@ import sys
 import threading
 import types
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from preflight.objects.handles import Handle, handle_of, is_cuda, of_sqlite, variables
 from preflight.objects.paths import attribute, item, type_name, written
-from preflight.values import dataclass
 
 PATHS = 100
 """Paths that are kept for one object."""

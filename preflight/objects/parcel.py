@@ -10,13 +10,12 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from preflight.objects.pickle_paths import CONTAINERS, Frame, holders_of, steps_to
 from preflight.objects.pickle_trial import PROTOCOL, Enough, Refusal, Roots, Sink, deep, reducers
 from preflight.objects.stand_ins import StandIns
-from preflight.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ import functools
 import itertools
 import types
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from preflight.objects.paths import attribute, item
-from preflight.values import dataclass
 
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 """What pickle takes apart by itself, where the type is exactly one of these."""

@@ -13,7 +13,7 @@ import pickle
 import sys
 import types
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any
 
@@ -33,7 +33,6 @@ from preflight.objects.pickle_trial import (
     spawning,
 )
 from preflight.objects.random_state import kept_random_state
-from preflight.values import dataclass
 
 PATHS = 100
 """Paths that are kept for one object."""

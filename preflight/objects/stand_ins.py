@@ -13,12 +13,11 @@ import mmap
 import operator
 import os
 import sys
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.paths import type_name
 from preflight.objects.pickle_trial import Inherited, bulk
-from preflight.values import dataclass
 
 LARGE = 1 << 20
 """Bytes from which on zeros are sent, in the data of arrays and tensors and in long strings."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from preflight.objects.first_levels import Node, weighed_levels
@@ -18,7 +19,6 @@ from preflight.objects.pickle_paths import steps_to
 from preflight.objects.pickle_trial import Roots, spawning
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.scale import Scale
-from preflight.values import dataclass
 
 LARGE = 64 << 20
 """Bytes from which on it is worth knowing what they are."""

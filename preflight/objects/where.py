@@ -15,9 +15,9 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from preflight.names import name_of
-from preflight.values import dataclass
 
 _SITE = frozenset({"site-packages", "dist-packages"})
 _DEF = re.compile(r"\s*(async\s+def|def|class)\b")

@@ -7,7 +7,7 @@ import time
 from array import array
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.facts import CacheFacts, CachePiece
 from preflight.facts.cache import BROKEN, LETTERS, ODD
@@ -15,7 +15,6 @@ from preflight.formats.stored import Held
 from preflight.marks import GONE, YOUNG, Mark, marked, unsure
 from preflight.readers.cache import facts_of, look_at_file, open_file
 from preflight.readers.dcp_metadata import is_plan
-from preflight.values import dataclass
 
 # Seconds after which what was seen is told, where files are large or far away.
 _SOON = 0.02

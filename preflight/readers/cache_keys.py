@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from preflight.facts import CacheKeys, LackedKind
 from preflight.names import name_of
@@ -29,7 +29,6 @@ from preflight.readers.key_rules import (
 from preflight.readers.key_sample import Tell
 from preflight.readers.key_samples import Samples
 from preflight.targets import CacheOf, CannotLookError
-from preflight.values import dataclass
 
 _NOT_SAID = (None, "auto")
 

@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from preflight.formats import dcp_names
 from preflight.links import leads_to_system
 from preflight.listing import Listed, list_names, take
-from preflight.values import dataclass
 
 _SURE = (".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART)
 _PERHAPS = frozenset({".bin", ".ckpt"})

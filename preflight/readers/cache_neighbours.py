@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from preflight.facts import CacheContents, Content, OddContent
 from preflight.readers.held_sizes import FEWEST, SHARE, held_side
 from preflight.readers.odd_content import Shape, by_itself, size_text, zeros_of
-from preflight.values import dataclass
 
 # Different files that are held against each other; where all differ, nothing is usual.
 _MOST_FORMS = 10_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, overload
 
 from preflight.formats.image_names import EXTENSIONS
 from preflight.targets import CaptionRule
-from preflight.values import dataclass
 
 TABLE = "jsonl/"
 """Stands among the suffixes of an image that a table captions. No name of a file has a slash."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from preflight.facts import Pairing
@@ -19,7 +19,6 @@ from preflight.formats.videos import is_video
 from preflight.links import leads_to_system
 from preflight.listing import list_names, take
 from preflight.names import name_of
-from preflight.values import dataclass
 
 Stems: TypeAlias = dict[tuple[str, ...], str]
 """Stems of files, by the suffixes that they have; joined by slashes, which no name has."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 from preflight.objects.parcel import LeftOut, find, pickled_slowly
@@ -17,7 +17,6 @@ from preflight.objects.pickle_trial import Enough, Roots, spawning
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.stand_ins import LARGE, StandIns
 from preflight.readers.workers import Outlet, Surroundings, Worker, start
-from preflight.values import dataclass
 
 Line: TypeAlias = tuple[str, int, str, str]
 """A line of a traceback: file, number, function, text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from preflight.readers.modules import Modules
 from preflight.readers.running import Ran, last_name
@@ -15,7 +16,6 @@ from preflight.readers.work_names import (
     is_loaders_name,
     short_name,
 )
-from preflight.values import dataclass
 
 # They give what they are handed, piece by piece.
 _WRAPPERS = frozenset(

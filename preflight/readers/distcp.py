@@ -7,6 +7,7 @@ that is read: dcp_metadata.py.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from preflight.formats import causes, safetensors
@@ -20,7 +21,6 @@ from preflight.formats.pickle_globals import is_dangerous
 from preflight.formats.pickle_machine import MOST_DANGEROUS
 from preflight.formats.quick import read_whole
 from preflight.formats.stored import Held, look
-from preflight.patterns import pattern
 from preflight.readers.large import WINDOW, Large
 from preflight.readers.outline import Outline
 
@@ -28,7 +28,7 @@ from preflight.readers.outline import Outline
 _ENDS_EARLY = "ends at "
 
 # What names a byte.
-_NUMBERED = pattern(r"\b(?:at|byte) (?:byte )?\d")
+_NUMBERED = re.compile(r"\b(?:at|byte) (?:byte )?\d")
 
 # Bytes of a stretch that are read with what lies around them: what tells of structure is short.
 _SHORT = 1024

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from preflight.machine.environment import launcher_of
 from preflight.readers.parsing import code_of
 from preflight.readers.surroundings import Around, all_nodes, called, walk
-from preflight.values import dataclass
 
 # Which exceptions a handler must name to catch each of ours.
 _EVERYTHING = frozenset({"Exception", "BaseException", "*"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.facts import Captioned, FolderFacts, ImageDamage, Pairing
 from preflight.names import name_of
@@ -12,7 +12,6 @@ from preflight.readers.contents import Contents, list_all, split
 from preflight.readers.damages import Damages
 from preflight.readers.folder_pairing import pair_contents
 from preflight.targets import CaptionRule, Folder
-from preflight.values import dataclass
 
 _TABLED = frozenset({"auto", "json", "table"})
 """Rules by which a table may caption images."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from preflight.facts import Captioned, Pairing, Unpaired
 from preflight.readers.caption_rules import (
@@ -33,7 +33,6 @@ from preflight.readers.side_files import (
     variant_of,
 )
 from preflight.targets import CaptionRule
-from preflight.values import dataclass
 
 _TEXTS = frozenset({"txt", "caption", "json"})
 

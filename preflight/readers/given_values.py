@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.readers.running import last_name
 from preflight.readers.surroundings import called
-from preflight.values import dataclass
 
 # How far values are followed: `a = b`, `min(8, a)`.
 _DEEPEST = 30

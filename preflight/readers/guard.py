@@ -10,13 +10,13 @@ import ast
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from preflight.readers.modules import Modules
 from preflight.readers.parsing import Parsed, UnparsableError, parse_text
 from preflight.readers.running import Ran, running
 from preflight.readers.scopes import Module, module_of, module_scope
 from preflight.readers.training import Training
-from preflight.values import dataclass
 
 _LONGEST_CODE = 120
 

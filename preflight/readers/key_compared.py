@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.facts import SharedKey
 from preflight.readers.cache_entries import Entries, is_of_nobody
@@ -17,7 +17,6 @@ from preflight.readers.key_firsts import NAMED, First
 from preflight.readers.key_index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.readers.key_layouts import Finder, Way, captions_for
 from preflight.readers.key_sample import Sample
-from preflight.values import dataclass
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
 _SKEW = 2.0

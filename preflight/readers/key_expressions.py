@@ -6,10 +6,8 @@ import difflib
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
-
-from preflight.values import dataclass
 
 Values: TypeAlias = Mapping[str, str]
 """What is known of a sample, by the names that an expression may use."""

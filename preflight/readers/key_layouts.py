@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from preflight.readers.cache_entries import Entries
 from preflight.readers.key_captions import Captions
@@ -14,7 +15,6 @@ from preflight.readers.key_rules import KeyRule
 from preflight.readers.key_sample import Sample
 from preflight.readers.key_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.targets import KeyedData
-from preflight.values import dataclass
 
 # Samples that are looked at first, where one of several rules is to be chosen.
 _FEW = 2_000

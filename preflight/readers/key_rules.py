@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from preflight.readers.key_expressions import (
     Make,
@@ -13,7 +14,6 @@ from preflight.readers.key_expressions import (
     literal,
 )
 from preflight.spec import parse_spec
-from preflight.values import dataclass
 
 AUTO = (
     *("stem", "name", "md5(stem)", "sha256(stem)", "md5(name)", "sha256(name)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Literal
 from unicodedata import normalize
 
@@ -13,7 +14,6 @@ from preflight.readers.key_folders import folders_of
 from preflight.readers.key_sample import OFTEN, Home, Sample, Tell
 from preflight.readers.key_shards import ShardHome
 from preflight.targets import KeyedData
-from preflight.values import dataclass
 
 
 class Samples:

@@ -13,10 +13,9 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.facts import Shared
-from preflight.values import dataclass
 
 # Samples from which on numpy is worth its import.
 _MANY = 50_000

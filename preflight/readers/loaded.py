@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from preflight.facts import Definition, Loaded, Part, Sent, Trip, Unloadable, Weight
 from preflight.names import name_of, shown
@@ -19,7 +19,6 @@ from preflight.readers.culprits import Culprit
 from preflight.readers.memory import memory_limits
 from preflight.readers.round_trip import Journey, journey
 from preflight.readers.workers import Surroundings
-from preflight.values import dataclass
 
 _LEAST, _MOST = 64 << 20, 2 << 30
 """Bytes of a stream, without large data, that are loaded for a look on any machine, and at most."""

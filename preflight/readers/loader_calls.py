@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from preflight.facts import LoaderCall
 from preflight.readers.given_values import Given, given_in
@@ -12,7 +13,6 @@ from preflight.readers.parsing import Parsed, code_of
 from preflight.readers.running import last_name
 from preflight.readers.surroundings import Around, called, walk
 from preflight.readers.work_names import is_loader_class
-from preflight.values import dataclass
 
 _METHODS = frozenset({"fork", "spawn", "forkserver"})
 

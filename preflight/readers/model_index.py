@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from preflight.small_files import OddFileError, read_small
-from preflight.values import dataclass
 
 INDEX = ".index.json"
 """How the name of such a file ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.names import name_of
 from preflight.readers.parsing import UnparsableError, parse
@@ -22,7 +22,6 @@ from preflight.readers.scopes import (
     module_of,
     module_scope,
 )
-from preflight.values import dataclass
 
 # A job's own modules are tens; nobody writes one of more than two megabytes by hand.
 _MOST_MODULES = 500

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from preflight.values import dataclass
 
 PIECE = 1 << 20
 """Bytes that are looked at in one go: they fit into a processor's cache."""

@@ -7,8 +7,7 @@ import io
 import tokenize
 import warnings
 from collections.abc import Sequence
-
-from preflight.values import dataclass
+from dataclasses import dataclass
 
 _LONGEST_CODE = 120
 

@@ -11,7 +11,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from preflight.facts import Trip
@@ -28,7 +28,6 @@ from preflight.readers.workers import (
     nothing_left_over,
     start,
 )
-from preflight.values import dataclass
 
 _GONE = "it makes a tensor while it is sent, whose memory is gone before a worker can open it"
 

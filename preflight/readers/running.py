@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-
-from preflight.values import dataclass
+from dataclasses import dataclass
 
 # How deeply tests are followed through `and`, `or` and `not`.
 _DEEPEST = 20

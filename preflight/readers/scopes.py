@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.readers.parsing import Parsed
 from preflight.readers.running import Ran, running
-from preflight.values import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-
-from preflight.values import dataclass
+from dataclasses import dataclass, replace
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from preflight.facts import CachedTensor
@@ -15,7 +15,6 @@ from preflight.names import shown
 from preflight.readers.numbers import Numbers, is_measured
 from preflight.readers.tensor_pieces import bare, bytes_of, pieces_of, values_of
 from preflight.targets import CannotLookError
-from preflight.values import dataclass
 
 SAFE_SINCE = (2, 6)
 """Before this version a file could make torch.load run code with weights_only (CVE-2025-32434)."""

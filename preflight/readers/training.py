@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from preflight.readers.direct_work import DirectWork
 from preflight.readers.function_shapes import (
@@ -25,7 +25,6 @@ from preflight.readers.work_names import (
     only_prepares,
     short_name,
 )
-from preflight.values import dataclass
 
 # They ask a generator for its values.
 _ASKS = frozenset({"next", "list", "tuple", "set", "dict", "sum", "max", "min", "sorted", "deque"})

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from json import dumps, loads
 from multiprocessing import connection, context, forkserver, process, resource_tracker, util
 from typing import Any
@@ -25,7 +25,6 @@ from typing import Any
 from preflight.endings import ending
 from preflight.objects import arrival
 from preflight.objects.pickle_trial import Enough
-from preflight.values import dataclass
 
 METHODS = ("spawn", "forkserver")
 """The ways of starting a worker that send it what it needs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from preflight.finding import Finding, Location
 from preflight.names import counted
@@ -21,7 +22,6 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.lines import Line, Paper, Span, cells, padded, spread
-from preflight.values import dataclass
 
 PLACES = 5
 """Places of one group that are told in full."""

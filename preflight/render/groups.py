@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.finding import Finding, Location, Severity
-from preflight.patterns import pattern
 from preflight.registry import built_in, place
 from preflight.report import Broken, Outcome, Report
-from preflight.values import dataclass
 
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
-_VARYING = pattern(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
+_VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 
 Advice: TypeAlias = tuple[str | None, str | None, str | None]
 """Why it matters, what to do, and what runs today."""

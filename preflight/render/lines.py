@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import re
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.names import shown
-from preflight.patterns import pattern
 from preflight.render.groups import is_command
-from preflight.values import dataclass
 
 MARK = "…"
 """The one sign of ours that is not ASCII; `..` where the console cannot say it."""
@@ -23,7 +23,7 @@ _LONGEST_WORD = 500
 _LONGEST_TEXT = 2_000
 
 # A word with the space behind it; what stands between backticks is one word.
-_WORD = pattern(r"((?:[^\s`]*`[^`\n]{1,200}`[^\s`]*)|\S+)(\s*)")
+_WORD = re.compile(r"((?:[^\s`]*`[^`\n]{1,200}`[^\s`]*)|\S+)(\s*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from preflight.render.groups import root_of
 from preflight.report import Report
-from preflight.values import dataclass
 
 REDACTED = "<redacted>"
 ELSEWHERE = "<...>"
