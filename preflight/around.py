@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from unicodedata import normalize
 
-from preflight import ahead
 from preflight.formats import dcp_names
 from preflight.formats.sounds import is_sound
 from preflight.formats.videos import is_video
@@ -200,7 +199,7 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, L
         place = todo.pop() if todo else links.pop(0)
         try:
             status = os.stat(place)
-            listed = ahead.listed(place) or list_names(place)
+            listed = list_names(place)
         except OSError:
             if unread is not None:
                 unread.append(place)

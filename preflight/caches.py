@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from preflight import ahead
 from preflight.answers import mend
 from preflight.cache_folders import SeenCache
 from preflight.cache_table import WHOLE, CacheTable
@@ -97,7 +96,7 @@ class CacheGathering:
         row = self.memory.ledger.rows(self._how, [path]).get(path)
         known: Sequence[int] = ()
         if row is not None and row.seen.facts is not None:
-            marks = ahead.marks(self._base, table.names) or marks_of(self._base, table.names)
+            marks = marks_of(self._base, table.names)
             same = row.mark == digest_of(table.names, marks)
             table.take(row.seen.facts, marks, same=same)
             known = table.known()

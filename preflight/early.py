@@ -134,7 +134,6 @@ def begin(arguments: Sequence[str]) -> None:
     if "--no-ledger" in arguments or not os.path.exists(_LEDGER):
         files = 0 if shards else sum(map(_cached_in, words))
     elif words and all(_cached_in(word, most=1) for word in words):
-        _have_listed(words)
         return
     number = _how_many(shards, files, deep="index" not in arguments)
     first = _SHARDS if shards else _CACHES if files else ""
@@ -145,16 +144,6 @@ def begin(arguments: Sequence[str]) -> None:
             settings = settings_for(mark, starts_others=False)
             popen = launch(settings, bare=True, first=first)
             _waiting.append(Early(popen, mark, settings, os.getcwd()))
-
-
-def _have_listed(words: Sequence[str]) -> None:
-    """Have large caches listed beside us, where there is a second processor for it."""
-    few = sum(_cached_in(word, most=2 * _ENOUGH_FILES) for word in words) < _ENOUGH_FILES
-    if few or (os.cpu_count() or 1) < 2:
-        return
-    from preflight import ahead
-
-    ahead.begin(word.removeprefix("cache=") for word in words)
 
 
 def _cached_in(word: str, *, most: int = _MOST_NAMES) -> int:

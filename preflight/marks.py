@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import time
 from array import array
-
-TYPE_CHECKING = False  # see lookout.py, which has no time for the real one
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 YOUNG = 2 * 10**9
 """A file that changed less than this ago may change again without its time stamp telling it: that
@@ -22,7 +19,7 @@ ns since the epoch, and the number of its inode."""
 NOBODY_KNOWS = -1
 """Stands for the second time in the mark of a file that may have changed since."""
 
-Mark: TypeAlias = "tuple[int, int, int, int]"
+Mark: TypeAlias = tuple[int, int, int, int]
 
 GONE: Mark = (0, 0, NOBODY_KNOWS, 0)
 """The mark of a file that is not there."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight import ahead, early
+from preflight import early
 from preflight.processes import Lines, Question, start
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +23,6 @@ def nothing_waits() -> Iterator[None]:
     early.end()
     yield
     early.end()
-    ahead.end()
 
 
 def python(code: str, *flags: str) -> subprocess.Popen[bytes]:
