@@ -16,7 +16,7 @@ from dataclasses import replace
 from json import dumps, loads
 from typing import Any
 
-from preflight import late_site, life_line
+from preflight import life_line
 from preflight.facts import Facts
 from preflight.plain import from_exact, from_plain, to_brief
 from preflight.targets import Built, CannotLookError, Host, MistypedError, Shard, Source
@@ -30,10 +30,6 @@ _HEARTBEAT = 1.0
 
 # How long what multiprocessing keeps is given to be removed, in seconds.
 _LAST_WORDS = 2.0
-
-
-# What is looked at with the standard library alone, but for what imports a decoder.
-_NEED_NONE = frozenset({"Shard", "CacheFiles", "Image", "CaptionTable", "Keys"})
 
 
 class Channel:
@@ -95,11 +91,10 @@ def main() -> None:
     """Take the question, look, answer; the last line is `done`."""
     channel, question = _take_over()
     options = question["options"]
-    late_site.put_off()
-    tell = channel.keep  # until it is said, at once, what is opened next
-    if not _NEED_NONE.issuperset(item["type"] for item in question["items"]):
-        late_site.bring_in()
-        tell = channel.say  # what the user's code left running may end us at any moment
+    runs_code = any(map(_runs_code, question["items"]))
+    # Until it is said, at once, what is opened next; what the user's code left running may end us
+    # at any moment.
+    tell = channel.say if runs_code else channel.keep
     if options.get("limited"):
         _limit_memory(question["items"])
     for index, item in enumerate(question["items"]):
@@ -116,10 +111,11 @@ def main() -> None:
             tell(mistyped=index, error=str(error))
         else:
             tell(answer=index, facts=_plain(facts))
-    if any(map(_runs_code, question["items"])):
+    if runs_code:
         _let_tracker_clean()
+        channel.say(done=True)
+        os._exit(0)  # without waiting for its threads and exit handlers
     channel.say(done=True)
-    _leave(question["items"])
 
 
 def _plain(facts: list[Facts]) -> list[dict[str, Any]]:
@@ -355,9 +351,3 @@ def _let_tracker_clean() -> None:
         until = time.monotonic() + _LAST_WORDS
         while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
             time.sleep(0.01)
-
-
-def _leave(items: list[Mapping[str, Any]]) -> None:
-    """End; where the user's code ran, without waiting for its threads and exit handlers."""
-    if any(map(_runs_code, items)):
-        os._exit(0)

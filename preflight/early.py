@@ -78,7 +78,6 @@ def launch(
     *,
     python: str | None = None,
     folder: str | None = None,
-    bare: bool = False,
     first: str = "",
 ) -> subprocess.Popen[bytes]:
     """Start a process that waits for its question on its standard input.
@@ -87,8 +86,6 @@ def launch(
         settings: all of its environment.
         python: the interpreter; None: ours.
         folder: its current folder; None: ours.
-        bare: whether it looks for packages only when it comes to need one: finding out where they
-            lie takes longer than all else that an interpreter does at its start.
         first: what to import before the question is there.
 
     Raises:
@@ -96,9 +93,8 @@ def launch(
     """
     # Python 3.11 and newer can be told to leave the current folder off the path from the start.
     safe = ["-P"] if python is None and sys.version_info >= (3, 11) else []
-    flags = [*safe, *(["-S"] if bare else [])]
     return subprocess.Popen(
-        [python or sys.executable, *flags, "-c", _UNFIT + _BOOT.format(first), _HOME],
+        [python or sys.executable, *safe, "-c", _UNFIT + _BOOT.format(first), _HOME],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=folder,
@@ -142,7 +138,7 @@ def begin(arguments: Sequence[str]) -> None:
         for _ in range(number):
             mark = os.urandom(8).hex()
             settings = settings_for(mark, starts_others=False)
-            popen = launch(settings, bare=True, first=first)
+            popen = launch(settings, first=first)
             _waiting.append(Early(popen, mark, settings, os.getcwd()))
 
 

@@ -219,7 +219,6 @@ def start(question: Question, lines: Lines) -> Started:
             early.settings_for(mark, starts_others=question.starts_others),
             python=question.python,
             folder=question.folder,
-            bare=ours,
         )
     return Started(question=question, popen=popen, lines=lines, mark=mark)
 

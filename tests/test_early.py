@@ -25,11 +25,11 @@ def nothing_waits() -> Iterator[None]:
     early.end()
 
 
-def python(code: str, *flags: str) -> subprocess.Popen[bytes]:
-    """Start an interpreter that finds this package, and no other by itself where it is told so."""
+def python(code: str) -> subprocess.Popen[bytes]:
+    """Start an interpreter that finds this package."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
-    words = [sys.executable, *flags, "-c", code]
+    words = [sys.executable, "-c", code]
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
 
 
@@ -208,30 +208,3 @@ def test_a_life_line_that_has_ended_already_is_seen() -> None:
         "os.close(writing); life_line.watch(reading, 'mark', starts_others=False); time.sleep(900)"
     )
     process.communicate(timeout=60)
-
-
-def test_packages_are_found_when_one_is_asked_for() -> None:
-    """Not for what the standard library lacks on this system, and not for what nobody has."""
-    said = python(
-        "import sys; from preflight import late_site; late_site.put_off(); bare = list(sys.path)\n"
-        "for name in ('msvcrt', 'winreg', '_scproxy', 'json.nothing'):\n"
-        "    try: __import__(name)\n"
-        "    except ImportError: pass\n"
-        "assert sys.path == bare, sys.path\n"
-        "import PIL; assert sys.path != bare\n"
-        "assert late_site.LateSite not in sys.meta_path\n"
-        "try: import there_is_no_such_package\n"
-        "except ImportError: print('none')\n",
-        "-S",
-    ).communicate(timeout=60)
-
-    assert said[0].strip() == b"none", said[1]
-
-
-def test_with_packages_at_hand_nothing_is_put_off() -> None:
-    said = python(
-        "import sys; from preflight import late_site; late_site.put_off(); late_site.bring_in(); "
-        "print(late_site.LateSite in sys.meta_path)"
-    ).communicate(timeout=60)
-
-    assert said[0].strip() == b"False", said[1]

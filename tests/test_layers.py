@@ -46,7 +46,6 @@ FLOORS: dict[str, float] = {
     "ledger": 4.2,
     "runner": 4.5,
     "early": 3.9,
-    "late_site": 4,
     "life_line": 4,
     "processes": 4,
     "importing": 3,
