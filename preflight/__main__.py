@@ -39,9 +39,6 @@ def start() -> None:
         )
         sys.exit(2)
     try:
-        from preflight import early
-
-        early.begin(sys.argv[1:])
         from preflight.cli import main
 
         _leave(main())

@@ -134,7 +134,7 @@ def _take_over() -> tuple[Channel, dict[str, Any]]:
     size = int.from_bytes(_read_exactly(life, 8), "big")
     question = loads(_read_exactly(life, size))
     starts_others = any(map(_runs_code, question["items"]))
-    life_line.watch(life, question["mark"], starts_others=starts_others)
+    life_line.watch(life, question["token"], starts_others=starts_others)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -14,13 +14,32 @@ import queue
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from preflight import early
+MARK = "PREFLIGHT_CHILD"
+"""The variable that marks a process of ours and whatever it starts, by the token of its question.
+"""
+
+_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# An interpreter that is too old to read our code says so, in words that all of them can read.
+_UNFIT = (
+    "import sys; sys.version_info < (3, 10) and "
+    '(sys.stdout.write(\'{"unfit": "%d.%d"}\\n\' % sys.version_info[:2]), sys.exit(0)); '
+)
+
+# Our own folder is on the path only while we are imported: whatever else lies beside us (another
+# environment's packages, a checkout's tests) must not be found by the user's code.
+_BOOT = (
+    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
+    "home = sys.argv.pop(1); sys.path.insert(0, home); "
+    "import preflight.child; sys.path.remove(home); preflight.child.main()"
+)
 
 # Pieces of what was said that wait to be read; a process that says more waits, and does not fill
 # our memory.
@@ -69,7 +88,7 @@ class Question:
     """Whether it may start processes of its own, as the user's code does."""
 
     token: str = field(default_factory=lambda: os.urandom(8).hex())
-    """Stands before each line of an answer."""
+    """Stands before each line of an answer, and marks all that the process starts."""
 
 
 Lines: TypeAlias = "queue.Queue[tuple[Started, bytes]]"
@@ -83,9 +102,6 @@ class Started:
     question: Question
     popen: subprocess.Popen[bytes]
     lines: Lines
-    mark: str
-    """In the environment of all that it starts."""
-
     reader: threading.Thread = field(init=False)
     closed: bool = False
     """Whether nobody wants to hear more of it."""
@@ -115,7 +131,6 @@ class Started:
             "items": self.question.items,
             "options": self.question.options,
             "token": self.question.token,
-            "mark": self.mark,
         }
         body = json.dumps(asked).encode()
         assert self.popen.stdin is not None  # noqa: S101  for the type checker
@@ -195,7 +210,7 @@ class Started:
         """End it and everything that it started."""
         _kill_group(self.popen.pid)
         if self.question.starts_others or not hasattr(os, "killpg"):
-            kill_session(self.popen.pid, self.mark)
+            kill_session(self.popen.pid, self.question.token)
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
@@ -209,18 +224,20 @@ def start(question: Question, lines: Lines) -> Started:
     Raises:
         OSError: the interpreter cannot be started.
     """
-    ours = question.python is None and question.folder is None and not question.starts_others
-    waiting = early.take() if ours else None
-    if waiting is not None:
-        popen, mark = waiting.popen, waiting.mark
-    else:
-        mark = question.token
-        popen = early.launch(
-            early.settings_for(mark, starts_others=question.starts_others),
-            python=question.python,
-            folder=question.folder,
-        )
-    return Started(question=question, popen=popen, lines=lines, mark=mark)
+    # Python 3.11 and newer can be told to leave the current folder off the path from the start.
+    safe = ["-P"] if question.python is None and sys.version_info >= (3, 11) else []
+    settings = {**os.environ, "PYTHONFAULTHANDLER": "1", MARK: question.token}
+    if not question.starts_others:  # the threads of the user's code are its own business
+        settings |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    popen = subprocess.Popen(
+        [question.python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=question.folder,
+        env=settings,
+        start_new_session=True,
+    )
+    return Started(question=question, popen=popen, lines=lines)
 
 
 def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | None:
@@ -270,7 +287,7 @@ def members(leader: int, token: str) -> list[int]:
         try:
             process = psutil.Process(pid)
             mine = hasattr(os, "getsid") and os.getsid(pid) == leader
-            mine = mine or process.environ().get(early.MARK) == token
+            mine = mine or process.environ().get(MARK) == token
             if mine and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(pid)
         except (OSError, psutil.Error):  # somebody else's, or gone by now

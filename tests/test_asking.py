@@ -95,7 +95,7 @@ def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     lines: Lines = queue.Queue()
-    started = Started(question=Question(items=(), options={}), popen=popen, lines=lines, mark="m")
+    started = Started(question=Question(items=(), options={}), popen=popen, lines=lines)
     started.reader.join(30)
     started.kill()
     said = b""

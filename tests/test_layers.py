@@ -45,7 +45,6 @@ FLOORS: dict[str, float] = {
     "ledger_table": 3.7,
     "ledger": 4.2,
     "runner": 4.5,
-    "early": 3.9,
     "life_line": 4,
     "processes": 4,
     "importing": 3,
