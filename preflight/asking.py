@@ -11,7 +11,7 @@ import queue
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -226,7 +226,6 @@ def ask(
     *,
     jobs: int,
     timeout: float,
-    meanwhile: Callable[[], None],
     until: float | None = None,
 ) -> Iterator[Result]:
     """Ask all batches, at most so many at the same time.
@@ -236,12 +235,10 @@ def ask(
             is room for it.
         jobs: processes at the same time.
         timeout: seconds of silence after which a process counts as hung.
-        meanwhile: called once, when the first processes are at work.
         until: when to stop with what may be left out, by the monotonic clock; None: never.
     """
     waiting = _Waiting(iter(batches))
     running: list[_Running] = []
-    begun = False
     lines: Lines = queue.Queue(MOST_PIECES)
     try:
         while True:
@@ -253,9 +250,6 @@ def ask(
                     yield from _begin(batch, running, lines)
             if not running:
                 return
-            if not begun:
-                begun = True
-                meanwhile()
             _hear(running, lines)
             for one in tuple(running):  # those that have ended leave the list
                 if late and one.batch.may_be_left:

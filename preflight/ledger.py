@@ -152,15 +152,6 @@ class Ledger:
         """Whether an earlier run has left something that may be used."""
         return self.usable and os.path.exists(self._file)
 
-    def prepare(self, *, sure: bool = False) -> None:
-        """Do while others work what would have to be waited for later.
-
-        Args:
-            sure: whether there will be something to remember; else it is seen.
-        """
-        if self._marks or sure:
-            self._ready()
-
     def remember(self, how: str, path: str, facts: str | None) -> bool:
         """Note what was seen of a file that was read whole, unless it has changed meanwhile.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 import time
@@ -84,9 +83,7 @@ def run(
         raise UsageError(str(error)) from error
     survey = Survey(job=job, checks=checks, watch=watch)
     try:
-        with contextlib.closing(
-            survey.looks(found.targets, datasets=found.datasets, meanwhile=_bring_in_the_rest)
-        ) as looks:
+        with contextlib.closing(survey.looks(found.targets, datasets=found.datasets)) as looks:
             judged = runner.run(checks, job, looks, tell=watch)
     except MistypedError as error:
         raise UsageError(str(error)) from error
@@ -302,14 +299,3 @@ def _typed(words: Iterable[str]) -> str:
     import shlex
 
     return shlex.join(["preflight", "run", *words])
-
-
-def _bring_in_the_rest() -> None:
-    """Import what the end of a run needs, while its processes look."""
-    for name in (
-        "datetime",
-        "preflight.account",
-        "preflight.gate",
-        "preflight.render.json",
-    ):
-        importlib.import_module(name)

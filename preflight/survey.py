@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,18 +96,13 @@ class Survey:
         self.memory = Memory(job=self.job)
 
     def looks(
-        self,
-        targets: Iterable[Target],
-        *,
-        datasets: Iterable[Dataset] = (),
-        meanwhile: Callable[[], None],
+        self, targets: Iterable[Target], *, datasets: Iterable[Dataset] = ()
     ) -> Generator[Look, None, None]:
         """Give each look as it comes, and end every process when closed.
 
         Args:
             targets: all of them.
             datasets: which of them belong together.
-            meanwhile: called once, when the first processes are at work.
         """
         datasets = tuple(datasets)
         self._collector = Collector(datasets if self._wanted(DatasetFacts) else ())
@@ -127,7 +122,7 @@ class Survey:
             singles = yield from self._recall(prepared.singles)
             yield from self._recall_caches()
             deep = yield from self._recall(prepared.deep if self._wanted(CacheContents) else [])
-            yield from self._ask(singles, deep, meanwhile)
+            yield from self._ask(singles, deep)
             yield from self._put_together()
         finally:
             for cache in prepared.caches.values():
@@ -210,23 +205,14 @@ class Survey:
 
     # --- asking
 
-    def _ask(
-        self, singles: list[Single], deep: list[Single], meanwhile: Callable[[], None]
-    ) -> Iterator[Look]:
+    def _ask(self, singles: list[Single], deep: list[Single]) -> Iterator[Look]:
         """Ask processes about all items, and give what they say."""
         jobs = self.job.look.jobs or workers_for(list(self._some(singles)), processors())
         budget = self.job.look.budget
-
-        def both() -> None:
-            meanwhile()
-            caches = self._preparing.prepared.caches.values()
-            self.memory.ledger.prepare(sure=any(one.left for one in caches))
-
         results = asking.ask(
             self._questions(singles, deep, jobs),
             jobs=jobs,
             timeout=self.job.look.timeout,
-            meanwhile=both,
             until=None if budget is None else time.monotonic() + budget,
         )
         for result in results:
@@ -371,7 +357,7 @@ class Survey:
         """Give the facts of data sets, whose parts have all been looked at."""
         batches = self._collector.questions(self._options())
         jobs, timeout = self.job.look.jobs or processors(), self.job.look.timeout
-        for result in asking.ask(batches, jobs=jobs, timeout=timeout, meanwhile=lambda: None):
+        for result in asking.ask(batches, jobs=jobs, timeout=timeout):
             if isinstance(result, asking.Answer):
                 self._collector.named(result.key, map(facts_of, result.facts))
         for cache in self._preparing.prepared.caches.values():

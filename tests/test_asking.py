@@ -28,7 +28,7 @@ def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path:
     batch = asking.Batch(question=question, keys=tuple(range(len(items))))
     told: list[asking.Result] = []
 
-    for result in asking.ask([batch], jobs=1, timeout=60, meanwhile=lambda: None):
+    for result in asking.ask([batch], jobs=1, timeout=60):
         if not told:
             time.sleep(1)
         told.append(result)
@@ -68,14 +68,16 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     batch = asking.Batch(question=question, keys=tuple(paths))
 
     def kill() -> None:
-        (reader,) = (one for one in psutil.Process().children() if one.pid not in before)
-        while endless not in opened_by(reader):
+        while True:
+            for one in psutil.Process().children():
+                if one.pid not in before and endless in opened_by(one):
+                    return one.kill()
             time.sleep(0.01)
-        reader.kill()
 
     before = {one.pid for one in psutil.Process().children()}
-    killer = threading.Thread(target=kill)
-    told = list(asking.ask([batch], jobs=1, timeout=60, meanwhile=killer.start))
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    told = list(asking.ask([batch], jobs=1, timeout=60))
     killer.join()
 
     faults = [one for one in told if isinstance(one, asking.Fault)]

@@ -37,7 +37,7 @@ def ask(tmp_path: Path, source: str, *, timeout: float = 60) -> asking.Answer | 
         starts_others=True,
     )
     batch = asking.Batch(question=question, keys=(0,))
-    told = list(asking.ask([batch], jobs=1, timeout=timeout, meanwhile=lambda: None))
+    told = list(asking.ask([batch], jobs=1, timeout=timeout))
     (result,) = (one for one in told if isinstance(one, (asking.Answer, asking.Fault)))
     return result
 

@@ -583,7 +583,7 @@ def ask(folder: Path, *names: str, **options: Any) -> list[asking.Result]:
         options={"root": str(folder), "limited": True, "trust_caches": False, **options},
     )
     batch = asking.Batch(question=question, keys=names)
-    return list(asking.ask([batch], jobs=1, timeout=60, meanwhile=lambda: None))
+    return list(asking.ask([batch], jobs=1, timeout=60))
 
 
 def test_a_process_answers_with_what_it_loaded(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_a_process_is_asked_about_a_table(tmp_path: Path) -> None:
     options = {**plain_options(Job(root=str(tmp_path))), "limited": True}
     batch = asking.Batch(question=Question(items=items, options=options), keys=(0, 1))
 
-    results = list(asking.ask([batch], jobs=1, timeout=60, meanwhile=lambda: None))
+    results = list(asking.ask([batch], jobs=1, timeout=60))
 
     (answer,) = [one for one in results if isinstance(one, asking.Answer)]
     (fault,) = [one for one in results if isinstance(one, asking.Fault)]
