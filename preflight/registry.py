@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -75,12 +74,10 @@ def load() -> tuple[Mapping[str, Check], tuple[BadPlugin, ...]]:
 
     A plug-in's id is `plugin/name`: the distribution's entry point gives the first half.
     """
-    checks = dict(built_in())
-    bad: list[BadPlugin] = []
-    if not _some_plugin(sys.path):
-        return checks, ()
     import importlib.metadata
 
+    checks = dict(built_in())
+    bad: list[BadPlugin] = []
     for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda one: one.name):
         try:
             found = only_check(importlib.import_module(entry.module))
@@ -90,28 +87,6 @@ def load() -> tuple[Mapping[str, Check], tuple[BadPlugin, ...]]:
         plugin = entry.dist.name if entry.dist is not None else entry.name
         checks[f"{plugin}/{found.id}"] = _renamed(found, f"{plugin}/{found.id}")
     return checks, tuple(bad)
-
-
-def _some_plugin(path: Iterable[str]) -> bool:
-    """Whether any installed distribution names our group, by a look at its entry points' bytes.
-
-    `importlib.metadata` takes longer to import than a whole run over a small job.
-    """
-    mark = f"[{GROUP}]".encode()
-    for folder in path:
-        try:
-            entries = os.listdir(folder or ".")
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.endswith((".dist-info", ".egg-info")):
-                try:
-                    with open(os.path.join(folder, entry, "entry_points.txt"), "rb") as file:
-                        if mark in file.read():
-                            return True
-                except OSError:
-                    continue
-    return False
 
 
 def only_check(module: ModuleType) -> Check:
