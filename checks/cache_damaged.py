@@ -97,7 +97,6 @@ _FAMILY = {
     title="cached file that is not what was written",
     many="cached files are not what was written",
     severity=Severity.ERROR,
-    one_of_alike=True,
 )
 def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     """Say what is wrong with one cached file, once."""

@@ -70,7 +70,6 @@ _NOT_TO_ALLOW = frozenset(
     title="cached file that names what a safe loader refuses",
     many="cached files name what a safe loader refuses",
     severity=Severity.ERROR,
-    one_of_alike=True,
 )
 def cache_unsafe(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     """Say of one cached file what its pickle names, once, the worst first."""

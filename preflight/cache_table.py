@@ -75,12 +75,6 @@ class CacheTable:
         left = set(unseen)
         return tuple(place for place in range(len(self.seen)) if place not in left)
 
-    def letters(self, places: Sequence[int]) -> bytes:
-        """Give the letters of the files in these places."""
-        if isinstance(places, range) and places.step == 1:
-            return bytes(self.seen[places.start : places.stop])
-        return bytes(self.seen[place] for place in places)
-
     def places(self, letter: str, most: int | None = None) -> list[int]:
         """Give the places of the first files of a letter, or of all."""
         found: list[int] = []

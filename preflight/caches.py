@@ -55,10 +55,6 @@ class CacheGathering:
     same_as: str | None = None
     """Another entry of the settings that names this folder, too."""
 
-    each: bool = False
-    """Whether every file is told by itself. Else whole ones that are alike are told as one, with
-    their number: the first of them stands for all."""
-
     contents: list[Content] = field(default_factory=list)
     """What torch has read in its files, where it was asked to."""
 
@@ -202,22 +198,19 @@ class CacheGathering:
         return replace(facts, is_older=is_older)
 
     def _whole(self, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
-        """Give the whole files among these."""
+        """Give the whole files among these, each when it is asked for."""
         table = self._table
-        seen = table.letters(places)
-        for code, count in Counter(seen).items():
-            if chr(code) not in WHOLE:
-                continue
-            name, verified = WHOLE[chr(code)]
-            alike = [place for place in places if table.seen[place] == code] if self.each else None
-            for place in alike or [places[seen.index(code)]]:
+        for place in places:
+            whole = WHOLE.get(chr(table.seen[place]))
+            if whole is not None:
+                name, verified = whole
                 facts = CacheFacts(
                     file=self._name(place),
                     size=table.size(place),
                     format=name,
                     verified=verified,
                 )
-                yield Looked(facts=facts, read_at=read_at, count=1 if self.each else count)
+                yield Looked(facts=facts, read_at=read_at)
 
     def _name(self, place: int) -> str:
         return name_of(self.listing.files[place], self.root)

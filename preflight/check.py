@@ -49,9 +49,6 @@ class Check:
     more: Number | None = None
     """Counts what facts hold no more of than a number, beside what is found one by one."""
 
-    one_of_alike: bool = False
-    """Whether it says nothing of sound files, so that one may stand for all that are alike."""
-
     def found(
         self,
         message: str,
@@ -109,7 +106,6 @@ def check(
     always: bool = False,
     skip: Reason | None = None,
     more: Number | None = None,
-    one_of_alike: bool = False,
 ) -> Callable[[Question], Check]:
     """Make a check of a generator `(facts, job) -> Iterator[Finding]`.
 
@@ -126,8 +122,6 @@ def check(
             are then counted as skipped for that reason and not as looked at; None where it does.
         more: `(facts) -> int`: how many findings there would be beside those that are given, of
             which facts hold the number alone.
-        one_of_alike: it says nothing of cached files that are whole and name nothing; it is then
-            asked of one that stands for all that are alike, where every such check allows it.
     """
 
     def declare(question: Question) -> Check:
@@ -144,7 +138,6 @@ def check(
             always=always,
             skip=skip,
             more=more,
-            one_of_alike=one_of_alike,
         )
 
     return declare

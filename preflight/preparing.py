@@ -139,9 +139,6 @@ class Preparing:
     datasets: Iterable[Dataset] = ()
     """Data sets of the settings, of which caches may be made."""
 
-    each: bool = False
-    """Whether every cached file is told by itself, also where it is as most are."""
-
     prepared: Prepared = field(default_factory=Prepared)
 
     def add(self, target: Target) -> Iterator[Look]:
@@ -193,7 +190,6 @@ class Preparing:
             memory=self.memory,
             depth=self.job.look.depth,
             same_as=same_as(target, self.job),
-            each=self.each,
         )
         for path, reason in listing.unreadable:
             yield from self._unreadable(name_of(path, self.job.root), reason, (CacheFacts,))

@@ -39,14 +39,15 @@ class Seen:
         else:
             self._counts[repr(target)] = Counter()
 
-    def take(self, target: Target, found: Facts, count: int = 1) -> None:
-        """Take in what came of it; where one file stands for several, of how many."""
+    def take(self, target: Target, found: Facts) -> None:
+        """Take in what came of it."""
         if isinstance(target, Shard):
             if isinstance(found, ShardFacts):
                 self._samples[target] = found.samples
             return
-        self._gave.setdefault(repr(target), set()).add(type(found))
-        counter = self._counts[repr(target)]
+        key = repr(target)  # once: there may be ten thousand files of one cache
+        self._gave.setdefault(key, set()).add(type(found))
+        counter = self._counts[key]
         match found:
             case FolderFacts():
                 counter["image"] += found.pairing.images
@@ -54,10 +55,10 @@ class Seen:
             case SourceFacts():
                 counter["file"] += found.files
             case CacheFacts():
-                counter["file"] += count
+                counter["file"] += 1
             case CheckpointFacts() if len(found.checkpoints) > 1:
                 whole = next((one.name for one in found.checkpoints if one.is_whole), "")
-                self._newest.setdefault(repr(target), []).append((found, whole))
+                self._newest.setdefault(key, []).append((found, whole))
             case Sent():
                 counter["worker"] += found.num_workers
             case Copied():

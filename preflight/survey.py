@@ -111,7 +111,6 @@ class Survey:
             memory=self.memory,
             samples=samples_of(datasets, self.job),
             datasets=datasets,
-            each=any(CacheFacts in one.over and not one.one_of_alike for one in self._asking()),
         )
         yield from self._prepare(targets, in_no_sample(datasets, self.job))
         if self.job.launch.elsewhere:
@@ -196,7 +195,7 @@ class Survey:
         """Count what is said of cached files, and pass it on."""
         for look in looks:
             if isinstance(look, Looked):
-                self.seen.take(target, look.facts, look.count)
+                self.seen.take(target, look.facts)
             yield look
 
     def _path(self, item: Item) -> str:

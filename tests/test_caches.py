@@ -92,11 +92,10 @@ def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
     assert (again.looked_at, again.remembered) == (0, 700)
 
 
-@pytest.mark.parametrize("one_of_alike", [True, False])
-def test_a_check_that_needs_each_file_is_asked_of_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, one_of_alike: bool
+@pytest.mark.parametrize("state", ["read", "remembered"])
+def test_a_check_is_asked_of_each_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    """And one that says nothing of whole files, of one that stands for all; both count all."""
     write(tmp_path / "cache", NAMES)
     checks, bad = registry.load()
     asked: list[str] = []
@@ -105,13 +104,18 @@ def test_a_check_that_needs_each_file_is_asked_of_each(
         asked.append(facts.file)
         yield from ()
 
-    other = replace(checks["cache-damaged"], id="plugin/other", ask=ask, one_of_alike=one_of_alike)
+    other = replace(checks["cache-damaged"], id="plugin/other", ask=ask)
     monkeypatch.setattr(registry, "load", lambda: ({**checks, other.id: other}, bad))
 
-    report = look(tmp_path, "cache", no_ledger=True)
+    report = look(tmp_path, "cache")
+    if state == "remembered":
+        asked.clear()
+        report = look(tmp_path, "cache")
 
-    assert (len(asked) < 20) if one_of_alike else (len(set(asked)) == len(asked) == 700)
-    assert of(report, "plugin/other").looked_at == of(report, "cache-damaged").looked_at == 700
+    assert sorted(asked) == sorted(f"cache/{name}" for name in NAMES)
+    one, same = of(report, "plugin/other"), of(report, "cache-damaged")
+    told = (700, 0) if state == "read" else (0, 700)
+    assert (one.looked_at, one.remembered) == (same.looked_at, same.remembered) == told
 
 
 def test_files_that_nobody_came_to_are_counted(tmp_path: Path) -> None:
@@ -239,7 +243,7 @@ def test_a_table_is_read_back_whatever_its_names_are(tmp_path: Path) -> None:
         assert again.odd[1].globals == ("a.b",)
 
 
-def gathering_of(folder: Path, *, each: bool = False) -> CacheGathering:
+def gathering_of(folder: Path) -> CacheGathering:
     """Gather a folder of cached files that is below the job's."""
     return CacheGathering(
         target=CacheFolder(path=str(folder)),
@@ -247,23 +251,22 @@ def gathering_of(folder: Path, *, each: bool = False) -> CacheGathering:
         root=str(folder.parent),
         memory=Memory(job=Job(root=str(folder.parent))),
         depth="bytes",
-        each=each,
     )
 
 
-def test_a_check_that_may_judge_whole_files_is_asked_of_each(tmp_path: Path) -> None:
-    """Those that say nothing of them are told their number."""
+def test_whole_files_are_told_one_by_one(tmp_path: Path) -> None:
     write(tmp_path / "cache", ["a.safetensors", "b.safetensors", "c.safetensors"])
-    for each, told in ((False, [3]), (True, [1, 1, 1])):
-        gathering = gathering_of(tmp_path / "cache", each=each)
-        (part,) = gathering.parts()
-        piece = CachePiece(seen="eee", marks=b64encode(array("q", [1] * 12)).decode())
+    gathering = gathering_of(tmp_path / "cache")
+    (part,) = gathering.parts()
+    piece = CachePiece(seen="eEe", marks=b64encode(array("q", [1, 7, 7, 7] * 3)).decode())
 
-        looks = [one for one in gathering.heard(part, piece) if isinstance(one, Looked)]
+    looks = [one for one in gathering.heard(part, piece) if isinstance(one, Looked)]
 
-        assert [one.count for one in looks] == told
-        names = [one.facts.file for one in looks if isinstance(one.facts, CacheFacts)]
-        assert names == [f"cache/{one}.safetensors" for one in "abc"][: len(told)]
+    assert [one.facts for one in looks] == [
+        CacheFacts(file="cache/a.safetensors", size=1, format="safetensors"),
+        CacheFacts(file="cache/b.safetensors", size=1, format="safetensors", verified=True),
+        CacheFacts(file="cache/c.safetensors", size=1, format="safetensors"),
+    ]
 
 
 def test_a_file_that_changes_while_it_is_looked_at_is_judged_by_nobody(tmp_path: Path) -> None:

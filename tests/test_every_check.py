@@ -149,8 +149,8 @@ def test_it_has_a_test_of_its_own(check_id: str) -> None:
     assert (ROOT / "tests" / "checks" / f"test_{check_id.replace('-', '_')}.py").is_file()
 
 
-@pytest.mark.parametrize("check_id", [one.id for one in CHECKS.values() if one.one_of_alike])
-def test_a_check_that_needs_one_of_alike_says_nothing_of_whole_files(check_id: str) -> None:
+@pytest.mark.parametrize("check_id", [one.id for one in CHECKS.values() if CacheFacts in one.over])
+def test_a_check_of_cached_files_says_nothing_of_whole_ones(check_id: str) -> None:
     """Of whichever format, whether its checksums were compared or it has none."""
     for name, verified in LETTERS:
         whole = CacheFacts(file="cache/a.pt", size=9, format=name, verified=verified)
