@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import sys
 from typing import NoReturn
 
 _OURS = "train_preflight-"
 _MARK = b"preflight/__init__.py,"
-
-# Objects that are made before Python looks for garbage: what is imported stays, and to look through
-# it again and again is a tenth of a start.
-_BETWEEN_LOOKS = 50_000
 
 
 def start() -> None:
@@ -23,7 +18,6 @@ def start() -> None:
     there would be taken for the real one.
     """
     _open_all_streams()
-    gc.set_threshold(_BETWEEN_LOOKS)
     try:
         here = os.getcwd()
     except OSError:
