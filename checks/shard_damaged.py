@@ -3,7 +3,7 @@
 What it finds
     A shard that is empty, is something else than a tar (a RAR archive, a web page), ends too early,
     holds a header whose checksum is wrong, has zeros where a header should be, or goes on behind
-    its end marker; and one that Git LFS has not fetched, or whose pointer was copied in its place.
+    its end marker; and one that Git LFS has not fetched.
 
 Why it matters
     Only some of this is loud. At a damaged header, or at zeros, Python's tarfile takes the archive

@@ -214,12 +214,7 @@ def _look_at_shard(
     from preflight.readers import shard
 
     target, root, depth = from_plain(Shard, plain), options["root"], options["depth"]
-    facts = shard.read_shard(target, root, channel.alive, depth)
-    if any(one.kind == "foreign" for one in facts.damage):
-        from preflight.readers import lfs
-
-        return [lfs.refined(facts, os.path.join(root, target.path))]
-    return [facts]
+    return [shard.read_shard(target, root, channel.alive, depth)]
 
 
 def _look_at_caches(
@@ -250,10 +245,6 @@ def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel
     from preflight.readers import folder
 
     damage = folder.read_image_file(plain["path"], options["root"], options["depth"])
-    if damage is not None and damage.kind == "foreign":
-        from preflight.readers import lfs
-
-        return [lfs.refined(damage, plain["path"])]
     return [] if damage is None else [damage]
 
 

@@ -130,15 +130,14 @@ class Memory:
     def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
         """Remember what was seen in a file that was read whole, and say whether that was done.
 
-        Whether a pointer was not fetched is said by other files, which may change alone; and what
-        was not loaded may be in the next run.
+        What was not loaded may be in the next run.
         """
         if not self.ledger.usable:
             return False
         plains = tuple(plains)
         if not plains:
             return self.ledger.remember(how, path, None)
-        if any(_depends_on_others(plain) or plain.get("skipped") for plain in plains):
+        if any(plain.get("skipped") for plain in plains):
             return False
         nameless = [{**plain, _name_in(plain): ""} for plain in plains]
         return self.ledger.remember(how, path, json.dumps(nameless))
@@ -148,12 +147,6 @@ def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:
     """Give plain facts as a process gave them, under the name that the file has now."""
     plains = [] if remembered.facts is None else json.loads(remembered.facts)
     return [{**plain, _name_in(plain): name} for plain in plains]
-
-
-def _depends_on_others(plain: Mapping[str, Any]) -> bool:
-    damage = plain.get("damage") or ()
-    kinds = [plain.get("kind"), *(one.get("kind") for one in damage if isinstance(one, dict))]
-    return "not-fetched" in kinds
 
 
 def _name_in(plain: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ class Damage:
 
     fetch: str | None = None
     """What `git lfs pull --include=` takes, from the top of the work tree, to fetch what a pointer
-    stands for; empty: to be fetched with all others. None: it is no such pointer."""
+    stands for; empty: to be fetched with all others. None: it is no pointer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from preflight.readers.cache_listing import suffix_of
 from preflight.readers.dcp_metadata import is_plan, look_at_plan
 from preflight.readers.distcp import look_at_part
 from preflight.readers.large import WINDOW, Large
+from preflight.readers.lfs import refined
 from preflight.readers.outline import look_at_outline
 
 # What small files are read into, one after the other: new memory for each takes as long as to read
@@ -49,7 +50,7 @@ def read_cache(
         held = look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
     finally:
         os.close(descriptor)
-    return _facts(name, status.st_size, held)
+    return facts_of(path, root, status.st_size, held)
 
 
 def open_file(path: str) -> tuple[int, os.stat_result]:
@@ -102,15 +103,12 @@ def look_at_file(
 
 def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
     """Say of a file what it holds, and what is wrong with it."""
-    return _facts(_name_of(path, root), size, held)
-
-
-def _facts(name: str, size: int, held: Held) -> CacheFacts:
+    flaw = held.flaw
     return CacheFacts(
-        file=name,
+        file=_name_of(path, root),
         size=size,
         format=held.format,
-        damage=None if held.flaw is None else _damage(held.flaw),
+        damage=None if flaw is None else refined(_damage(flaw), path),
         verified=held.verified,
         globals=held.globals,
         unread=held.unread,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from preflight.facts import CacheFacts, CachePiece
 from preflight.facts.cache import BROKEN, LETTERS, ODD
-from preflight.formats.stored import Held
 from preflight.marks import GONE, YOUNG, Mark, marked, unsure
 from preflight.readers.cache import facts_of, look_at_file, open_file
 from preflight.readers.dcp_metadata import is_plan
@@ -88,18 +87,8 @@ class Files:
         if held.flaw is None and not held.globals and held.unread is None:
             self._note(LETTERS[held.format, held.verified], before)
         else:
-            self._add_odd(path, before, held)
-
-    def _add_odd(self, path: str, mark: Mark, held: Held) -> None:
-        facts = facts_of(path, self.root, mark[0], held)
-        if facts.damage is not None and facts.damage.kind == "foreign":
-            from preflight.readers import lfs
-
-            facts = lfs.refined(facts, path)
-            if facts.damage is not None and facts.damage.kind == lfs.NOT_FETCHED:
-                mark = unsure(mark)  # which is said by other files, and these may change alone
-        self._odd.append(facts)
-        self._note(ODD, mark)
+            self._odd.append(facts_of(path, self.root, before[0], held))
+            self._note(ODD, before)
 
     def _note(self, letter: str, mark: Mark) -> None:
         self._seen.append(letter)

@@ -136,11 +136,13 @@ def read_image_file(
     from preflight.formats.blocks import reading
     from preflight.formats.window import Window
     from preflight.readers.images import look_into_image
+    from preflight.readers.lfs import refined
 
     with open(path, "rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size
         window = Window(reading(stream), size)
-        return look_into_image(window, name or name_of(path, root), depth, tell=tell)
+        damage = look_into_image(window, name or name_of(path, root), depth, tell=tell)
+    return None if damage is None else refined(damage, path)
 
 
 def folder_facts(

@@ -22,6 +22,7 @@ from preflight.readers.cold import bytes_at_a_time, is_stream_cold
 from preflight.readers.damages import Damages
 from preflight.readers.images import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.readers.keys import pack
+from preflight.readers.lfs import refined
 from preflight.readers.lost import (
     first_lost,
     hollow,
@@ -94,7 +95,7 @@ def _read(
     broken = ended_at is not None and is_broken(samples, ended_at, rest)
     missed = lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
     pairing, flaw, broken = _pair(samples, shard, flaw, missed, broken=broken)
-    damage = _damage(flaw)
+    damage = _damage(flaw, str(stream.name))
     return ShardFacts(
         file=name,
         size=size,
@@ -217,7 +218,8 @@ def _pair(
     return pairing, replace(flaw, kind="cut", text=f"{flaw.text}, {what}"), broken
 
 
-def _damage(flaw: Flaw | None) -> tuple[Damage, ...]:
+def _damage(flaw: Flaw | None, path: str) -> tuple[Damage, ...]:
     if flaw is None:
         return ()
-    return (Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member),)
+    damage = Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
+    return (refined(damage, path, folder=False),)

@@ -110,8 +110,6 @@ def test_all_that_is_damaged_in_a_checkpoint_is_named(out: Path) -> None:
 
 def test_what_git_lfs_has_not_fetched_is_told_with_the_way_to_fetch_it(out: Path) -> None:
     """The checkpoint is not torn: going on from another one would be the wrong thing to do."""
-    (out.parent / ".git").mkdir()
-    (out.parent / ".gitattributes").write_text("*.npz filter=lfs diff=lfs merge=lfs -text\n")
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 9999\n"
     (out / "checkpoint-300" / "model.npz").write_text(pointer)
 

@@ -215,11 +215,12 @@ def test_a_file_that_was_never_fetched_is_to_be_fetched() -> None:
     assert found.why == "torch.load stops at it, and blames weights_only or a zip archive."
 
 
-def test_a_pointer_that_got_somewhere_by_mistake_is_replaced_by_its_file(tmp_path: Path) -> None:
+def test_what_is_too_long_for_a_pointer_is_replaced_by_its_file(tmp_path: Path) -> None:
+    """Git LFS fetches nothing in its place."""
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
-    found = finding_of("model.safetensors", pointer, tmp_path)
+    found = finding_of("model.safetensors", pointer + b"x" * 2000, tmp_path)
 
-    assert found.message == "is a Git LFS pointer, not safetensors"
+    assert found.message == "is a Git LFS pointer of a file of 9 bytes, not safetensors"
     assert found.fix == "Download the file itself: this is what Git LFS keeps in its place."
 
 

@@ -89,7 +89,7 @@ def test_one_sample_is_said_as_one(tmp_path: Path) -> None:
             "Unpack it, and pack it again as a tar.",
         ),
         (
-            b"version https://git-lfs.github.com/spec/v1\n",
+            b"version https://git-lfs.github.com/spec/v1\n" + b"x" * 2000,
             "is a Git LFS pointer, and no tar archive",
             "Download the file itself: this is what Git LFS keeps in its place.",
         ),
@@ -111,7 +111,7 @@ def test_one_sample_is_said_as_one(tmp_path: Path) -> None:
             "Unpack all of it (GNU tar: tar -xif), and pack it again as one archive.",
         ),
     ],
-    ids=["RAR", "Git LFS", "empty", "streams", "two archives"],
+    ids=["RAR", "too long for Git LFS", "empty", "streams", "two archives"],
 )
 def test_each_damage_comes_with_its_own_way_out(
     tmp_path: Path, content: bytes, message: str, fix: str

@@ -271,7 +271,12 @@ def test_a_command_in_a_pickle_is_named_in_every_format(tmp_path: Path) -> None:
         ),
         ("a.pt", b"<?xml version='1.0'?><Error/>", "foreign", "is an XML document"),
         ("a.npy", b"<html></html>", "foreign", "is an HTML page, not a numpy array"),
-        ("a.safetensors", b"version https://git-lfs.github.com/spec/v1\noid", "foreign", "Git LFS"),
+        (
+            "a.safetensors",
+            b"version https://git-lfs.github.com/spec/v1\noid",
+            "not-fetched",
+            "Git LFS",
+        ),
         ("a.pt", b"Rar!\x1a\x07\x00" + bytes(99), "foreign", "is a RAR archive"),
         ("a.pt", b"\xff\xd8\xff\xe0" + bytes(99), "foreign", "is a JPEG image"),
         ("a.pt", b"\x93NUMPY\x01\x00", "foreign", "is a numpy array (npy), not what torch.save"),

@@ -236,7 +236,7 @@ def test_a_pointer_in_place_of_a_file_is_told(checkpoint: Path, name: str) -> No
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 12345\n"
     (checkpoint / name).write_text(pointer)
 
-    assert damages(checkpoint)[name].text.startswith("is a Git LFS pointer, not ")
+    assert damages(checkpoint)[name].kind == "not-fetched"
 
 
 # --- what names the items
