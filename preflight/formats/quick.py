@@ -10,10 +10,10 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from preflight.formats.archive_directory import END_MAGIC, MAGIC
+from preflight.formats.archive import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
+from preflight.formats.archive_directory import END_MAGIC, ENTRY_MAGIC, MAGIC
 from preflight.formats.crc import Crc32
 from preflight.formats.damaged import DamagedError
-from preflight.formats.directory_forms import ENTRY_SIZE, Directories
 from preflight.formats.pickle_forms import Forms
 from preflight.formats.torchfile import refused_in, storages_fit
 
@@ -33,9 +33,11 @@ _ENDS = struct.Struct("<4sQ4x2L4Q4sLQL4s4x2H8xH")
 _LOCAL = struct.Struct("<4s4xH16x2H")
 _local, _LOCAL_SIZE = _LOCAL.unpack_from, _LOCAL.size
 
+# An entry of the directory, without its name and what follows that.
+_ENTRY = struct.Struct("<4s4x2H4x3L4H2x2L")
+
 _LARGE = 0xFFFFFFFF
 
-_directories = Directories()
 _forms = Forms()
 
 
@@ -57,14 +59,14 @@ def read_whole(content: memoryview, crc32: Crc32) -> Whole | None:
     ):
         return None
     directory = bytes(content[start:end])
-    if start + length != end or count * ENTRY_SIZE > length or b"/code/" in directory:
+    if start + length != end or count * _ENTRY.size > length or b"/code/" in directory:
         return None  # of TorchScript, perhaps, whose reader is another
     return _read_records(content, directory, count, crc32)
 
 
 def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc32) -> Whole | None:
     """Hold each record against the directory; they lie in the order in which it names them."""
-    records = _directories.records(directory, count)
+    records = _entries(directory, count)
     if not records:
         return None
     limit = len(content) - _ENDS.size - len(directory)
@@ -93,6 +95,24 @@ def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc3
     if len(stretches) != count:
         return None
     return _read_pickle(stretches, verified=verified)
+
+
+def _entries(directory: bytes, count: int) -> list[tuple[int, int, int, int, bytes]] | None:
+    """Give checksum, bytes stored, bytes, place and name of each record; None: one is unusual."""
+    records = []
+    after = 0
+    for _ in range(count):
+        at = after + _ENTRY.size
+        if at > len(directory):
+            return None
+        magic, flags, method, checksum, stored, size, *more = _ENTRY.unpack_from(directory, after)
+        name_size, extra_size, comment_size, disk, attributes, offset = more
+        not_usual = UNREADABLE_FLAGS if size else UNREADABLE_FLAGS | DESCRIBED_BEHIND
+        if magic != ENTRY_MAGIC or flags & not_usual or method or disk or attributes & FOLDER:
+            return None
+        records.append((checksum, stored, size, offset, directory[at : at + name_size]))
+        after = at + name_size + extra_size + comment_size
+    return records if after == len(directory) else None
 
 
 def _read_pickle(stretches: Mapping[bytes, memoryview], *, verified: bool) -> Whole | None:
