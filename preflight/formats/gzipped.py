@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from preflight.formats import causes
 from preflight.formats.blocks import BLOCK, Read, blocks
 from preflight.formats.damaged import DamagedError
-from preflight.formats.inflated import MOST_TIMES, MOST_UNPACKED
+from preflight.formats.inflated import MOST_TIMES
 from preflight.formats.packed import Packed
 from preflight.names import counted
 from preflight.sizes import format_size
@@ -45,7 +45,7 @@ def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
     Raises:
         DamagedError: `checksum` or `cut`; or what `look_inside` raises.
     """
-    stream = Packed(read, "gzip stream", every=True)
+    stream = Packed(read, "gzip stream", every=True, times=MOST_TIMES)
     held: list[bytes] | None = []
     unpacked = 0
     while piece := stream.read(unpacked, BLOCK):
@@ -54,8 +54,6 @@ def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
             held.append(piece)
         if unpacked > _MOST_LOOKED_INTO:
             held = None
-        if unpacked > max(MOST_UNPACKED, MOST_TIMES * stream.position):
-            return _left(stream)
     if stream.error is not None:
         text = _with_cause(read, stream, f"is a gzip stream with wrong bytes: {stream.error}")
         raise DamagedError("checksum", text, offset=stream.position)

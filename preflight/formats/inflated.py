@@ -13,7 +13,7 @@ MOST_UNPACKED = 5 << 29
 """Bytes that are unpacked of one file, however little they were packed into: some seconds."""
 
 MOST_TIMES = 10
-"""Times its packed bytes that a larger file is unpacked to."""
+"""Times its packed bytes that a larger file of a cache is unpacked to."""
 
 LARGEST_RATIO = 1032
 """Bytes into which deflate can unpack one byte at most: two bits stand for up to 258."""
@@ -26,6 +26,11 @@ class OutOfRoomError(Exception):
     """More would have to be unpacked than may be."""
 
 
+def most_unpacked(packed: int, times: int = MOST_TIMES) -> int:
+    """Give how many bytes are unpacked at most of so many; no bomb takes longer than this."""
+    return max(MOST_UNPACKED, times * packed)
+
+
 class Room:
     """How much of one file may still be unpacked."""
 
@@ -33,7 +38,7 @@ class Room:
 
     def __init__(self, packed: int) -> None:
         """Begin with all the room that so many packed bytes are given."""
-        self._left = max(MOST_UNPACKED, MOST_TIMES * packed)
+        self._left = most_unpacked(packed)
 
     def take(self, size: int) -> bool:
         """Take room for so many bytes; False, and none is taken, where there is too little."""

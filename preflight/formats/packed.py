@@ -11,6 +11,7 @@ import zlib
 from typing import Any
 
 from preflight.formats.blocks import Read
+from preflight.formats.inflated import most_unpacked
 from preflight.formats.zstd import (
     CannotUnpackError,
     Unzstd,
@@ -24,13 +25,8 @@ from preflight.sizes import format_size
 _PIECE = 1 << 18
 """Bytes unpacked at a time, however small the stream makes them."""
 
-_LONGEST_HEADER = 1 << 20
-
-MOST_UNPACKED = 4 << 30
-"""Bytes that are unpacked however little they were packed into."""
-
-MOST_TIMES = 100
-"""Times its packed size that a larger stream is unpacked to: text comes to 5, zeros to 1,000."""
+_TIMES_OF_SHARDS = 100
+"""Times its packed size that a larger shard is unpacked to: text comes to 5, zeros to 1,000."""
 
 MOST_STREAMS = 500_000
 """Streams that are unpacked one after another; more only where each takes 1,024 bytes or more."""
@@ -44,19 +40,25 @@ _NAMES = {
     "xz stream": "xz",
     "zstd stream": "zstd",
 }
+_OF_CHECKSUM = ("incorrect data check", "incorrect length check")
+"""What zlib says where all was unpacked, and is not what was packed."""
+
 _MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ"}
 
 
 class Packed:
     """A packed stream that can be read as if it were not packed, mostly forwards."""
 
-    def __init__(self, read: Read, kind: str, *, every: bool = False) -> None:
+    def __init__(
+        self, read: Read, kind: str, *, every: bool = False, times: int = _TIMES_OF_SHARDS
+    ) -> None:
         """Begin at the first byte.
 
         Args:
             read: gives the packed bytes.
             kind: what `what_is` calls them, such as `gzip stream`.
             every: go on through all streams that stand one after another.
+            times: its packed size that a large stream is unpacked to.
         """
         self.name = _NAMES[kind]
         self.error: str | None = None
@@ -87,6 +89,7 @@ class Packed:
         # Where tarfile cannot unpack zstd, `zstd -d` does it in a pipe, and takes all frames.
         self._every = every or (self.name == "zstd" and not tarfile_unpacks())
         self._unpacker = _unpacker(self.name)
+        self._times = times
         self._waiting = b""
         self._bytes = bytearray()
         self._at = 0
@@ -118,7 +121,7 @@ class Packed:
         """Unpack a piece more; False where there is none."""
         if self.ended or self.error is not None or self.endless:
             return False
-        if self.unpacked > max(MOST_UNPACKED, MOST_TIMES * self.position):
+        if self.unpacked > most_unpacked(self.position, self._times):
             self.endless = (
                 f"unpacks to more than {format_size(self.unpacked)} from "
                 f"{format_size(self.position)} of {self.name}: it was not read on"
@@ -178,69 +181,49 @@ class Packed:
 
 
 class _Gunzip:
-    """Unpacks one gzip stream (RFC 1952), like the unpackers of the other modules.
+    """Unpacks one gzip stream, like the unpackers of the other modules.
 
-    zlib's own gzip reader keeps back the last piece where the checksum differs, and tarfile, which
-    does not compare it, reads that piece.
+    Of the piece before a wrong checksum zlib gives nothing, and tarfile, which does not compare it,
+    reads that piece.
     """
 
     def __init__(self) -> None:
-        self.eof = False
-        self.unused_data = b""
-        self._deflated = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-        self._header: bytes | None = b""
-        self._trailer = b""
-        self._checksum = 0
-        self._length = 0
+        self._unpack = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self._error: zlib.error | None = None
+
+    @property
+    def eof(self) -> bool:
+        return self._unpack.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._unpack.unused_data
 
     @property
     def needs_input(self) -> bool:
-        return not self._deflated.unconsumed_tail and not self._differs()
+        return not self._unpack.unconsumed_tail and self._error is None
 
     def decompress(self, packed: bytes, most: int) -> bytes:
-        if self._differs():
-            raise zlib.error("its checksum differs")
-        if self._header is not None:
-            self._header += packed
-            end = _gzip_header_end(self._header)
-            if end is None and len(self._header) > _LONGEST_HEADER:
-                raise zlib.error("its header has no end")
-            if end is None:
-                return b""
-            packed, self._header = self._header[end:], None
-        if self._deflated.eof:
-            self._trailer += packed
-            unpacked = b""
-        else:
-            unpacked = self._deflated.decompress(self._deflated.unconsumed_tail + packed, most)
-            self._trailer = self._deflated.unused_data
-        self._checksum = zlib.crc32(unpacked, self._checksum)
-        self._length += len(unpacked)
-        if self._deflated.eof and len(self._trailer) >= 8 and not self._differs():
-            self.eof, self.unused_data = True, self._trailer[8:]
-        return unpacked
-
-    def _differs(self) -> bool:
-        if not self._deflated.eof or len(self._trailer) < 8:
-            return False
-        stated = self._checksum.to_bytes(4, "little") + (self._length % 2**32).to_bytes(4, "little")
-        return self._trailer[:8] != stated
-
-
-def _gzip_header_end(data: bytes) -> int | None:
-    """Find where a gzip header ends (RFC 1952, section 2.3); None where more is needed."""
-    if len(data) < 10:
-        return None
-    flags, end = data[3], 10
-    if flags & 4:  # a field of extra data, behind its length
-        end += 2 + int.from_bytes(data[end : end + 2], "little")
-    for flag in (8, 16):  # a name, and a comment, each up to a zero byte
-        if flags & flag:
-            end = data.find(b"\0", end) + 1
-            if end == 0:
-                return None
-    end += 2 if flags & 2 else 0  # a checksum of the header
-    return end if end <= len(data) else None
+        if self._error is not None:
+            raise self._error
+        packed = self._unpack.unconsumed_tail + packed
+        before = self._unpack.copy()
+        try:
+            return self._unpack.decompress(packed, most)
+        except zlib.error as error:
+            if not str(error).endswith(_OF_CHECKSUM):
+                raise
+            self._error = error
+        good, bad = 0, len(packed)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            try:
+                before.copy().decompress(packed[:middle], most)
+            except zlib.error:
+                bad = middle
+            else:
+                good = middle
+        return before.decompress(packed[:good], most)
 
 
 def can_unpack(kind: str | None) -> bool:

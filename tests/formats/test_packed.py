@@ -69,11 +69,12 @@ def test_a_checksum_that_differs_keeps_nothing_back() -> None:
     stream = packed(bytes(content))
 
     assert stream.read(0, 99) == b"first"
-    assert stream.error == "its checksum differs"
+    assert (stream.error or "").endswith("incorrect data check")
 
 
 def test_all_fields_of_a_gzip_header_are_passed_over() -> None:
-    header = b"\x1f\x8b\x08\x1e" + bytes(6) + struct.pack("<H", 3) + b"abc" + b"name\0comment\0\1\2"
+    header = b"\x1f\x8b\x08\x1e" + bytes(6) + struct.pack("<H", 3) + b"abc" + b"name\0comment\0"
+    header += struct.pack("<H", zlib.crc32(header) & 0xFFFF)
     deflated = zlib.compressobj(wbits=-15)
     body = deflated.compress(b"first") + deflated.flush()
     trailer = struct.pack("<II", zlib.crc32(b"first"), 5)
@@ -85,11 +86,11 @@ def test_all_fields_of_a_gzip_header_are_passed_over() -> None:
     assert stream.ended
 
 
-def test_a_gzip_header_without_end_is_refused() -> None:
+def test_a_gzip_header_without_end_is_cut() -> None:
     stream = packed(b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * (3 << 20))
 
     assert stream.read(0, 1) == b""
-    assert stream.error == "its header has no end"
+    assert (stream.error, stream.ended) == (None, False)
 
 
 def test_what_lies_too_far_back_is_refused() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from preflight.formats import packed, torchfile
+from preflight.formats import inflated, torchfile
 from preflight.formats.blocks import Block
 from preflight.formats.pickle_globals import FRAMED
 from preflight.formats.stored import Held, look
@@ -370,7 +370,7 @@ def test_a_stream_that_is_not_unpacked_to_its_end_is_left_alone(
 ) -> None:
     """Latents of zeros pack a thousandfold; how much of them is unpacked has a limit."""
     content = gzip.compress(saved(torch.zeros(4_000_000)))
-    monkeypatch.setattr(packed, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(inflated, "MOST_UNPACKED", 1 << 20)
 
     found = held(content)
     assert (found.format, found.flaw, found.verified) == ("gzip", None, False)

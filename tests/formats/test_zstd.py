@@ -11,7 +11,7 @@ import tracemalloc
 
 import pytest
 
-from preflight.formats import packed as packing
+from preflight.formats import inflated
 from preflight.formats.magic import what_is
 from preflight.formats.packed import Packed
 from preflight.formats.zstd import MAGIC, MOST_WINDOW
@@ -164,7 +164,7 @@ def test_a_few_bytes_that_unpack_to_gigabytes_are_unpacked_a_little_at_a_time() 
 
 
 def test_a_stream_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "MOST_UNPACKED", 1 << 22)
+    monkeypatch.setattr(inflated, "MOST_UNPACKED", 1 << 22)
 
     _, stream = unpacked(of_blocks(block(1 << 17, 1, b"\0") * 60_000), most=1 << 40)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from preflight.facts import ShardFacts
-from preflight.formats import packed
+from preflight.formats import inflated
 from preflight.readers import shard as reading
 from preflight.readers.shard import read_shard
 from preflight.targets import CannotLookError, CaptionRule, Shard
@@ -170,7 +170,7 @@ def test_a_stream_that_inflates_for_ever_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound is lower here, so that the test is quick."""
-    monkeypatch.setattr(packed, "MOST_UNPACKED", 1 << 24)
+    monkeypatch.setattr(inflated, "MOST_UNPACKED", 1 << 24)
     (tmp_path / "x.tar").write_bytes(gzip.compress(WHOLE[:SAMPLE] + bytes(1 << 26)))
 
     with bounded(), pytest.raises(CannotLookError, match=r"unpacks to more than \d+\.\d MB from"):
