@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from preflight.formats import causes
 from preflight.formats.archive_directory import MAGIC, Archive, Record
@@ -28,7 +28,7 @@ from preflight.formats.blocks import (
 from preflight.formats.crc import crc32
 from preflight.formats.damaged import DamagedError
 from preflight.formats.inflated import LARGEST_RATIO, Inflated, OutOfRoomError, Room
-from preflight.formats.other_packings import checksum_unpacked
+from preflight.formats.packed import unpacking_errors
 from preflight.names import counted, shown, text_of
 from preflight.sizes import format_size
 
@@ -47,6 +47,9 @@ DESCRIBED_BEHIND = 0x8
 """Bit 3: sizes and checksum stand behind the record's bytes, and not in its own header."""
 
 _DESCRIPTOR = b"PK\x07\x08"
+
+# Bytes that zipfile is asked for at a time; as many packed ones it unpacks at once.
+_LITTLE = 4096
 
 # The MS-DOS bit for a folder. torch leaves the memory of such a record as it was, without a word.
 FOLDER = 0x10
@@ -239,19 +242,48 @@ def _checksum(
 def _compare_otherwise_packed(
     read: Read, archive: Archive, record: Record, begin: int, room: Room
 ) -> None:
-    """Compare a record with its checksum that nobody looks into here, where there is room.
+    """Have zipfile compare a record that nobody looks into here, where there is room.
 
     Raises:
         DamagedError: `checksum`.
     """
-    work_out = checksum_unpacked(read, begin, record.stored, record.length, record.method)
-    if work_out is None or not room.take(record.length):
+    import zipfile
+
+    info = zipfile.ZipInfo()
+    info.compress_type, info.CRC = record.method, record.checksum
+    info.compress_size, info.file_size = record.stored, record.length
+    stretch: Any = _Stretch(read, begin)
+    try:
+        unpacked = zipfile.ZipExtFile(stretch, "r", info)
+    except (NotImplementedError, RuntimeError):  # zipfile does not know how, or Python was built so
         return
-    found = work_out()
-    if found is None:
+    left = record.length
+    if not room.take(left):
+        return
+    try:
+        while piece := unpacked.read(_LITTLE):
+            left -= len(piece)
+    except MemoryError:  # LZMA may ask for gigabytes
+        return
+    except zipfile.BadZipFile as error:
+        raise _wrong_bytes(read, archive, [_Wrong(record, begin, 0)], 1) from error
+    except unpacking_errors() as error:
+        raise _unpacks_not(archive, record, begin) from error
+    if left:
         raise _unpacks_not(archive, record, begin)
-    if found != record.checksum:
-        raise _wrong_bytes(read, archive, [_Wrong(record, begin, found)], 1)
+
+
+class _Stretch:
+    """As much of an open file as zipfile asks of one."""
+
+    def __init__(self, read: Read, begin: int) -> None:
+        self._read = read
+        self._at = begin
+
+    def read(self, size: int) -> bytes:
+        piece = bytes(self._read(self._at, size))
+        self._at += len(piece)
+        return piece
 
 
 def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:

@@ -139,7 +139,7 @@ class Packed:
         except CannotUnpackError as error:
             self.endless, self.way_out = str(error), error.fix
             return False
-        except _own_errors() as error:
+        except unpacking_errors() as error:
             self.error = str(error)
             return False
         if self._unpacker.eof:
@@ -241,7 +241,7 @@ def _unpacker(name: str) -> Any:
     return Unzstd()
 
 
-def _own_errors() -> tuple[type[Exception], ...]:
+def unpacking_errors() -> tuple[type[Exception], ...]:
     """Give the errors of the modules that were imported to unpack, and of no others."""
     loaded = [sys.modules[name].LZMAError for name in ("lzma",) if name in sys.modules]
     return (zlib.error, OSError, EOFError, ValueError, ZstdError, *loaded)
