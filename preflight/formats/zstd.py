@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from preflight.sizes import format_size
 
@@ -78,6 +78,7 @@ class Unzstd:
 
         self._skip = 0
         self._frame: Any = None
+        self._error: type[Exception] = ZstdError
         self._block_most = _BLOCK
         self._checked = False
         """Whether a checksum stands behind the last block."""
@@ -119,8 +120,11 @@ class Unzstd:
     def _unpacked(self, piece: bytes) -> bytes:
         try:
             unpacked: bytes = self._frame.decompress(piece)
-        except _errors() as error:
-            raise ZstdError(_said(error)) from error
+        except self._error as error:
+            said = str(error)
+            for own in ("zstd decompressor error: ", "zstd decompress error: "):
+                said = said.removeprefix(own)  # the names of its own functions
+            raise ZstdError(said) from error
         return unpacked
 
     def _block(self) -> int | None:
@@ -153,74 +157,76 @@ class Unzstd:
             self._skip = 8 + int.from_bytes(head[4:8], "little")
         if not head.startswith(MAGIC):
             raise ZstdError("no frame begins here")
-        size = _header_size(head[4])
-        if len(head) < size:
+        header = _header(head)
+        if len(head) < header.size:
             return False
-        self._look_at(head)
-        self._frame = _new_frame()
-        self._unpacked(head[:size])
-        self._at += size
+        _refuse(header)
+        self._checked = header.checked
+        self._block_most = min(_BLOCK, max(header.window, _SMALLEST_WINDOW))
+        self._frame, self._error = _new_frame()
+        self._unpacked(head[: header.size])
+        self._at += header.size
         return True
 
-    def _look_at(self, header: bytes) -> None:
-        window = _window(header)
-        if window > MOST_WINDOW:
-            raise CannotUnpackError(
-                f"takes {format_size(window)} of memory to unpack; zstd -d takes no more than "
-                f"{format_size(MOST_WINDOW)} unless it is told so",
-                "Pack it again with a smaller window; or unpack it (zstd -d --long=31), and look "
-                "at what comes out.",
-            )
-        dictionary = _dictionary(header)
-        if dictionary:
-            raise CannotUnpackError(
-                f"was packed with a zstd dictionary (number {dictionary}), which is not at hand",
-                "Unpack it (zstd -d -D DICTIONARY), and look at what comes out.",
-            )
-        self._checked = bool(header[4] & 4)
-        self._block_most = min(_BLOCK, max(window, _SMALLEST_WINDOW))
+
+def _refuse(header: _Header) -> None:
+    """Refuse what takes too much memory, or a dictionary.
+
+    Raises:
+        CannotUnpackError: for one of these reasons.
+    """
+    if header.window > MOST_WINDOW:
+        raise CannotUnpackError(
+            f"takes {format_size(header.window)} of memory to unpack; zstd -d takes no more than "
+            f"{format_size(MOST_WINDOW)} unless it is told so",
+            "Pack it again with a smaller window; or unpack it (zstd -d --long=31), and look "
+            "at what comes out.",
+        )
+    if header.dictionary:
+        raise CannotUnpackError(
+            f"was packed with a zstd dictionary (number {header.dictionary}), which is not at hand",
+            "Unpack it (zstd -d -D DICTIONARY), and look at what comes out.",
+        )
 
 
-# The sizes of a frame's fields, by two bits of its descriptor (RFC 8878, 3.1.1.1).
-_DICTIONARY_SIZES = (0, 1, 2, 4)
-_CONTENT_SIZES = (0, 2, 4, 8)
+class _Header(NamedTuple):
+    """What a frame says of itself (RFC 8878, 3.1.1.1)."""
+
+    size: int
+    """Its own bytes, with the magic."""
+
+    window: int
+    """Bytes that the frame refers back to."""
+
+    dictionary: int
+    checked: bool
 
 
-def _content_size(descriptor: int) -> int:
-    single = descriptor >> 5 & 1
-    return _CONTENT_SIZES[descriptor >> 6] or single
+def _header(head: bytes) -> _Header:
+    descriptor = head[4]
+    is_one_segment = bool(descriptor & 32)
+    number = (0, 1, 2, 4)[descriptor & 3]
+    content = (0, 2, 4, 8)[descriptor >> 6] or int(is_one_segment)
+    begin = 5 if is_one_segment else 6
+    end = begin + number + content
+    if is_one_segment:  # the window is all of its content
+        window = int.from_bytes(head[end - content : end], "little") + 256 * (content == 2)
+    else:
+        base = 1 << 10 + (head[5] >> 3)
+        window = base + base // 8 * (head[5] & 7)
+    dictionary = int.from_bytes(head[begin : begin + number], "little")
+    return _Header(end, window, dictionary, bool(descriptor & 4))
 
 
-def _header_size(descriptor: int) -> int:
-    window = 1 - (descriptor >> 5 & 1)
-    return 5 + window + _DICTIONARY_SIZES[descriptor & 3] + _content_size(descriptor)
-
-
-def _window(header: bytes) -> int:
-    """Give the bytes that a frame refers back to."""
-    descriptor = header[4]
-    if descriptor >> 5 & 1:  # a single segment: all of its content
-        size = _content_size(descriptor)
-        begin = _header_size(descriptor) - size
-        content = int.from_bytes(header[begin : begin + size], "little")
-        return content + 256 if size == 2 else content
-    base = 1 << 10 + (header[5] >> 3)
-    return base + base // 8 * (header[5] & 7)
-
-
-def _dictionary(header: bytes) -> int:
-    begin = 6 - (header[4] >> 5 & 1)
-    return int.from_bytes(header[begin : begin + _DICTIONARY_SIZES[header[4] & 3]], "little")
-
-
-def _new_frame() -> Any:
-    """Give what unpacks one frame.
+def _new_frame() -> tuple[Any, type[Exception]]:
+    """Give what unpacks one frame, and what it raises.
 
     Raises:
         CannotUnpackError: no package that does is installed.
     """
     with contextlib.suppress(ImportError):
-        return importlib.import_module("compression.zstd").ZstdDecompressor()
+        module = importlib.import_module("compression.zstd")
+        return module.ZstdDecompressor(), module.ZstdError
     try:
         import zstandard
     except ImportError as error:
@@ -228,16 +234,5 @@ def _new_frame() -> Any:
             f"is packed with zstd, and zstandard, which unpacks it, cannot be imported: {error}",
             "Install it:  pip install zstandard",
         ) from error
-    return zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW).decompressobj()
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    names = ("compression.zstd", "zstandard")
-    return tuple(sys.modules[name].ZstdError for name in names if name in sys.modules)
-
-
-def _said(error: Exception) -> str:
-    """Say what the package said, without the names of its own functions."""
-    return (
-        str(error).removeprefix("zstd decompressor error: ").removeprefix("zstd decompress error: ")
-    )
+    unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+    return unpacker.decompressobj(), zstandard.ZstdError
