@@ -95,7 +95,7 @@ def test_a_head_that_holds_only_part_of_the_header_says_nothing() -> None:
     assert not is_whole(b"\xff" * 8, 8)
 
 
-def test_both_ways_give_the_same_end_whatever_stands_in_a_header() -> None:
+def test_what_it_calls_whole_the_close_reader_does_and_says_the_same() -> None:
     """Where the quick way says anything: bytes are changed, left out, and put in, at random."""
     chance = random.Random(5)
     letters = b'{}[]",:0123456789 \n\\aBF_\xff\x00'
