@@ -10,14 +10,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 demo: .venv/installed
 	@$(BIN)/preflight demo; code=$$?; test $$code -eq 1
 
-## Run all tests: first those that can share the machine, then the benchmarks, alone.
+## Run all tests. None of them asserts how fast something is: a busy machine fails none.
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not benchmark"
-	$(BIN)/python -m pytest -m benchmark -p no:randomly
 
-## Show the measured ratios.
+## Measure times and memory, and show each figure beside its bound; for a quiet machine.
 bench: .venv/installed-test
-	$(BIN)/python -m pytest -m benchmark -p no:randomly -s -q
+	$(BIN)/python -m pytest -m benchmark -p no:randomly -q
 
 ## What a contributor runs before a commit.
 check: .venv/installed-dev

@@ -78,7 +78,7 @@ def preflight(tmp_path: Path) -> Iterator[Run]:
     ) -> subprocess.CompletedProcess[str]:
         place = folder or tmp_path
         return subprocess.run(
-            [sys.executable, "-c", _START, *words],
+            [sys.executable, "-c", START, *words],
             cwd=place,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
             capture_output=True,
@@ -94,7 +94,7 @@ def preflight(tmp_path: Path) -> Iterator[Run]:
 
 
 # As the installed script starts it: the current folder is not on the path.
-_START = (
+START = (
     "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.argv[0] = 'preflight'; "
     "from preflight.__main__ import start; start()"
 )

@@ -663,6 +663,19 @@ def test_init_writes_settings_that_run(preflight: Run, cache: Path) -> None:
     assert (folder / "imported").exists()
 
 
+def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> None:
+    """Neither here nor in a reader: torch alone would cost more than everything else."""
+    (tmp_path / "a.safetensors").write_bytes(WHOLE)
+    for name in ("torch.py", "numpy.py"):
+        (tmp_path / name).write_text("open('imported', 'w').close()")
+    root = Path(__file__).parents[1]
+
+    done = preflight("run", "a.safetensors", env={"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"})
+
+    assert done.returncode == 0, done
+    assert not (tmp_path / "imported").exists()
+
+
 def test_a_crash_of_ours_is_a_report_ready_for_an_issue(preflight: Run, cache: Path) -> None:
     """Exit 3: nothing is said about the job."""
     root = Path(__file__).parents[1]

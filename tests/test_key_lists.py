@@ -139,14 +139,14 @@ def test_names_in_a_folder_are_compared_whole_beside_a_sample(tmp_path: Path) ->
 
 def test_a_budget_that_is_used_up_leaves_keys_out(job: Path) -> None:
     """A function of the user's that takes long is ended, too."""
-    source = "import time\n\ndef key(path):\n    time.sleep(20)\n    return path\n"
+    source = "import time\n\ndef key(path):\n    time.sleep(200)\n    return path\n"
     (job / "slow.py").write_text(source, encoding="utf-8")
     settings(job, 'shards = "data/{000..003}.tar"', key="slow:key")
     begun = time.monotonic()
 
     report = preflight.run(folder=str(job), budget=1.0)
 
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 60
     assert asked(report).outcome == "skipped"
     assert "1 cache key list was not looked at: the budget of 1 s was used up." in report.reasons
     assert not [one for one in report.findings if one.check == "cache-incomplete"]

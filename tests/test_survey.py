@@ -17,7 +17,7 @@ from preflight.report import Outcome, Report
 from preflight.sampling import parse_sample
 from preflight.session import UsageError
 from tests.archives import photo, tarred
-from tests.benchmarks.conftest import START
+from tests.conftest import START
 
 
 def of(report: Report, check: str) -> Outcome:

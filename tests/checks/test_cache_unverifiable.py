@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,15 +96,13 @@ def huge(path: Path) -> None:
 
 
 def test_what_is_too_much_to_be_unpacked_is_told_with_its_sizes(tmp_path: Path) -> None:
-    """In no time; and it is no damage."""
+    """It is no damage."""
     cache = tmp_path / "cache"
     cache.mkdir()
     huge(cache / "huge.npz")
     np.savez(cache / "small.npz", x=np.zeros(3))
-    begun = time.monotonic()
     (finding,) = found(tmp_path)
 
-    assert time.monotonic() - begun < 8
     assert finding.severity is Severity.NOTE
     assert finding.message.startswith(
         "1 file of 2 is not verified whole: not looked at to the end: huge.npz (mask.npy, 4.3 GB "

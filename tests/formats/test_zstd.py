@@ -177,7 +177,7 @@ def test_blocks_of_nothing_cost_little() -> None:
     found, stream = unpacked(of_blocks(block(0, 0, b"") * 1_000_000, block(0, 0, b"", last=True)))
 
     assert (found, stream.ended) == (b"", True)
-    assert time.process_time() - begun < 10
+    assert time.process_time() - begun < 60
 
 
 @pytest.mark.parametrize(
