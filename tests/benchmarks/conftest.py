@@ -6,28 +6,19 @@ import sys
 
 import pytest
 
-from tests.benchmarks.bounds import BOUNDS
 
-
-def figures() -> list:
-    """Give what was measured; where no benchmark ran, what measures was not imported either."""
-    return getattr(sys.modules.get("tests.benchmarks.measuring"), "FIGURES", [])
-
-
-@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if any(not figure.kept for figure in figures()):
+    # Where no benchmark ran, what measures was not imported either.
+    measuring = sys.modules.get("tests.benchmarks.measuring")
+    if measuring is not None and not all(figure.kept for figure in measuring.FIGURES):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not figures():
+    measuring = sys.modules.get("tests.benchmarks.measuring")
+    if measuring is None or not measuring.FIGURES:
         return
     terminalreporter.section("benchmarks")
-    width = max(map(len, BOUNDS))
-    for figure in figures():
-        terminalreporter.write_line(
-            f"{figure.what:{width}}  {figure.seen:>8,.3g}  {BOUNDS[figure.what]:18}  "
-            f"{'ok    ' if figure.kept else 'MISSED'}  {figure.how}".rstrip(),
-            red=not figure.kept,
-        )
+    terminalreporter.write_line(measuring.row("what", "seen", "bound", "", "how"), bold=True)
+    for figure in measuring.FIGURES:
+        terminalreporter.write_line(str(figure), red=not figure.kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -38,10 +39,28 @@ class Figure(NamedTuple):
     @property
     def kept(self) -> bool:
         """Whether it is within its bound."""
-        *word, number = BOUNDS[self.what].removesuffix(" MB").removesuffix(" bytes").split()
-        if word == ["at", "least"]:
-            return self.seen >= float(number)
-        return self.seen < float(number) or (word == ["at", "most"] and self.seen == float(number))
+        word, number, _ = bound_of(self.what)
+        if word == "at least":
+            return self.seen >= number
+        return self.seen < number or (word == "at most" and self.seen == number)
+
+    def __str__(self) -> str:
+        *_, unit = bound_of(self.what)
+        state = "ok" if self.kept else "MISSED"
+        return row(self.what, f"{self.seen:,.3g}{unit}", BOUNDS[self.what], state, self.how)
+
+
+def bound_of(what: str) -> tuple[str, float, str]:
+    """Take a bound apart: `at most`, `at least` or `below`, the number, and its unit."""
+    found = re.fullmatch(r"(at most|at least|below) ([\d.]+)( \w+)?", BOUNDS[what])
+    assert found is not None, what
+    return found[1], float(found[2]), found[3] or ""
+
+
+def row(what: str, figure: str, bound: str, state: str, how: str) -> str:
+    """Lay out a line of the table."""
+    width = max(map(len, BOUNDS))
+    return f"{what:{width}}  {figure:>12}  {bound:18}  {state:6}  {how}".rstrip()
 
 
 FIGURES: list[Figure] = []

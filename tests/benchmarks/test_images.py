@@ -52,8 +52,8 @@ def test_a_folder_is_listed_and_paired_against_find(
     compare(f"{LISTED:,} files in {said}, listed and paired / find | wc", ours, theirs)
 
 
-def pictures(folder: Path, **numbers: int) -> None:
-    """Write so many images into each folder, the smallest that there are, an hour old."""
+def pictures(folder: Path, *, together: int, **numbers: int) -> None:
+    """Write so many images, the smallest that there are, an hour old, and so many in a folder."""
     from PIL import Image
 
     file = io.BytesIO()
@@ -61,7 +61,7 @@ def pictures(folder: Path, **numbers: int) -> None:
     then = time.time() - 3_600
     for name, number in numbers.items():
         for index in range(number):
-            path = folder / name / f"{index // 1_000:03}" / f"{index:06}.png"
+            path = folder / name / f"{index // together:03}" / f"{index:06}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.getvalue())
             os.utime(path, (then, then))
@@ -72,7 +72,7 @@ def test_images_that_were_looked_at_before(tmp_path: Path) -> None:
 
     What a hundred thousand take is reckoned: the start, as over ten, is paid once.
     """
-    pictures(tmp_path, many=FILES, few=10)
+    pictures(tmp_path, together=1_000, many=FILES, few=10)
     works = [
         preflight(*words, "--elsewhere", folder=tmp_path)
         for words in (("many",), ("many", "--reread", "0"), ("many", "--no-ledger"), ("few",))
@@ -90,7 +90,7 @@ def test_images_that_were_looked_at_before(tmp_path: Path) -> None:
 
 def test_memory_of_many_images(tmp_path: Path) -> None:
     """What is in flight is the same for both numbers."""
-    pictures(tmp_path, few=20_000, many=80_000)
+    pictures(tmp_path, together=80_000, few=20_000, many=80_000)
 
     # How many answers wait to be heard at once is chance: the middle of three runs.
     few, many = (sorted(peak(tmp_path, one) for _ in range(3))[1] for one in ("few", "many"))
