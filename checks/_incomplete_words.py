@@ -6,7 +6,7 @@ import posixpath
 from unicodedata import is_normalized, normalize
 
 from preflight.facts import CacheKeys, Respelled
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 
 def spelled(other: Respelled, who: str) -> tuple[str, str, str]:

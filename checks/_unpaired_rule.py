@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from preflight.facts import Pairing, Unpaired
 from preflight.finding import Finding, Location
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 Found: TypeAlias = Callable[..., Finding]
 

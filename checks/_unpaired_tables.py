@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from preflight.facts import Captioned, Damage, FolderFacts, Pairing, Unpaired
 from preflight.finding import Finding, Location, Severity
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 from ._unpaired_rule import Found
 

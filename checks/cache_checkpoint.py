@@ -36,7 +36,7 @@ from preflight.check import check
 from preflight.facts import Checkpoint, CheckpointFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 
 @check(

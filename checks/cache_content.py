@@ -32,8 +32,8 @@ from preflight.check import check
 from preflight.facts import CacheContents, OddContent
 from preflight.finding import Finding, Location, Scalar, Severity
 from preflight.job import Job
-from preflight.names import counted
 from preflight.sizes import format_size
+from preflight.values.names import counted
 
 AGAIN = "Move it aside, and have it made again by the settings that made the others."
 

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import CacheFacts, Damage
 from preflight.finding import Finding, Location, Scalar, Severity
-from preflight.formats import causes
+from preflight.formats.bytes import causes
 from preflight.job import Job
-from preflight.names import lfs_pull
+from preflight.values.names import lfs_pull
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."

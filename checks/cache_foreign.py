@@ -27,7 +27,7 @@ from preflight.check import check
 from preflight.facts import Alike, CacheFolderFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 # Entries of one format below which another one is no exception, and the share that is still few.
 _MANY = 20

@@ -38,7 +38,7 @@ from preflight.check import check
 from preflight.facts import CacheKeys, LackedKind
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 from ._incomplete_words import entries, guessed, made_of, of_all, rule_of, span, spelled
 

@@ -32,9 +32,9 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import CacheFacts
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.pickle_globals import FRAMED, is_dangerous, is_of_arrays
+from preflight.formats.torch.pickle_globals import FRAMED, is_dangerous, is_of_arrays
 from preflight.job import Job
-from preflight.names import first_of
+from preflight.values.names import first_of
 
 _NUMPY_NAMES = (".npy", ".npz")
 

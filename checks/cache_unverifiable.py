@@ -28,7 +28,7 @@ from preflight.check import check
 from preflight.facts import Alike, CacheFolderFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 _WHY_NONE = {
     "torch zip": "written without checksums (set_crc32_options(False))",

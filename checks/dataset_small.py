@@ -26,7 +26,7 @@ from preflight.check import check
 from preflight.facts import DatasetFacts
 from preflight.finding import Finding, Severity
 from preflight.job import DataSettings, Job
-from preflight.names import counted
+from preflight.values.names import counted
 
 
 def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:

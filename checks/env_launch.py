@@ -23,9 +23,9 @@ from collections.abc import Iterator, Mapping
 from preflight.check import check
 from preflight.facts import EnvironmentRead, HostFacts, SourceFacts
 from preflight.finding import Finding, Location, Severity
+from preflight.host.environment import launcher_of
 from preflight.job import Job
-from preflight.machine.environment import launcher_of
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 NUMBERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT")
 

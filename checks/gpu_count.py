@@ -23,7 +23,7 @@ from preflight.check import check
 from preflight.facts import Gpu, Gpus, HostFacts
 from preflight.finding import Finding, Location, Scope, Severity
 from preflight.job import Job
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 THIS_MACHINE = Location(name="this machine")
 ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"

@@ -22,8 +22,8 @@ from preflight.check import check
 from preflight.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.finding import Finding, Location, Scope, Severity
 from preflight.job import Job
-from preflight.names import counted, shown
 from preflight.sizes import format_size
+from preflight.values.names import counted, shown
 
 ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"
 _MOST_NAMED = 4

@@ -28,7 +28,7 @@ from preflight.check import check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import lfs_pull
+from preflight.values.names import lfs_pull
 
 _WHY = {
     "cut": "Pillow opens it without complaint; what was behind its last byte is not in it.",

@@ -31,7 +31,7 @@ from preflight.check import check
 from preflight.facts import Held, Inherited, Sent
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 _NOUNS = {
     "cuda-tensor": "memory of a GPU",

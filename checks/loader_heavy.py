@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from preflight.check import check
 from preflight.facts import Loaded, Part, Trip, Weight
 from preflight.finding import Finding, Location, Severity
+from preflight.host.start_method import SPAWNING
 from preflight.job import Job
-from preflight.machine.start_method import SPAWNING
-from preflight.names import counted, shown
 from preflight.sizes import format_size
+from preflight.values.names import counted, shown
 
 NOTED = 256 << 20
 """Bytes for a worker from which on it is worth knowing."""

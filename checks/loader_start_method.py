@@ -22,7 +22,7 @@ from preflight.check import check
 from preflight.facts import Loaded
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 _FAILS = frozenset({"refused", "died", "late", "unsent"})
 

@@ -27,9 +27,9 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import Loaded, LoaderCall, SourceFacts, Unguarded
 from preflight.finding import Finding, Location, Severity
+from preflight.host.start_method import SPAWNING
 from preflight.job import Job
-from preflight.machine.start_method import SPAWNING
-from preflight.names import shown
+from preflight.values.names import shown
 
 _WORKAROUND = (
     "num_workers=0 runs today; the training process then loads every batch itself, and the GPU "

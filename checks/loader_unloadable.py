@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import Loaded, Unloadable
 from preflight.finding import Finding, Location, Severity
+from preflight.host.start_method import SPAWNING
 from preflight.job import Job
-from preflight.machine.start_method import SPAWNING
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 _GUESSED = "; a guess, since zeros stood in for its large data"
 

@@ -28,9 +28,9 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import Sent, Unsendable
 from preflight.finding import Finding, Location, Severity
+from preflight.host.start_method import SPAWNING
 from preflight.job import Job
-from preflight.machine.start_method import SPAWNING
-from preflight.names import counted, shown
+from preflight.values.names import counted, shown
 
 _REASONS = {
     "lambda": "pickle sends functions by name, and a lambda has none",

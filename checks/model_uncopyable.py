@@ -25,8 +25,8 @@ from preflight.check import check
 from preflight.facts import Copied, Uncopyable
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import shown
 from preflight.sizes import format_size
+from preflight.values.names import shown
 
 _FIXES = {
     "process-group": "Copy before the groups are set, or let the copy share the group: "

@@ -31,9 +31,9 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.image_names import SAME_FORMAT
+from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.job import Job
-from preflight.names import counted, first_of, shown
+from preflight.values.names import counted, first_of, shown
 
 from . import _unpaired_names as names
 from . import _unpaired_tables as tables

@@ -27,7 +27,7 @@ from preflight.check import check
 from preflight.facts import Damage, ShardFacts
 from preflight.finding import Finding, Location, Scalar, Severity
 from preflight.job import Job
-from preflight.names import counted, lfs_pull, shown
+from preflight.values.names import counted, lfs_pull, shown
 
 _RAISES = "tarfile raises here"
 _GOES_ON = "with a handler that goes on, webdataset passes over the rest of the shard"

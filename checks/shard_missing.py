@@ -19,7 +19,7 @@ from preflight.check import check
 from preflight.facts import Absent
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import shown
+from preflight.values.names import shown
 
 
 @check(

@@ -24,7 +24,7 @@ from preflight.check import check
 from preflight.facts import DatasetFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
-from preflight.names import counted
+from preflight.values.names import counted
 
 # What part of the samples of one rank another may lack.
 _PART = 0.1

@@ -24,7 +24,7 @@ from preflight.check import check
 from preflight.facts import Oddity, ShardFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import counted, first_of
+from preflight.values.names import counted, first_of
 
 
 @check(

@@ -23,7 +23,7 @@ from preflight.check import check
 from preflight.facts import Frame, Unbuilt
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
-from preflight.names import shown
+from preflight.values.names import shown
 
 Advice: TypeAlias = tuple[str, str, str | None]
 """Why it matters, what to do, and what runs today."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import os
 
-from preflight.version import __version__
+from preflight.values.version import __version__
 
 TYPE_CHECKING = False  # as `typing` has it, which would take longer than all of this
 if TYPE_CHECKING:
-    from preflight.report import NoGo, Report
-    from preflight.session import inspect, run
+    from preflight.findings.report import NoGo, Report
+    from preflight.session.run import inspect, run
 
 __all__ = ["NoGo", "Report", "__version__", "inspect", "run"]
 
@@ -30,7 +30,12 @@ if not os.path.isdir(os.path.join(_here, "checks")) and os.path.isfile(
 ):
     __path__.append(_above)
 
-_HOME = {"NoGo": "report", "Report": "report", "inspect": "session", "run": "session"}
+_HOME = {
+    "NoGo": "findings.report",
+    "Report": "findings.report",
+    "inspect": "session.run",
+    "run": "session.run",
+}
 
 
 def __getattr__(name: str) -> object:

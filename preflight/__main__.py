@@ -33,7 +33,7 @@ def start() -> None:
         )
         sys.exit(2)
     try:
-        from preflight.cli import main
+        from preflight.command.cli import main
 
         _leave(main())
     except KeyboardInterrupt:

@@ -7,9 +7,9 @@ assert ask("shard-damaged", ShardFacts(...)) == []
 
 from __future__ import annotations
 
-from preflight import registry
-from preflight.finding import Finding
-from preflight.job import Job
+from preflight.findings import registry
+from preflight.findings.finding import Finding
+from preflight.settings.job import Job
 
 
 def ask(check_id: str, facts: object, job: Job | None = None) -> list[Finding]:

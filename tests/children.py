@@ -26,5 +26,5 @@ def opened_by(process: psutil.Process) -> set[str]:
 def readers() -> Iterator[psutil.Process]:
     """Give the living processes of ours that look at something for preflight."""
     for process in psutil.Process().children():
-        if any("preflight.child" in word for word in command_of(process)):
+        if any("preflight.processes.child" in word for word in command_of(process)):
             yield process

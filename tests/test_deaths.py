@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 import preflight
-from preflight.report import Report
+from preflight.findings.report import Report
 from tests.children import readers
 
 ROOT = Path(__file__).parents[1]

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight import registry
-from preflight.facts import CacheFacts
-from preflight.facts.cache import LETTERS
-from preflight.finding import Finding
-from preflight.job import Job
-from preflight.report import Report
+from preflight.cached_files.facts import LETTERS, CacheFacts
+from preflight.findings import registry
+from preflight.findings.finding import Finding
+from preflight.findings.report import Report
+from preflight.settings.job import Job
 from tests.warming import warm
 
 ROOT = Path(__file__).parents[1]

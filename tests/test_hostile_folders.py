@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight import braces
-from preflight.report import Report
+from preflight.findings.report import Report
+from preflight.values import braces
 from tests.archives import photo, samples, tarred
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")

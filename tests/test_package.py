@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight import registry
 from preflight.__main__ import rival_distribution
+from preflight.findings import registry
 
 ROOT = Path(__file__).parents[1]
 

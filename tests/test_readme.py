@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from preflight import catalogue, registry
-from preflight.check import Check
-from preflight.facts import ShardFacts
-from preflight.job import Job
-from preflight.settings import make_job
+from preflight.command import catalogue
+from preflight.findings import registry
+from preflight.findings.check import Check
+from preflight.settings.job import Job
+from preflight.settings.merge import make_job
+from preflight.shards.facts import ShardFacts
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

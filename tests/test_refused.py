@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.discover import discover
-from preflight.job import CacheSettings, Job
-from preflight.targets import CacheFolder, Missing
-from preflight.words import UnknownWordError, read_word
+from preflight.settings.job import CacheSettings, Job
+from preflight.targets.discover import discover
+from preflight.targets.targets import CacheFolder, Missing
+from preflight.targets.word import UnknownWordError, read_word
 
 
 def write(folder: Path, *names: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from preflight.formats.zstd import is_zstd
+from preflight.formats.packing.zstd import is_zstd
 
 HEAD = 512
 """Bytes from the beginning of a file that are enough to name it."""

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from preflight.formats import archive, causes, gzipped, npy, safetensors, torchfile
-from preflight.formats.archive_directory import (
+from preflight.formats.arrays import npy, safetensors
+from preflight.formats.arrays.npz import Arrays
+from preflight.formats.bytes import causes
+from preflight.formats.bytes.blocks import BLOCK, Block, LongRead, Read, reads_every
+from preflight.formats.bytes.crc import crc32_for
+from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.bytes.flaw import Flaw
+from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
+from preflight.formats.packing import gzipped
+from preflight.formats.torch import torchfile
+from preflight.formats.torch.pickles import walk
+from preflight.formats.torch.quick import read_whole
+from preflight.formats.zip import archive
+from preflight.formats.zip.directory import (
     END_MAGIC,
     MAGIC,
     Archive,
@@ -15,15 +27,7 @@ from preflight.formats.archive_directory import (
     refuse_unopened,
     torch_finds,
 )
-from preflight.formats.blocks import BLOCK, Block, LongRead, Read, reads_every
-from preflight.formats.crc import crc32_for
-from preflight.formats.damaged import DamagedError
-from preflight.formats.flaw import Flaw
-from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
-from preflight.formats.npz import Arrays
-from preflight.formats.pickles import walk
-from preflight.formats.quick import read_whole
-from preflight.names import shown
+from preflight.values.names import shown
 
 TORCH = frozenset({".pt", ".pth", ".bin", ".ckpt"})
 NUMPY = frozenset({".npy", ".npz"})

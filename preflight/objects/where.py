@@ -17,7 +17,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from preflight.names import name_of
+from preflight.values.names import name_of
 
 _SITE = frozenset({"site-packages", "dist-packages"})
 _DEF = re.compile(r"\s*(async\s+def|def|class)\b")

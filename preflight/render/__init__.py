@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from preflight.report import Report
+from preflight.findings.report import Report
 
 FORMATS: Mapping[str, str] = {
     "terminal": "preflight.render.terminal",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from preflight.finding import Finding, Location
-from preflight.names import counted
+from preflight.findings.finding import Finding, Location
 from preflight.render.groups import (
     Advice,
     Group,
@@ -22,6 +21,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.lines import Line, Paper, Span, cells, padded, spread
+from preflight.values.names import counted
 
 PLACES = 5
 """Places of one group that are told in full."""

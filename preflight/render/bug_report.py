@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from preflight.finding import Finding, Location, Scalar
-from preflight.names import counted, shown
+from preflight.findings.finding import Finding, Location, Scalar
+from preflight.findings.report import Outcome, Report
 from preflight.render.groups import groups
 from preflight.render.redaction import Redaction
-from preflight.report import Outcome, Report
-from preflight.sizes import format_size
+from preflight.values.byte_sizes import format_size
+from preflight.values.names import counted, shown
 
 _LAUNCH = (
     "nodes",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from preflight.ages import format_age
-from preflight.names import counted
+from preflight.findings.report import Named, Outcome, Report
 from preflight.render.blocks import View
 from preflight.render.groups import Group, count_by_outcome
 from preflight.render.lines import Line, Span, cells, padded
-from preflight.report import Named, Outcome, Report
+from preflight.values.ages import format_age
+from preflight.values.names import counted
 
 _LABEL_WIDTH = 13
 _TARGETS = 8

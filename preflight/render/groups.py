@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from preflight.finding import Finding, Location, Severity
-from preflight.registry import built_in, place
-from preflight.report import Broken, Outcome, Report
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.registry import built_in, place
+from preflight.findings.report import Broken, Outcome, Report
 
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")

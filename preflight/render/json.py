@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from preflight.report import Report
+from preflight.findings.report import Report
 
 
 def render(report: Report) -> str:

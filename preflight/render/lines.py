@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from preflight.names import shown
 from preflight.render.groups import is_command
+from preflight.values.names import shown
 
 MARK = "…"
 """The one sign of ours that is not ASCII; `..` where the console cannot say it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from preflight.finding import Finding
-from preflight.names import counted, shown
+from preflight.findings.finding import Finding
+from preflight.findings.report import Report
 from preflight.render.groups import (
     Advice,
     Group,
@@ -22,7 +22,7 @@ from preflight.render.groups import (
     within,
 )
 from preflight.render.verdict import headline, label
-from preflight.report import Report
+from preflight.values.names import counted, shown
 
 _PLACES = 10
 

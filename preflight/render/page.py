@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from preflight.finding import Severity
+from preflight.findings.finding import Severity
+from preflight.findings.report import Report
 from preflight.render.blocks import View, block, list_lines, unseen_lines
 from preflight.render.foot import check_lines, foot, quiet_foot, target_lines
 from preflight.render.groups import Group, Unseen, groups, unseen
 from preflight.render.lines import Line, Paper, Span, cells
 from preflight.render.verdict import ending, headline, label
-from preflight.report import Report
 
 IN_FULL = 8
 """Groups that are told in full; the rest are lines of the list."""

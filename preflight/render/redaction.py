@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from preflight.findings.report import Report
 from preflight.render.groups import root_of
-from preflight.report import Report
 
 REDACTED = "<redacted>"
 ELSEWHERE = "<...>"

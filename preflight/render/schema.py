@@ -12,8 +12,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Union
 
-from preflight.finding import Scope
-from preflight.report import SCHEMA, Report
+from preflight.findings.finding import Scope
+from preflight.findings.report import SCHEMA, Report
 
 # Words that the types leave open, by class and field.
 _WORDS = {
@@ -24,7 +24,7 @@ _WORDS = {
 }
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
-# JSON numbers end there; what is larger is written as a string (preflight.plain).
+# JSON numbers end there; what is larger is written as a string (preflight.values.wire).
 _NUMBERS = (int, float)
 
 

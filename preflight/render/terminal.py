@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from preflight.findings.report import Report
 from preflight.render.blocks import View
 from preflight.render.groups import root_of
 from preflight.render.lines import Line, Paper, Span
 from preflight.render.page import first_line, page
-from preflight.report import Report
 
 # Colour says nothing that the words do not. The eight basic colours follow the user's own theme.
 _COLOURS = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from preflight.finding import Severity
-from preflight.names import counted
+from preflight.findings.finding import Severity
+from preflight.findings.report import Report
 from preflight.render.groups import Group, Unseen, count_by_outcome
-from preflight.report import Report
+from preflight.values.names import counted
 
 _LABELS = {"go": "GO", "no-go": "NO-GO", "cannot-judge": "CANNOT JUDGE"}
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight.readers.folder import list_folder
-from preflight.targets import Folder
+from preflight.images.folder import list_folder
+from preflight.targets.targets import Folder
 from tests.benchmarks.measuring import (
     Took,
     best_of,

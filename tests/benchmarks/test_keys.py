@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from preflight.facts import CacheKeys
-from preflight.readers.cache_keys import read_keys
-from preflight.targets import CacheOf, CaptionRule, KeyedData
+from preflight.keys.facts import CacheKeys
+from preflight.keys.read import read_keys
+from preflight.targets.targets import CacheOf, CaptionRule, KeyedData
 from tests.benchmarks.measuring import compare, seen
 
 pytestmark = pytest.mark.benchmark

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from preflight.formats.images import JPEG, JPEG_END
-from preflight.formats.tar import hop
-from preflight.readers.opened import reading
-from preflight.readers.pairing import pair
-from preflight.readers.samples import Samples
-from preflight.readers.shard import read_shard
-from preflight.targets import CaptionRule, Shard
+from preflight.file_access.opened import reading
+from preflight.formats.pictures.images import JPEG, JPEG_END
+from preflight.formats.tar.walk import hop
+from preflight.pairing.pair import pair
+from preflight.shards.read import read_shard
+from preflight.shards.samples import Samples
+from preflight.targets.targets import CaptionRule, Shard
 from tests.archives import tarred
 from tests.benchmarks.measuring import (
     best_of,

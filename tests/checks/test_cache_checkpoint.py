@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import preflight
-from preflight.checkpoints import checkpoints
-from preflight.finding import Finding, Severity
-from preflight.report import Report
+from preflight.checkpoints.order import checkpoints
+from preflight.findings.finding import Finding, Severity
+from preflight.findings.report import Report
 
 FILES = ("model.npz", "optimizer.npz", "rng/state.npz")
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import preflight
-from preflight.finding import Finding, Severity
-from preflight.report import Report
+from preflight.findings.finding import Finding, Severity
+from preflight.findings.report import Report
 
 
 def lay(folder: Path, *paths: str) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.finding import Finding, Severity
-from preflight.report import Report
+from preflight.findings.finding import Finding, Severity
+from preflight.findings.report import Report
 from tests.distributed import HOWS, save, save_by_ranks
 
 PART = "__0_0.distcp"

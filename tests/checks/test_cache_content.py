@@ -10,13 +10,14 @@ from types import ModuleType
 import pytest
 
 import preflight
-from preflight import registry, runner
-from preflight.facts import CacheContents, OddContent
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job
-from preflight.readers.cache_content import read_content
-from preflight.readers.cache_neighbours import contents_of
-from preflight.runner import Looked
+from preflight.findings import judge as runner
+from preflight.findings import registry
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.judge import Looked
+from preflight.settings.job import Job
+from preflight.tensors.facts import CacheContents, OddContent
+from preflight.tensors.neighbours import contents_of
+from preflight.tensors.read import read_content
 from preflight.testing import ask
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import preflight
-from preflight.finding import Finding, Severity
+from preflight.findings.finding import Finding, Severity
 
 
 def found(folder: Path, *ages: float) -> list[Finding]:

@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 import torch
 
-from preflight.facts import CacheFacts, Damage
-from preflight.finding import Finding, Severity
-from preflight.readers.cache import read_cache
-from preflight.readers.cache_listing import list_cache
+from preflight.cached_files.facts import CacheFacts
+from preflight.cached_files.file import read_cache
+from preflight.cached_files.listing import list_cache
+from preflight.file_access.facts import Damage
+from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 
 ROOT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import preflight
-from preflight.facts import Alike, CacheFolderFacts
-from preflight.finding import Finding, Severity
-from preflight.readers.cache_listing import is_left_over, is_unfinished
+from preflight.cached_files.listing import is_left_over, is_unfinished
+from preflight.caches.facts import Alike, CacheFolderFacts
+from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 
 

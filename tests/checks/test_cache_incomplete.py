@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from preflight import registry
-from preflight.facts import CacheKeys, LackedKind, Respelled, SharedKey
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job
+from preflight.findings import registry
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
+from preflight.settings.job import Job
 from preflight.testing import ask
 
 WHOLE = CacheKeys(

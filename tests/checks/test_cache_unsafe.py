@@ -28,10 +28,10 @@ import pytest
 import torch
 
 import preflight
-from preflight.facts import CacheFacts
-from preflight.finding import Finding, Location, Severity
-from preflight.formats.pickle_globals import is_dangerous, refused
-from preflight.readers.cache import read_cache
+from preflight.cached_files.facts import CacheFacts
+from preflight.cached_files.file import read_cache
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.formats.torch.pickle_globals import is_dangerous, refused
 from preflight.testing import ask
 
 ROOT = Path(__file__).parents[2]
@@ -615,7 +615,7 @@ def test_whatever_torch_allows_is_not_told(of_torch: tuple[str, list[str], list[
 
 def test_whatever_is_not_told_torch_allows(of_torch: tuple[str, list[str], list[str]]) -> None:
     """Of all that is on our list, and of all that there is in torch."""
-    from preflight.formats import pickle_globals
+    from preflight.formats.torch import pickle_globals
 
     version, allowed, names = of_torch
     if version < "2.13":

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import preflight
-from preflight.facts import Alike, CacheFolderFacts, Unread
-from preflight.finding import Finding, Location, Severity
+from preflight.caches.facts import Alike, CacheFolderFacts, Unread
+from preflight.findings.finding import Finding, Location, Severity
 from preflight.testing import ask
 
 

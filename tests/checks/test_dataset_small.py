@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.check import Check
-from preflight.facts import DatasetFacts
-from preflight.finding import Finding, Location, Severity
-from preflight.job import DataSettings, Job, Launch
-from preflight.registry import built_in
+from preflight.datasets.facts import DatasetFacts
+from preflight.findings.check import Check
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.registry import built_in
+from preflight.settings.job import DataSettings, Job, Launch
 from preflight.testing import ask
 from tests.archives import samples, tarred
 

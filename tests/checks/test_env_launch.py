@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from preflight.facts import Gpu, Gpus, HostFacts, SourceFacts
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job, Launch
-from preflight.readers.source import read_source
-from preflight.registry import built_in
-from preflight.targets import Source
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.registry import built_in
+from preflight.host.facts import Gpu, Gpus, HostFacts
+from preflight.settings.job import Job, Launch
+from preflight.sources.facts import SourceFacts
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
 from preflight.testing import ask
 
 TORCHRUN = {

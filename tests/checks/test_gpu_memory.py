@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from preflight.facts import Gpu, GpuProcess, Gpus, HostFacts
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job, Launch
-from preflight.registry import built_in
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.registry import built_in
+from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
+from preflight.settings.job import Job, Launch
 from preflight.testing import ask
 
 GB = 10**9

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageFile
 
-from preflight.facts import FolderFacts, ImageDamage, Pairing
-from preflight.finding import Finding, Location, Severity
-from preflight.readers.images import look_at_image
-from preflight.readers.shard import read_shard
-from preflight.targets import Shard
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.images.facts import FolderFacts, ImageDamage
+from preflight.images.read import look_at_image
+from preflight.pairing.facts import Pairing
+from preflight.shards.read import read_shard
+from preflight.targets.targets import Shard
 from preflight.testing import ask
 from tests.archives import flipped, photo, tarred, zeroed
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from preflight.facts import Definition, Held, Inherited, Sent
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.loaders.facts import Held, Inherited, Sent
+from preflight.objects.facts import Definition
+from preflight.settings.job import Job
 from preflight.testing import ask
 
 ZIP = Held(

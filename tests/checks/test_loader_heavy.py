@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.facts import Definition, Loaded, Part, Trip, Weight
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job, Launch
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.loaders.facts import Loaded, Part, Trip, Weight
+from preflight.objects.facts import Definition
+from preflight.settings.job import Job, Launch
 from preflight.testing import ask
 
 GB = 10**9

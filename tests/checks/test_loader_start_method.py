@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.facts import Definition, Loaded, Trip
-from preflight.finding import Finding, Severity
-from preflight.job import Job
+from preflight.findings.finding import Finding, Severity
+from preflight.loaders.facts import Loaded, Trip
+from preflight.objects.facts import Definition
+from preflight.settings.job import Job
 from preflight.testing import ask
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from preflight import run
-from preflight.facts import Definition, Loaded, LoaderCall, SourceFacts, Unguarded
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job, Launch, StartMethod
-from preflight.readers.source import read_source
-from preflight.targets import Source
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.loaders.facts import Loaded
+from preflight.objects.facts import Definition
+from preflight.settings.job import Job, Launch, StartMethod
+from preflight.sources.facts import LoaderCall, SourceFacts, Unguarded
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
 from preflight.testing import ask
 
 ID = "loader-unguarded-main"

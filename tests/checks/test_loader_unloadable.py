@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.facts import Definition, Loaded, Trip, Unloadable
-from preflight.finding import Location, Severity
-from preflight.job import Job
-from preflight.registry import load
-from preflight.runner import Looked, run
+from preflight.findings.finding import Location, Severity
+from preflight.findings.judge import Looked, run
+from preflight.findings.registry import load
+from preflight.loaders.facts import Loaded, Trip, Unloadable
+from preflight.objects.facts import Definition
+from preflight.settings.job import Job
 from preflight.testing import ask
 
 CONFIG = Unloadable(

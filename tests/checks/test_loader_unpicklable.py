@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from preflight import registry, runner
-from preflight.facts import Definition, Sent, Unsendable
-from preflight.finding import Location, Severity
-from preflight.job import Job
-from preflight.runner import Looked
+from preflight.findings import judge as runner
+from preflight.findings import registry
+from preflight.findings.finding import Location, Severity
+from preflight.findings.judge import Looked
+from preflight.loaders.facts import Sent, Unsendable
+from preflight.objects.facts import Definition
+from preflight.settings.job import Job
 from preflight.testing import ask
 
 LAMBDA = Unsendable(

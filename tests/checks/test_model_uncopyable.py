@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.facts import Copied, Definition, Uncopyable
-from preflight.finding import Location, Severity
+from preflight.findings.finding import Location, Severity
+from preflight.models.facts import Copied, Uncopyable
+from preflight.objects.facts import Definition
 from preflight.testing import ask
 
 GROUP = Uncopyable(

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from preflight import registry
-from preflight.facts import Captioned, Damage, FolderFacts, Pairing, ShardFacts, Unpaired
-from preflight.finding import Finding, Location, Severity
-from preflight.job import Job
-from preflight.readers.shard import read_shard
-from preflight.targets import CaptionRule, Shard
+from preflight.file_access.facts import Damage
+from preflight.findings import registry
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.images.facts import FolderFacts
+from preflight.pairing.facts import Captioned, Pairing, Unpaired
+from preflight.settings.job import Job
+from preflight.shards.facts import ShardFacts
+from preflight.shards.read import read_shard
+from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
 from tests.archives import tarred
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.facts import DatasetFacts, Shared
-from preflight.finding import Finding, Location, Severity
-from preflight.readers.shard import read_shard
-from preflight.targets import CaptionRule, Shard
+from preflight.datasets.facts import DatasetFacts
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.shards.facts import Shared
+from preflight.shards.read import read_shard
+from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
 from tests.archives import samples, tarred
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from preflight.finding import Finding, Location, Severity
-from preflight.readers.shard import read_shard
-from preflight.targets import CaptionRule, Shard
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.shards.read import read_shard
+from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
 from tests.archives import samples, tarred
 

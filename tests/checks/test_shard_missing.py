@@ -6,8 +6,8 @@ import tarfile
 from pathlib import Path
 
 import preflight
-from preflight.around import Presence
-from preflight.facts import Absent
+from preflight.targets.facts import Absent
+from preflight.targets.folders import Presence
 from preflight.testing import ask
 from tests.archives import tarred
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.facts import DatasetFacts
-from preflight.finding import Finding, Severity
-from preflight.job import Job, Launch
-from preflight.registry import built_in
+from preflight.datasets.facts import DatasetFacts
+from preflight.findings.finding import Finding, Severity
+from preflight.findings.registry import built_in
+from preflight.settings.job import Job, Launch
 from preflight.testing import ask
 from tests.archives import samples, tarred
 

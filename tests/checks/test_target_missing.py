@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 import preflight
-from preflight.facts import Absent
-from preflight.finding import Location, Severity
-from preflight.job import CacheSettings, Job
+from preflight.findings.finding import Location, Severity
+from preflight.settings.job import CacheSettings, Job
+from preflight.targets.facts import Absent
 from preflight.testing import ask
 
 

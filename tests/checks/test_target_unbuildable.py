@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.facts import Frame, Unbuilt
-from preflight.finding import Finding, Location, Severity
-from preflight.report import Report
-from preflight.session import UsageError
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.report import Report
+from preflight.session.run import UsageError
 from preflight.testing import ask
+from preflight.users_code.facts import Frame, Unbuilt
 
 LOADER = "from torch.utils.data import DataLoader\n"
 

@@ -15,13 +15,7 @@ import PIL.features
 import pytest
 from PIL import Image
 
-from preflight.formats.magic import (
-    HEAD,
-    is_lfs_pointer,
-    size_in_lfs_pointer,
-    what_is,
-    with_article,
-)
+from preflight.formats.magic import HEAD, is_lfs_pointer, size_in_lfs_pointer, what_is, with_article
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from preflight.machine.gpus import Answer, ask, ask_this_machine
-from preflight.machine.nvml_recording import Replay, record
-from preflight.readers.host import read_host
-from preflight.targets import Host
+from preflight.host.gpus import Answer, ask, ask_this_machine
+from preflight.host.nvml_recording import Replay, record
+from preflight.host.read import read_host
+from preflight.targets.targets import Host
 
 pytestmark = pytest.mark.gpu
 
@@ -96,8 +96,8 @@ def test_a_gpu_that_is_hidden_is_hidden(
 def test_looking_at_the_host_leaves_cuda_alone(tmp_path: Path) -> None:
     """Neither is the driver's library loaded, nor does the process hold memory of a GPU."""
     code = (
-        "import os, sys; from preflight.readers.host import read_host;"
-        "from preflight.targets import Host; read_host(Host(), '.');"
+        "import os, sys; from preflight.host.read import read_host;"
+        "from preflight.targets.targets import Host; read_host(Host(), '.');"
         "maps = open('/proc/self/maps').read() if os.path.exists('/proc/self/maps') else '';"
         "print('torch' in sys.modules, 'libcuda.so' in maps)"
     )

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight import registry
-from preflight.finding import Severity
-from preflight.report import Report
+from preflight.findings import registry
+from preflight.findings.finding import Severity
+from preflight.findings.report import Report
 from tests.warming import warm
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.report import Report
+from preflight.findings.report import Report
 from tests.render.jobs import REPORTS
 from tests.render.sample import everything
 

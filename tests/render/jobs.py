@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from preflight.finding import Finding, Location, Severity
-from preflight.report import Broken, Named, Outcome, Report, Setting, Skip
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.report import Broken, Named, Outcome, Report, Setting, Skip
 from tests.render.sample import everything, finding, outcome
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE

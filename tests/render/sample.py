@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from preflight.finding import Finding, Location, Severity, fingerprint
-from preflight.report import Accepted, Broken, Named, Outcome, Recalled, Report, Setting, Skip
+from preflight.findings.finding import Finding, Location, Severity, fingerprint
+from preflight.findings.report import (
+    Accepted,
+    Broken,
+    Named,
+    Outcome,
+    Recalled,
+    Report,
+    Setting,
+    Skip,
+)
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

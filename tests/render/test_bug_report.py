@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from preflight.finding import Finding, Location, Severity
-from preflight.render import bug_report
-from preflight.render.redaction import Redaction
-from preflight.report import (
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.report import (
     Accepted,
     Broken,
     Named,
@@ -23,6 +21,8 @@ from preflight.report import (
     Setting,
     Skip,
 )
+from preflight.render import bug_report
+from preflight.render.redaction import Redaction
 from tests.render.jobs import demo, healthy
 from tests.render.sample import finding, outcome
 

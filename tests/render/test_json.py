@@ -9,9 +9,9 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
+from preflight.findings.report import Report
 from preflight.render import FORMATS, format_of, renderer, schema
 from preflight.render import json as json_format
-from preflight.report import Report
 from tests.render.jobs import healthy
 
 

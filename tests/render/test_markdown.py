@@ -9,10 +9,10 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from preflight.finding import Location
-from preflight.names import shown
+from preflight.findings.finding import Location
+from preflight.findings.report import Accepted, Broken, Named, Report, Skip
 from preflight.render import markdown
-from preflight.report import Accepted, Broken, Named, Report, Skip
+from preflight.values.names import shown
 from tests.render.jobs import demo, healthy
 from tests.render.sample import HOSTILE, finding, outcome
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from preflight.finding import Location, Severity
+from preflight.findings.finding import Location, Severity
+from preflight.findings.report import Accepted, Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
-from preflight.report import Accepted, Broken, Named, Report, Setting, Skip
 from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
 from tests.render.sample import HOSTILE, everything, finding, outcome
 

@@ -1,0 +1,1 @@
+"""Loaders and models as the code of the job makes them."""

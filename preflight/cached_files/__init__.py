@@ -1,0 +1,1 @@
+"""One cached file: its bytes, its format, and whether all of it is there."""

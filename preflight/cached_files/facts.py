@@ -1,0 +1,73 @@
+"""What a cached file is, and what is wrong in its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from preflight.file_access.facts import Damage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheFacts:
+    """One cached file, every byte read and none of it run."""
+
+    file: str
+    size: int
+    format: str
+    """What its bytes say that it is: `torch zip`, `torch legacy`, `npz`, `npy`, `safetensors`,
+    `gzip`, `pickle`, `zip` (of neither torch nor numpy), `unknown`."""
+
+    damage: Damage | None = None
+    verified: bool = False
+    """Whether checksums were there and all of them agreed."""
+
+    globals: tuple[str, ...] = ()
+    """The first twenty of the globals (`posix.system`) that its pickle names and torch.load refuses
+    with weights_only, as they may be shown. `?` stands for what was not told, such as a name that
+    the pickle puts together."""
+
+    is_older: bool = False
+    """Whether it is part of a checkpoint, and a newer one lies beside that."""
+
+    unread: str | None = None
+    """What of it was not looked at, with its sizes: too much of it, or packed in an unknown way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachePiece:
+    """What was seen of several cached files of one folder, in their order."""
+
+    seen: str
+    """A letter for each: of `LETTERS` where the file is whole and names nothing, else `ODD`
+    or `BROKEN`."""
+
+    marks: str
+    """What tells its content from another, for each: numbers of 64 bits, in base64."""
+
+    odd: tuple[CacheFacts, ...] = ()
+    """All there is to say of each that is `ODD`, in their order."""
+
+    broken: tuple[str, ...] = ()
+    """Why each could not be read that is `BROKEN`, in their order."""
+
+
+# The formats in which a file may be whole.
+_FORMATS = (
+    *("torch zip", "torch legacy", "npz", "npy", "safetensors"),
+    *("gzip", "pickle", "zip", "unknown"),
+)
+
+
+LETTERS: Mapping[tuple[str, bool], str] = {
+    (name, verified): chr(ord("A" if verified else "a") + number)
+    for number, name in enumerate(_FORMATS)
+    for verified in (False, True)
+}
+"""Of a whole file that names nothing, by its format and whether its checksums were compared."""
+
+
+ODD = "?"
+
+
+BROKEN = "!"

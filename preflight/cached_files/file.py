@@ -1,0 +1,151 @@
+"""Reads one cached file: looks at every byte of it, if the job wants that, and runs none."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import stat
+from collections.abc import Callable
+
+from preflight.cached_files.dcp_metadata import is_plan, look_at_plan
+from preflight.cached_files.dcp_part import look_at_part
+from preflight.cached_files.facts import CacheFacts
+from preflight.cached_files.listing import suffix_of
+from preflight.file_access.facts import Damage
+from preflight.file_access.large import WINDOW, Large
+from preflight.file_access.lfs import refined
+from preflight.file_access.outline import look_at_outline
+from preflight.formats.bytes.blocks import shorter
+from preflight.formats.bytes.flaw import Flaw
+from preflight.formats.stored import Held, look, look_at_whole
+from preflight.formats.suffixes.dcp import PART
+from preflight.values.names import name_of
+
+# What small files are read into, one after the other: new memory for each takes as long as to read
+# it. It is taken out while it is in use.
+_buffers: list[bytearray] = []
+
+# Opening a FIFO or a device does not wait for anybody.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_cache(
+    path: str, root: str, tell: Callable[[str], None], depth: str = "bytes"
+) -> CacheFacts:
+    """Read one cached file, every byte once, and compare it with all it says of itself.
+
+    Args:
+        path: the file's, absolute or relative to the current folder.
+        root: the job's folder, by which reports name files.
+        tell: called with the file's name before it is opened, and again while it is read.
+        depth: of `index` only what tells of its structure is read.
+
+    Raises:
+        OSError: it cannot be read, or is no file.
+    """
+    name = _name_of(path, root)
+    tell(name)
+    descriptor, status = open_file(path)
+    try:
+        held = look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
+    finally:
+        os.close(descriptor)
+    return facts_of(path, root, status.st_size, held)
+
+
+def open_file(path: str) -> tuple[int, os.stat_result]:
+    """Open a regular file.
+
+    Raises:
+        OSError: it cannot be opened, or is no file.
+    """
+    descriptor = os.open(path, _FLAGS)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError("it is no regular file")
+    return descriptor, status
+
+
+def look_at_file(
+    descriptor: int, size: int, path: str, depth: str, tell: Callable[[], None]
+) -> Held:
+    """Read what is open, and compare it with all it says of itself.
+
+    Args:
+        descriptor: its place in the file is nobody else's.
+        size: the file's, in bytes.
+        path: the file's.
+        depth: as of `read_cache`.
+        tell: called again and again where that takes long.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    suffix = suffix_of(path)
+    if suffix == PART:
+        return look_at_part(descriptor, size, depth, tell)
+    if is_plan(path):
+        return look_at_plan(descriptor, size, path, tell)
+    if depth == "index":
+        return look_at_outline(descriptor, size, suffix)
+    if size > WINDOW:
+        with io.FileIO(descriptor, closefd=False) as file:
+            return look(Large(file, tell), size, suffix)
+    buffer = _buffers.pop() if _buffers else bytearray(WINDOW)
+    try:
+        with memoryview(buffer) as whole, whole[:size] as content:
+            _fill(descriptor, content)
+            return look_at_whole(content, suffix)
+    finally:
+        _buffers.append(buffer)
+
+
+def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
+    """Say of a file what it holds, and what is wrong with it."""
+    flaw = held.flaw
+    return CacheFacts(
+        file=_name_of(path, root),
+        size=size,
+        format=held.format,
+        damage=None if flaw is None else refined(_damage(flaw), path),
+        verified=held.verified,
+        globals=held.globals,
+        unread=held.unread,
+    )
+
+
+def _name_of(path: str, root: str) -> str:
+    """Name a file as `name_of` does, and work out the name of its folder only once."""
+    folder, _, file = path.rpartition(os.sep)
+    if os.altsep or folder[-1:] == os.sep:
+        folder, file = os.path.split(path)
+    if not folder or file in ("", ".", ".."):
+        return name_of(path, root)
+    named = _name_of_folder(folder, root, os.getcwd())
+    return file if named == "." else f"{named.rstrip('/')}/{file}"
+
+
+@functools.lru_cache(maxsize=16)
+def _name_of_folder(folder: str, root: str, _current: str) -> str:
+    return name_of(folder, root)
+
+
+def _damage(flaw: Flaw) -> Damage:
+    return Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
+
+
+def _fill(descriptor: int, content: memoryview) -> None:
+    """Read a small file at once."""
+    if hasattr(os, "readv"):
+        filled = os.readv(descriptor, [content])
+        while 0 < filled < len(content) and (count := os.readv(descriptor, [content[filled:]])):
+            filled += count
+    else:
+        with io.FileIO(descriptor, closefd=False) as file:
+            filled = file.readinto(content) or 0
+            while 0 < filled < len(content) and (count := file.readinto(content[filled:])):
+                filled += count
+    if filled < len(content):
+        raise shorter(filled)

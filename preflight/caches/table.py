@@ -1,0 +1,142 @@
+"""What was seen of each of many cached files, in flat memory: there may be a million of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
+from preflight.values.stamps import FIELDS, YOUNG
+from preflight.values.wire import from_plain, to_brief
+
+WHOLE: Mapping[str, tuple[str, bool]] = {letter: what for what, letter in LETTERS.items()}
+"""By the letter of a whole file: its format, and whether its checksums were compared."""
+
+_UNSEEN = "."
+
+# Stands between names, which may hold anything else.
+_BETWEEN = "//"
+
+
+@dataclass(slots=True)
+class CacheTable:
+    """A row for each file, in the order of their names."""
+
+    names: Sequence[str]
+    """Below their folder."""
+
+    seen: bytearray = field(init=False)
+    """A letter for each, as `CachePiece` has them."""
+
+    marks: array[int] = field(init=False)
+    odd: dict[int, CacheFacts] = field(default_factory=dict)
+    """By their places, files of which there is something to say."""
+
+    def __post_init__(self) -> None:
+        """Begin with nothing seen."""
+        self.seen = bytearray(_UNSEEN.encode() * len(self.names))
+        self.marks = array("q", bytes(8 * FIELDS * len(self.names)))
+
+    def put(self, places: Sequence[int], piece: CachePiece) -> None:
+        """Note what was seen of the files in these places."""
+        marks = array("q")
+        marks.frombytes(b64decode(piece.marks))
+        if isinstance(places, range) and places.step == 1:
+            self.seen[places.start : places.stop] = piece.seen.encode()
+            self.marks[FIELDS * places.start : FIELDS * places.stop] = marks
+        else:
+            for at, place in enumerate(places):
+                self.seen[place] = ord(piece.seen[at])
+                self.marks[FIELDS * place : FIELDS * (place + 1)] = _mark_at(marks, at)
+
+    def forget(self, place: int) -> None:
+        """Take it that a file was not looked at."""
+        self.seen[place] = ord(_UNSEEN)
+        self.odd.pop(place, None)
+
+    def unseen(self) -> Sequence[int]:
+        """Give the places of the files that were not looked at."""
+        count = self.seen.count(_UNSEEN.encode())
+        if count == len(self.seen):
+            return range(count)
+        return tuple(self._places(_UNSEEN)) if count else ()
+
+    def known(self) -> Sequence[int]:
+        """Give the places of all others."""
+        unseen = self.unseen()
+        if not unseen:
+            return range(len(self.seen))
+        left = set(unseen)
+        return tuple(place for place in range(len(self.seen)) if place not in left)
+
+    def places(self, letter: str, most: int | None = None) -> list[int]:
+        """Give the places of the first files of a letter, or of all."""
+        found: list[int] = []
+        for place in self._places(letter):
+            if len(found) == most:
+                break
+            found.append(place)
+        return found
+
+    def _places(self, letter: str) -> Iterator[int]:
+        at = self.seen.find(letter.encode())
+        while at >= 0:
+            yield at
+            at = self.seen.find(letter.encode(), at + 1)
+
+    def size(self, place: int) -> int:
+        """Give the bytes of a file."""
+        return self.marks[FIELDS * place]
+
+    def written(self, place: int) -> int:
+        """Say when a file was last written, in ns since the epoch."""
+        return self.marks[FIELDS * place + 1]
+
+    def to_text(self) -> str:
+        """Give all of it, but for the names that reports have for the files."""
+        odd = {place: to_brief(replace(facts, file="")) for place, facts in self.odd.items()}
+        plain = {
+            "names": _BETWEEN.join(self.names),
+            "seen": self.seen.decode(),
+            "marks": b64encode(self.marks).decode(),
+            "odd": {str(place): {**one, "file": ""} for place, one in odd.items()},
+        }
+        return json.dumps(plain)
+
+    def take(self, text: str, marks: array[int], *, same: bool) -> None:
+        """Take over what `to_text` gave of those of the files that have not changed since.
+
+        Args:
+            text: what it gave.
+            marks: of the files as they are now.
+            same: whether it is known that nothing has changed.
+        """
+        said: dict[str, Any] = json.loads(text)
+        odd = {int(place): one for place, one in said["odd"].items()}
+        if same:
+            self.seen, self.marks = bytearray(said["seen"].encode()), marks
+            self.odd = {place: from_plain(CacheFacts, one) for place, one in odd.items()}
+            return
+        before, seen = array("q"), said["seen"]
+        before.frombytes(b64decode(said["marks"]))
+        places = {name: at for at, name in enumerate(said["names"].split(_BETWEEN))}
+        newest = time.time_ns() - YOUNG
+        for place, name in enumerate(self.names):
+            at = places.get(name)
+            if at is None or seen[at] in (_UNSEEN, BROKEN):
+                continue
+            mark = _mark_at(marks, place)
+            if mark == _mark_at(before, at) and mark[1] <= newest:
+                self.seen[place] = ord(seen[at])
+                self.marks[FIELDS * place : FIELDS * (place + 1)] = mark
+                if seen[at] == ODD:
+                    self.odd[place] = from_plain(CacheFacts, odd[at])
+
+
+def _mark_at(marks: array[int], place: int) -> array[int]:
+    return marks[FIELDS * place : FIELDS * (place + 1)]

@@ -1,0 +1,309 @@
+"""Says what there is to say of a folder of cached files as a whole, once its files were seen."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from preflight.cached_files.listing import CacheListing
+from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
+from preflight.caches.table import WHOLE, CacheTable
+from preflight.checkpoints.facts import CheckpointFacts
+from preflight.checkpoints.names import is_unfinished
+from preflight.file_access.facts import Damage
+from preflight.targets.targets import CacheFolder
+from preflight.tensors.facts import CacheContents, Content, OddContent
+from preflight.values.names import name_of
+
+# Names of one kind that are told.
+_NAMED = 5
+
+# Temporary files and locks that are named.
+_MOST_LEFT_OVER = 20
+
+# A name that begins with a hash, as caches of captions have it: MD5 to SHA-512.
+_SHORTEST_HASH = 32
+_HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
+
+# Damaged files were most likely left by one crash where so many were written within so many
+# seconds of one another.
+_FEWEST_OF_BURST = 3
+_BURST = 10.0
+
+# Damage of files that were written to their end: a checkout of git leaves many at once.
+_OF_NO_CRASH = frozenset({"bomb", "foreign", "not-fetched"})
+
+# Numbers with which no run goes on, as a predicate of the file that holds them.
+_NO_NUMBERS = {"nan": "holds NaN", "infinite": "holds infinite numbers"}
+
+# Damage that the reader of a format does not notice, as it compares no checksums.
+_QUIET = {("torch zip", "checksum"), ("npy", "pages"), ("safetensors", "pages")}
+
+# Seconds by which a whole file may be older or younger than a burst and still be of its moment.
+_NEAR = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenCache:
+    """A folder of cached files, of which a row tells what was seen of each."""
+
+    target: CacheFolder
+    listing: CacheListing
+    table: CacheTable
+    root: str
+    """The job's folder."""
+
+    same_as: str | None
+    """Another entry of the settings that names this folder, too."""
+
+    @property
+    def _damaged(self) -> dict[int, Damage]:
+        """What is wrong with each damaged file, by its place in the listing."""
+        odd = sorted(self.table.odd.items())
+        return {place: facts.damage for place, facts in odd if facts.damage is not None}
+
+    def _bursts(self) -> Iterator[Burst]:
+        """Find the moments of which mostly damaged files are left.
+
+        Where as many whole ones are of the same moment, all of them were copied or unpacked then.
+        """
+        damaged, table = self._damaged, self.table
+        torn = (place for place, one in damaged.items() if one.kind not in _OF_NO_CRASH)
+        bursts = list(_bursts(table.written(place) / 1e9 for place in torn))
+        if not bursts:
+            return
+        times = [
+            table.written(place) // 10**9
+            for place in range(len(self.listing.files))
+            if chr(table.seen[place]) in WHOLE or (place in table.odd and place not in damaged)
+        ]
+        for one in bursts:
+            whole = sum(one.begin - _NEAR <= then <= one.end + _NEAR for then in times)
+            if whole < one.count:
+                yield one
+
+    def _below(self, path: str) -> str:
+        top = self.target.path
+        return name_of(path, top if path != top else os.path.dirname(path))
+
+    def facts(self) -> CacheFolderFacts:
+        """Give what is known of the folder as a whole."""
+        left_over = [self._below(path) for path in self.listing.left_over]
+        patterns, apart = _patterns(self.table.names)
+        formats, unverified = self._formats()
+        unread, damaged = self._unread(), len(self._damaged)
+        return CacheFolderFacts(
+            file=name_of(self.target.path, self.root),
+            entries=sum(one.count for one in formats) + damaged,
+            damaged=damaged,
+            formats=formats,
+            unverified=unverified,
+            unread=tuple(unread[:_NAMED]),
+            unread_count=len(unread),
+            patterns=patterns,
+            apart=apart,
+            left_over=tuple(left_over[:_MOST_LEFT_OVER]),
+            left_over_count=len(left_over),
+            same_as=self.same_as,
+            bursts=tuple(self._bursts()),
+            checkpoints=sum(len(one.checkpoints) for one in self.checkpoints()),
+        )
+
+    def _formats(self) -> tuple[tuple[Alike, ...], tuple[Alike, ...]]:
+        """Count whole files by format; and, of these, those without checksums."""
+        table = self.table
+        counts, bare = Counter[str](), Counter[str]()
+        first: dict[str, list[int]] = {}
+        first_bare: dict[str, list[int]] = {}
+        for code, count in Counter(table.seen).items():
+            if chr(code) in WHOLE:
+                name, verified = WHOLE[chr(code)]
+                places = table.places(chr(code), _NAMED)
+                counts[name] += count
+                first.setdefault(name, []).extend(places)
+                if not verified:
+                    bare[name] += count
+                    first_bare.setdefault(name, []).extend(places)
+        for place, facts in table.odd.items():
+            if facts.damage is None:
+                counts[facts.format] += 1
+                first.setdefault(facts.format, []).append(place)
+                if not facts.verified and facts.unread is None:
+                    bare[facts.format] += 1
+                    first_bare.setdefault(facts.format, []).append(place)
+        return self._told(counts, first), self._told(bare, first_bare)
+
+    def _unread(self) -> list[Unread]:
+        """Name the files of which not everything was looked at."""
+        files, odd = self.listing.files, sorted(self.table.odd.items())
+        return [
+            Unread(name=self._below(files[place]), what=facts.unread)
+            for place, facts in odd
+            if facts.damage is None and facts.unread is not None
+        ]
+
+    def _told(self, counts: Counter[str], places: Mapping[str, list[int]]) -> tuple[Alike, ...]:
+        files = self.listing.files
+        names = {
+            what: [self._below(files[place]) for place in sorted(those)[:_NAMED]]
+            for what, those in places.items()
+        }
+        return tuple(_alike(counts, names))
+
+    def more_facts(self, loaded: Sequence[Content]) -> Iterator[CheckpointFacts | CacheContents]:
+        """Give what is known of checkpoints, where it is a folder of such, and of its numbers.
+
+        Args:
+            loaded: what torch has read in its files.
+        """
+        contents: CacheContents | None = None
+        if loaded:
+            from preflight.tensors.neighbours import contents_of
+
+            contents = contents_of(name_of(self.target.path, self.root), loaded)
+        found = self.checkpoints(contents)
+        yield from found
+        if contents is not None:
+            odd = tuple(self._of_states(contents.odd, found))
+            yield replace(contents, odd=odd)
+
+    def _of_states(
+        self, odd: Iterable[OddContent], found: Sequence[CheckpointFacts]
+    ) -> Iterator[OddContent]:
+        """Say of what stands out whether a job that goes on would take it."""
+        states, older = self._places(found), self.older(found)
+        for one in odd:
+            is_older = self.is_older(one.file, older)
+            yield replace(one, is_state=is_in(one.file, states), is_older=is_older)
+
+    def _places(
+        self, found: Sequence[CheckpointFacts], *, are_older: bool = False
+    ) -> frozenset[str]:
+        """Name the folders and files of checkpoints as reports do."""
+        file = name_of(self.target.path, self.root)
+        is_file = self.listing.files == (self.target.path,)
+        return frozenset(
+            os.path.normpath(file if is_file or alone else os.path.join(facts.file, name))
+            for facts in found
+            for alone in (len(facts.checkpoints) == 1 and not facts.checkpoints[0].members,)
+            for one in facts.checkpoints
+            if not (are_older and one.name in (_gone_on_from(facts), *self.target.named))
+            for name in one.members or (one.name,)
+        )
+
+    def older(self, found: Sequence[CheckpointFacts]) -> frozenset[str]:
+        """Name the checkpoints that no job goes on from, as far as anybody knows.
+
+        What is damaged makes no difference: it is told while files are still read.
+        """
+        return self._places(found, are_older=True)
+
+    def is_older(self, file: str, older: AbstractSet[str]) -> bool:
+        """Whether no job goes on from a file: it is of one of these, or of one never finished."""
+        if not self.target.checkpoint:
+            return False
+        below = name_of(os.path.join(self.root, file), self.target.path)
+        return is_in(file, older) or any(map(is_unfinished, below.split("/")[:-1]))
+
+    def checkpoints(self, contents: CacheContents | None = None) -> tuple[CheckpointFacts, ...]:
+        """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
+        if not self.target.checkpoint:
+            return ()
+        from preflight.checkpoints.order import Wrong, checkpoints, homes
+        from preflight.checkpoints.pointers import astray, taken  # most folders hold none
+
+        files, odd_files = self.listing.files, self.table.odd
+        wrong = {
+            files[place]: Wrong(one.text, (odd_files[place].format, one.kind) in _QUIET)
+            for place, one in self._damaged.items()
+            if one.kind != "not-fetched"  # another matter: of the checkout, and not of the run
+        }
+        odd_numbers = contents.odd if contents is not None else ()
+        numbers = {one.file: one for one in odd_numbers if one.kind in _NO_NUMBERS}
+        for path in files if numbers else ():
+            odd = numbers.get(name_of(path, self.root))
+            if odd is not None and path not in wrong:
+                text = f"{_NO_NUMBERS[odd.kind]} ({odd.path or odd.seen})"
+                wrong[path] = Wrong(text, is_quiet=True)
+        told = []
+        for home, paths in homes(self.target.path, files).items():
+            found = checkpoints(home, paths, wrong)
+            pointer, said = astray(home, found)
+            file = name_of(home, self.root)
+            told.append(
+                CheckpointFacts(
+                    file=file,
+                    checkpoints=found,
+                    latest=taken(home, [one.name for one in found]),
+                    pointer=pointer,
+                    astray=said,
+                )
+            )
+        return tuple(one for one in told if one.checkpoints)
+
+
+def _gone_on_from(facts: CheckpointFacts) -> str:
+    return facts.latest or facts.checkpoints[0].name
+
+
+def is_in(path: str, places: AbstractSet[str]) -> bool:
+    """Whether a file is one of these, or lies in one of them; all as reports name them."""
+    path = os.path.normpath(path)
+    while path not in places:
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+    return True
+
+
+def _note(names: dict[str, list[str]], what: str, name: str) -> None:
+    few = names.setdefault(what, [])
+    if len(few) < _NAMED:
+        few.append(name)
+
+
+def _alike(counted: Counter[str], names: Mapping[str, list[str]]) -> Iterator[Alike]:
+    for what, count in counted.most_common():
+        yield Alike(what=what, count=count, names=tuple(names[what]))
+
+
+def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
+    """Group names that begin with a hash by what follows it, and see which hashes stand alone.
+
+    Of folders in which all are of one kind nothing is said: each may be a cache of its own.
+    """
+    of_place: dict[str, dict[str, set[str]]] = {}
+    for path in paths:
+        if len(path) < _SHORTEST_HASH:
+            continue
+        place, name = os.path.split(path)
+        match = _HASHED.fullmatch(name)
+        if match is not None:
+            of_place.setdefault(place, {}).setdefault(match[2], set()).add(match[1])
+    counted: Counter[str] = Counter()
+    names: dict[str, list[str]] = {}
+    kinds_of: Counter[tuple[str, str]] = Counter()
+    for place, kinds in of_place.items():
+        for kind, hashes in kinds.items() if len(kinds) > 1 else ():
+            counted[kind] += len(hashes)
+            for one in sorted(hashes)[:_NAMED]:
+                _note(names, kind, one + kind)
+            kinds_of.update((place, one) for one in hashes)
+    alone = sum(count == 1 for count in kinds_of.values())
+    return tuple(_alike(counted, names)), alone / len(kinds_of) if kinds_of else 0.0
+
+
+def _bursts(times: Iterable[float]) -> Iterator[Burst]:
+    """Find the times about which several files were last written."""
+    burst: list[float] = []
+    for then in [*sorted(times), float("inf")]:
+        if burst and then - burst[-1] > _BURST:
+            if len(burst) >= _FEWEST_OF_BURST:
+                yield Burst(count=len(burst), begin=burst[0], end=burst[-1])
+            burst = []
+        burst.append(then)

@@ -1,0 +1,1 @@
+"""Checkpoints among cached files: which is the newest, and which are whole."""

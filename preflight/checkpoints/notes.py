@@ -1,0 +1,109 @@
+"""Reads what trainers note beside the files of a checkpoint, and which of several they go on from.
+
+Notes are small: `trainer_state.json`, the states of random numbers (`random_states_0.pkl`), and
+`latest`, which names a folder. No pickle is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from preflight.values.small_files import OddFileError, read_small
+
+NOTES = (".json", ".pkl")
+"""How the names of notes end."""
+
+# Files that name the checkpoint to go on from: of DeepSpeed, Megatron, detectron2 and mmengine.
+_POINTERS = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint")
+
+# A name of one line; what is longer is another program's.
+_LONGEST = 512
+
+# A state of random numbers takes a few kilobytes.
+_LARGEST_STATE = 1 << 24
+
+# How the first pickle of a file of torch.save goes on, of the time before its archives.
+_MAGIC_NUMBER = b"\x8a"
+
+_ZIP, _ZIP_END, _LONGEST_COMMENT = b"PK\3\4", b"PK\5\6", 22 + (1 << 16)
+
+
+class Pointer(NamedTuple):
+    """A file or a link that names the checkpoint from which a job goes on."""
+
+    name: str
+    """The file's own."""
+
+    to: str
+    """What it names; empty where it says nothing."""
+
+    is_link: bool = False
+    """Whether it is a link, which leads nowhere."""
+
+
+def pointer_in(folder: str) -> Pointer | None:
+    """Find what names the newest checkpoint of a folder; a path of another machine is none."""
+    for name in _POINTERS:
+        path = os.path.join(folder, name)
+        if os.path.islink(path) and not os.path.exists(path):
+            return Pointer(name, os.path.basename(os.readlink(path)), is_link=True)
+        try:
+            if os.path.getsize(path) > _LONGEST:
+                continue
+            text = read_small(path).decode().strip("\0 \t\r\n")
+        except (OSError, OddFileError, UnicodeDecodeError):
+            continue
+        if "\n" not in text and not _is_absolute(text):
+            return Pointer(name, text.rstrip("/"))
+    return None
+
+
+def _is_absolute(text: str) -> bool:
+    return os.path.isabs(text) or "\\" in text or re.match(r"[A-Za-z]:", text) is not None
+
+
+def names_in(folder: str) -> list[str]:
+    """List what lies directly in a folder; nothing where it is none."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def cut_note(path: str) -> str:
+    """Say what a writer left of a note that was killed; empty where it has an end."""
+    if path.endswith(".pkl"):
+        return _cut_pickle(path)
+    try:
+        text = read_small(path)
+    except (OSError, OddFileError):
+        return ""
+    if nothing := _nothing(text):
+        return nothing
+    ends = {b"{": b"}", b"[": b"]"}
+    first, last = text.strip()[:1], text.strip()[-1:]
+    return f"ends in the middle, at {len(text):,} bytes" if last != ends.get(first, last) else ""
+
+
+def _nothing(text: bytes) -> str:
+    if not text.strip():
+        return f"holds nothing in its {len(text):,} bytes" if text else "is empty"
+    return "" if text.strip(b"\0") else f"holds nothing but zero bytes ({len(text):,})"
+
+
+def _cut_pickle(path: str) -> str:
+    """Say of a pickle, or of an archive of torch.save, that it has no end."""
+    try:
+        content = read_small(path) if os.path.getsize(path) <= _LARGEST_STATE else b"?"
+    except (OSError, OddFileError):
+        return ""
+    if nothing := _nothing(content):
+        return nothing
+    if content.startswith(_ZIP):
+        has_end = _ZIP_END in content[-_LONGEST_COMMENT:]
+    else:  # of another program, it may be anything; torch of old put its tensors behind the pickle
+        is_bare = content.startswith(b"\x80") and content[2:3] != _MAGIC_NUMBER
+        has_end = not is_bare or content.endswith(b".")
+    return "" if has_end else f"ends in the middle, at {len(content):,} bytes"

@@ -1,0 +1,54 @@
+"""Judges what names the checkpoint that a job goes on from (`latest`), and whether it is there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from preflight.checkpoints import names
+from preflight.checkpoints.facts import Checkpoint
+from preflight.checkpoints.notes import pointer_in
+
+
+def taken(top: str, found: Iterable[str]) -> str:
+    """Give the checkpoint that `latest` in a folder names; empty where nothing names one of these.
+
+    Args:
+        top: the folder.
+        found: names of the checkpoints in it.
+    """
+    pointer = pointer_in(top) if os.path.isdir(top) else None
+    return (pointed(pointer.to, found) if pointer is not None else None) or ""
+
+
+def pointed(to: str, found: Iterable[str]) -> str | None:
+    """Find the checkpoint that a file names, by its name or by its number alone."""
+    for name in found:
+        number = re.search(r"(\d{1,18})$", name)
+        is_so = to.isascii() and to.isdigit() and number is not None
+        if name == to or (is_so and number is not None and int(number[1]) == int(to)):
+            return name
+    return None
+
+
+def astray(top: str, found: Iterable[Checkpoint]) -> tuple[str, str]:
+    """Name what should say which checkpoint is the newest, and does not, and what it says.
+
+    Two empty texts where it does, or where it may mean something else.
+    """
+    pointer = pointer_in(top) if os.path.isdir(top) else None
+    there = [one.name for one in found]
+    members = [name for one in found for name in one.members]
+    if pointer is None or not there or pointed(pointer.to, [*there, *members]) is not None:
+        return "", ""
+    if not pointer.to:
+        return pointer.name, "is empty"
+    if not pointer.is_link and os.path.lexists(os.path.join(top, pointer.to)):
+        return "", ""
+    kinds = {names.kind_of(name) for name in (*there, *members)}
+    like = names.kind_of(pointer.to) in kinds or names.is_step(pointer.to)
+    by_number = pointer.to.isdigit() and all(re.search(r"\d$", name) for name in there)
+    if like or by_number or pointer.is_link:
+        return pointer.name, f"names {pointer.to}, which is not there"
+    return "", ""

@@ -1,0 +1,56 @@
+"""Lists and explains the checks."""
+
+from __future__ import annotations
+
+import json
+
+from preflight.findings import registry
+from preflight.findings.check import Check
+
+
+def listing(form: str) -> str:
+    """List all checks, in the order in which a job would meet them.
+
+    Args:
+        form: `terminal`, `json` or `markdown`.
+    """
+    checks, bad = registry.load()
+    if form == "json":
+        return json.dumps([_plain(one) for one in checks.values()], indent=2)
+    if form == "markdown":
+        head = ["| check | finds | at most | to mend |", "|---|---|---|---|"]
+        rows = [
+            f"| `{one.id}` | {one.title} | {one.severity.word} | {one.scope.value} |"
+            for one in checks.values()
+        ]
+        return "\n".join([*head, *rows])
+    width = max(map(len, checks))
+    lines = [f"{one.id:{width}}  {one.severity.word:7}  {one.title}" for one in checks.values()]
+    lines += [f"{one.name:{width}}  broken   {one.reason}" for one in bad]
+    return "\n".join([*lines, "", "preflight explain CHECK-ID tells the whole story of one."])
+
+
+def explanation(word: str) -> str:
+    """Explain the check, or all the checks, that a word names.
+
+    Raises:
+        NoSuchCheckError: it names none.
+    """
+    checks, _ = registry.load()
+    return "\n\n\n".join(_explained(checks[one]) for one in registry.matching(word, checks))
+
+
+def _explained(one: Check) -> str:
+    head = f"{one.id}  ({one.severity.word} at most; mend the {one.scope.value})"
+    return f"{head}\n\n{one.explanation}"
+
+
+def _plain(one: Check) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "title": one.title,
+        "severity": one.severity.word,
+        "scope": one.scope.value,
+        "over": [kind.__name__ for kind in one.over],
+        "explanation": one.explanation,
+    }

@@ -1,0 +1,226 @@
+"""The command line: words and flags in, a report and an exit code out. No behaviour of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from preflight.command.options import FORMATS, LOOK, SHOW, complete_checks, with_options
+from preflight.findings.exit_codes import EXIT_CANNOT_JUDGE, EXIT_GO, EXIT_INTERRUPTED, EXIT_USAGE
+from preflight.values.version import __version__
+
+if TYPE_CHECKING:
+    from preflight.findings.report import Report
+
+
+class Script(click.Command):
+    """A command whose words end where a script begins: everything after it is the script's own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse scripts, which this version cannot run."""
+        script = _script_in(args, self.params)
+        if script is not None:
+            from preflight.targets.word import SCRIPTS
+
+            raise click.UsageError(f"{script}: " + SCRIPTS.format(script), ctx)
+        return super().parse_args(ctx, args)
+
+
+def _script_in(args: Sequence[str], params: Sequence[click.Parameter]) -> str | None:
+    """Find the word at which a script begins: `x.py`, `-m MODULE` or `--`."""
+    options = [one for one in params if isinstance(one, click.Option)]
+    with_value = {name for one in options if not (one.is_flag or one.count) for name in one.opts}
+    position = 0
+    while position < len(args):
+        word = args[position]
+        if word in {"-m", "--"}:
+            return args[position + 1] if position + 1 < len(args) else word
+        if word in with_value:
+            position += 2
+            continue
+        if word.endswith(".py") and not word.startswith("-") and "=" not in word:
+            return word
+        position += 1
+    return None
+
+
+@click.group(
+    epilog="The verdict is the exit code: 0 GO, 1 NO-GO, 2 typed wrong, 3 CANNOT JUDGE, "
+    "4 NO-GO for this machine's sake alone.",
+)
+@click.version_option(__version__, prog_name="preflight")
+def preflight() -> None:
+    """Say GO, NO-GO or CANNOT JUDGE before a training run starts."""
+
+
+@preflight.command(cls=Script)
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@with_options(LOOK)
+@with_options(SHOW)
+def run(targets: tuple[str, ...], **given: Any) -> int:
+    """Look at everything, and say GO, NO-GO or CANNOT JUDGE.
+
+    A TARGET is a folder, a shard, a cache, a pattern such as 'data/{000..009}.tar', something in
+    your code such as train:make_loader or train.py:make_model, or KIND=VALUE with KIND one of data,
+    cache, loader, model, source, checkpoint, host. With none, preflight.toml says what to look at.
+    """
+    from preflight.command import output
+    from preflight.session import run as session
+
+    shown = output.Shown.of(given)
+    with output.watching() as watch:
+        report = session.run(*targets, watch=watch, command=_typed(), **given)
+    shown.write(report)
+    return _exit_code(report)
+
+
+@preflight.command()
+@click.option("--healthy", is_flag=True, help="The same job, mended.")
+@with_options(SHOW)
+def demo(*, healthy: bool, **given: Any) -> int:
+    """Run on a small broken job that comes with the package."""
+    from preflight import demo as broken
+    from preflight.command import output
+    from preflight.session import run as session
+
+    shown = output.Shown.of(given)
+    folder = broken.make(healthy=healthy)
+    with output.watching() as watch:
+        report = session.run(folder=folder, watch=watch, command="preflight demo")
+    shown.write(replace(report, last=os.path.join(folder, report.last or "")))
+    click.echo(f"The job is in {folder}", err=True)
+    return _exit_code(report)
+
+
+@preflight.command()
+@click.argument("file", required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["bug", *FORMATS]),
+    default="bug",
+    help="A bug report to paste (default), or a page.",
+)
+@click.option("-o", "outputs", multiple=True, metavar="[F=]FILE", help="Also written to a file.")
+@click.option("--schema", is_flag=True, help="Write the JSON schema of reports, and nothing else.")
+def report(file: str | None, form: str, outputs: tuple[str, ...], *, schema: bool) -> int:
+    """Show the last run, or a saved one, as a bug report or in any format."""
+    from preflight.command import output
+
+    if schema:
+        output.write_schema()
+        return 0
+    saved = output.read_saved(file, os.getcwd())
+    output.Shown(form=form, outputs=output.files(outputs)).write(saved)
+    return 0
+
+
+@preflight.command()
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json", "markdown"]), default="terminal"
+)
+def checks(form: str) -> int:
+    """List the checks."""
+    from preflight.command import catalogue
+
+    click.echo(catalogue.listing(form))
+    return 0
+
+
+@preflight.command()
+@click.argument("check_id", metavar="CHECK-ID", shell_complete=complete_checks)
+def explain(check_id: str) -> int:
+    """Tell the whole story of one check."""
+    from preflight.command import catalogue
+
+    click.echo(catalogue.explanation(check_id))
+    return 0
+
+
+@preflight.command()
+@click.option("--force", is_flag=True, help="Write over a preflight.toml that is there.")
+def init(*, force: bool) -> int:
+    """Look around and write preflight.toml."""
+    from preflight.command import init as begin
+
+    click.echo(begin.write(os.getcwd(), force=force))
+    return 0
+
+
+def _exit_code(report: Report) -> int:
+    from preflight.findings import gate
+
+    return gate.exit_code(report)
+
+
+def _typed() -> str:
+    """Give the command as it was typed."""
+    import shlex
+
+    return shlex.join(["preflight", *sys.argv[1:]])
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code.
+
+    Click by itself exits 1 on Ctrl-C, on a crash and on a closed pipe; 1 means NO-GO here.
+    """
+    try:
+        code = preflight.main(
+            None if args is None else list(args), standalone_mode=False, windows_expand_args=False
+        )
+    except click.ClickException as error:
+        with contextlib.suppress(OSError):
+            context = getattr(error, "ctx", None)
+            click.UsageError(_harmless(error.format_message()), context).show()
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        _tell("Interrupted.")
+        return EXIT_INTERRUPTED
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except OSError as error:
+        place = f": {error.filename}" if error.filename else ""
+        _tell(f"preflight cannot go on: {error.strerror or error}{place}")
+        return EXIT_CANNOT_JUDGE
+    except Exception as error:  # noqa: BLE001  whatever it is, the user gets a report of it
+        return _failed(error)
+    return code if isinstance(code, int) else EXIT_GO
+
+
+def _failed(error: Exception) -> int:
+    """Tell a mistake of the user's in a paragraph, and one of ours as a report for an issue."""
+    from preflight.command import output
+
+    if output.is_users(error):
+        _tell(f"Error: {error}")
+        return EXIT_USAGE
+    with contextlib.suppress(OSError):
+        click.echo(output.crash_report(error), err=True)
+    return EXIT_CANNOT_JUDGE
+
+
+def _tell(text: str) -> None:
+    """Say something on stderr, where that can be written."""
+    with contextlib.suppress(OSError):
+        click.echo(_harmless(text), err=True)
+
+
+# Characters of a line that are said; what is typed may be of any length.
+_LONGEST = 2_000
+
+
+def _harmless(text: str) -> str:
+    """Escape in each line what a console would interpret, and cut what nobody reads."""
+    from preflight.values.names import shown
+
+    return "\n".join(
+        shown(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")
+        for line in text.split("\n")[:100]
+    )

@@ -1,0 +1,273 @@
+"""Where reports go: stdout once, files as asked, and what is said on stderr meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from preflight import render
+from preflight.findings.finding import Finding, Severity
+from preflight.findings.registry import NoSuchCheckError
+from preflight.findings.report import Report
+from preflight.session.progress import Progress, Watch
+from preflight.session.run import LAST, UsageError
+from preflight.settings.file import SettingsError
+from preflight.settings.merge import make_job
+from preflight.values.small_files import read_small
+from preflight.values.version import __version__
+
+
+class OutputError(ValueError):
+    """A file that cannot be written or read, or whose format cannot be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How a report is shown."""
+
+    form: str = "terminal"
+    outputs: tuple[tuple[str, str], ...] = ()
+    """(format, file) of each file that is written too."""
+
+    quiet: bool = False
+    verbose: int = 0
+    color: str = "auto"
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Shown:
+        """Take what concerns the page out of a command's options."""
+        return cls(
+            form=given.pop("form"),
+            outputs=files(given.pop("outputs")),
+            quiet=given.pop("quiet"),
+            verbose=given.pop("verbose"),
+            color=given.pop("color"),
+        )
+
+    def write(self, report: Report) -> None:
+        """Write to stdout and to the files.
+
+        Raises:
+            OutputError: a file cannot be written; stdout has its report by then.
+        """
+        if self.form == "terminal":
+            _to_stdout(self._page(report), sys.stdout.encoding or "utf-8")
+        elif self.form == "bug":
+            from preflight.render import bug_report
+
+            _to_stdout(bug_report.render(report, private=_private_words()), "utf-8")
+        else:
+            _to_stdout(render.renderer(self.form)(report), "utf-8")
+        for form, path in self.outputs:
+            try:
+                with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+                    file.write(render.renderer(form)(report))
+            except OSError as error:
+                raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+
+    def _page(self, report: Report) -> str:
+        from preflight.render import terminal
+
+        color = self.color == "always" or (self.color == "auto" and _may_color(sys.stdout))
+        return terminal.render(
+            report,
+            width=_columns(),
+            color=color,
+            links=color,
+            quiet=self.quiet,
+            verbose=self.verbose,
+            encoding=sys.stdout.encoding or "utf-8",
+        )
+
+
+def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Read `-o` words: `json=out.txt`, or `out.json` whose suffix says the format.
+
+    Raises:
+        OutputError: neither says it.
+    """
+    found = []
+    for word in words:
+        form, equals, path = word.partition("=")
+        if equals and form in render.FORMATS:
+            found.append((form, _writable(path)))
+            continue
+        by_suffix = render.format_of(word)
+        if by_suffix is None:
+            known = ", ".join(render.SUFFIXES)
+            raise OutputError(f"-o {word}: the suffix says no format ({known}); say json={word}")
+        found.append((by_suffix, _writable(word)))
+    return tuple(found)
+
+
+def _writable(path: str) -> str:
+    """Hold a path against the disk before anything is looked at.
+
+    Raises:
+        OutputError: nothing can be written there.
+    """
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise OutputError(f"-o {path}: there is no folder {folder}")
+    if os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise OutputError(f"-o {path}: cannot be written")
+    return path
+
+
+def _to_stdout(text: str, encoding: str) -> None:
+    """Write bytes, so that neither the console's encoding nor its newlines change the report."""
+    data = text.encode(encoding, "backslashreplace")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # The exit code is still the verdict's; of a closed pipe the reader has seen enough.
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"preflight: stdout cannot be written: {error.strerror}\n")
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+
+
+def _columns() -> int:
+    """Give the width of the terminal, as shutil does, which imports every packer there is."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # closed, detached, or no terminal
+        return 80
+
+
+def _private_words() -> tuple[str, ...]:
+    """Give what a bug report must not tell, and the report itself cannot know."""
+    import getpass
+    import platform
+
+    words = [os.path.expanduser("~"), platform.node()]
+    with contextlib.suppress(OSError, KeyError, ImportError):
+        words.append(getpass.getuser())
+    return tuple(word for word in words if len(word) > 1)
+
+
+def _may_color(stream: Any) -> bool:
+    return bool(stream.isatty()) and not os.environ.get("NO_COLOR")
+
+
+def read_saved(file: str | None, folder: str) -> Report:
+    """Read a saved report; None: that of the last run of the job that lies here.
+
+    Raises:
+        OutputError: there is none, or it is no report.
+    """
+    path = file or _last_of(folder)
+    if path is None:
+        raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
+    try:
+        return Report.from_json(read_small(path).decode("utf-8"))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise OutputError(f"{path}: {error}") from error
+
+
+def _last_of(folder: str) -> str | None:
+    """Find the last report of the job that lies here, where its settings say that it is kept."""
+    job = make_job(folder=folder, environ=os.environ)
+    path = os.path.join(job.root, job.look.state, LAST)
+    return path if os.path.isfile(path) else None
+
+
+def write_schema() -> None:
+    """Write the JSON schema of reports to stdout."""
+    import json
+
+    from preflight.render.schema import schema
+
+    _to_stdout(json.dumps(schema(), indent=2), "utf-8")
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Watch]:
+    """Give what is told of each step: a bar on stderr, where that is a terminal; else nothing."""
+    if not (sys.stderr is not None and sys.stderr.isatty()):
+        yield _nothing
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    told: list[Finding] = []
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("looking", total=None, said="")
+        begun = time.monotonic()
+
+        def watch(news: Progress | Finding) -> None:
+            if isinstance(news, Progress):
+                said = progress_said(news, time.monotonic() - begun)
+                bar.update(task, total=1.0, completed=news.share, said=said)
+            elif news.severity is Severity.ERROR and not told:
+                told.append(news)
+                place = escape(str(news.at).encode("ascii", "backslashreplace").decode())
+                console.print(f"first error: {news.check} at {place}", markup=False)
+
+        yield watch
+
+
+# Seconds and a share of the work below which nobody can say how long the rest will take.
+_SOON, _LITTLE = 1.0, 0.01
+
+
+def progress_said(news: Progress, seconds: float) -> str:
+    """Say how far a run has come: files, bytes, rate, and the time that is left.
+
+    Args:
+        news: what has been done.
+        seconds: how long that took.
+    """
+    from preflight.values.byte_sizes import format_size
+
+    said = [f"{news.done:,} of {news.total:,}"]
+    if news.bytes:
+        said.append(format_size(news.bytes))
+        said.append(f"{format_size(int(news.bytes / max(seconds, 0.001)))}/s")
+    if seconds > _SOON and news.share > _LITTLE:
+        left = int(seconds * (1 - news.share) / news.share)
+        said.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
+    return ", ".join(said)
+
+
+def _nothing(_: Progress | Finding) -> None:
+    """Say nothing."""
+
+
+_TYPED_WRONG = (UsageError, OutputError, NoSuchCheckError, SettingsError)
+
+
+def is_users(error: Exception) -> bool:
+    """Whether an exception tells of something that was typed wrong."""
+    return isinstance(error, _TYPED_WRONG)
+
+
+def crash_report(error: Exception) -> str:
+    """Write what went wrong in our own code, ready to be pasted into an issue."""
+    import platform
+    import traceback
+
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return (
+        "preflight itself failed; nothing is said about the job. This is a bug of ours:\n\n"
+        f"### preflight {__version__} crashed\n\n"
+        f"Python {platform.python_version()} on {platform.system()}\n\n"
+        f"```\n{trace.rstrip()}\n```\n"
+    )

@@ -1,0 +1,59 @@
+"""What is known of a data set as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from preflight.findings.finding import Location
+from preflight.shards.facts import Shared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetFacts:
+    """Shards, or a folder of images, that the job reads as one set of samples."""
+
+    name: str
+    """As the user named it."""
+
+    file: str
+    """The folder that holds all of it, as reports name it."""
+
+    entry: int | None = None
+    """Its place among the data sets of the settings, counted from 0."""
+
+    is_folder: bool = False
+    """Whether it is a folder of images."""
+
+    shards: tuple[str, ...] = ()
+    """The shards that were read, in the order in which the job would take them."""
+
+    sizes: tuple[int, ...] = ()
+    """How many samples each of them has."""
+
+    samples: int = 0
+    """Samples in all of what was read; in a folder, images, or else videos, or audio files."""
+
+    unread: int = 0
+    """Shards that could not be read or were left out, so that there may be more samples."""
+
+    resampled: str | None = None
+    """What draws the job's shards with replacement: a place or a loader; None: nothing known."""
+
+    shared: tuple[Shared, ...] = ()
+    """By pairs of shards, the samples that stand in both."""
+
+    @property
+    def place(self) -> Location:
+        """Where it is, for a finding: its only shard, its folder, or what the user called it."""
+        if len(self.shards) == 1 and not self.unread:
+            return Location(file=self.shards[0])
+        name = None if self.name == self.file else self.name
+        return Location(file=None if self.file == "." and name else self.file, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyNames:
+    """Keys of a shard, in the order in which they were asked for; empty: it has no such key."""
+
+    file: str
+    names: tuple[str, ...]

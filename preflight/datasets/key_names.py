@@ -1,0 +1,41 @@
+"""Names the keys of a shard that were told from others by a few bytes only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from preflight.datasets.facts import KeyNames
+from preflight.file_access.opened import reading
+from preflight.formats.bytes.flaw import Flaw
+from preflight.formats.magic import HEAD, what_is
+from preflight.formats.packing.packed import Packed, can_unpack
+from preflight.formats.tar.walk import walk
+from preflight.shards.packed_keys import hash_of
+from preflight.shards.samples import key_of
+from preflight.values.names import name_of
+
+
+def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str], None]) -> KeyNames:
+    """Look for keys by what `hash_of` gives of them; stops when all are found.
+
+    Raises:
+        OSError: it cannot be opened or read.
+    """
+    wanted = dict.fromkeys(hashes, "")
+    missing = len(wanted)
+    with open(path, "rb", buffering=0) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        raw = reading(stream, size)
+        what = what_is(raw(0, HEAD))
+        packed = Packed(raw, what) if what is not None and can_unpack(what) else None
+        for one in walk(packed.read if packed else raw, None if packed else size):
+            if isinstance(one, Flaw) or not missing:
+                break
+            split = key_of(one.name)
+            known = hash_of(split[0]) if split is not None else None
+            if split is not None and known in wanted and not wanted[known]:
+                wanted[known] = split[0]
+                missing -= 1
+                tell(one.name)
+    return KeyNames(file=name_of(path, root), names=tuple(wanted.values()))

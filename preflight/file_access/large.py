@@ -1,0 +1,276 @@
+"""Reads a file that is not held whole: through a window, and long stretches by two threads."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from preflight.file_access.checksums import Checksums
+from preflight.file_access.divided import SHARE, divided
+from preflight.file_access.opened import holes
+from preflight.formats.bytes.blocks import (
+    BLOCK,
+    LEAST_EXPECTED,
+    Block,
+    Hole,
+    LongRead,
+    Look,
+    Stretches,
+    shorter,
+)
+from preflight.formats.bytes.crc import Crc32, combined, crc32_for, with_zeros
+
+WINDOW = 1 << 21
+"""Bytes that are held at a time; smaller files are better held whole."""
+
+# Bytes that are read with a piece far from all that is held: of a large archive, what stands before
+# its records. Whatever follows on is read with more and more, up to the window.
+_FIRST = 1 << 16
+
+# Bytes that are copied at a time: about as much as a processor keeps near itself; of fewer the two
+# threads get into each other's way. To have the system show what it holds, and copy nothing, is
+# twice as slow where it holds it in small pieces.
+_BLOCK = 1 << 20
+
+# Bytes of all stretches from which on a second thread takes less time than its start.
+_MANY = 1 << 24
+
+# Bytes of the shortest hole that is passed over: to read shorter ones takes less time. What is
+# passed over ends where pages do.
+_LEAST_HOLE = SHARE
+_PAGE = 4096
+
+
+class Large(LongRead):
+    """An open file."""
+
+    def __init__(self, file: io.FileIO, tell: Callable[[], None]) -> None:
+        """Begin with nothing held.
+
+        Args:
+            file: open for reading; its place in the file is nobody else's.
+            tell: called again and again while it is read.
+        """
+        self._file = file
+        self._tell = tell
+        self._window = memoryview(b"")
+        self._start = 0
+        self._ahead = _FIRST
+        self._expected: Checksums | None = None
+
+    def __call__(self, offset: int, size: int) -> Block:
+        """Give a piece; it comes with what is likely to be asked for next."""
+        if not self._start <= offset <= offset + size <= self._start + len(self._window):
+            self._tell()
+            follows = self._start <= offset <= self._start + len(self._window)
+            self._ahead = min(WINDOW, 4 * self._ahead) if follows else _FIRST
+            self._file.seek(offset)
+            self._window, self._start = memoryview(self._full(max(size, self._ahead))), offset
+        begin = offset - self._start
+        return self._window[begin : begin + size]
+
+    def _full(self, size: int) -> bytes:
+        """Read so many bytes; fewer only where the file ends. One call may give less."""
+        parts = []
+        while size > 0 and (part := self._file.read(size)):
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def expecting(self, stretches: Stretches, size: int) -> AbstractContextManager[None]:
+        """Work out, by two threads, what will be asked for while the body of `with` runs.
+
+        Not of a file with holes: those are looked for one after another, and passed over.
+        """
+        status = os.fstat(self._file.fileno())
+        is_sparse = 512 * getattr(status, "st_blocks", 0) < status.st_size
+        if size < _MANY or is_sparse or not hasattr(os, "preadv"):
+            return nullcontext()
+        return self._working_out(stretches(self._apart), crc32_for(size))
+
+    @contextmanager
+    def _working_out(self, stretches: Iterator[tuple[int, int]], crc32: Crc32) -> Iterator[None]:
+        def work_out(buffer: memoryview, begin: int, end: int, tell: Callable[[], None]) -> int:
+            return self._share(buffer, begin, end, crc32, None, tell)
+
+        self._expected = Checksums(stretches, work_out, block=_BLOCK)
+        try:
+            with self._expected:
+                yield
+        finally:
+            self._expected = None
+
+    def _apart(self, offset: int, size: int) -> bytes:
+        """Give a small piece, whatever is read meanwhile."""
+        return os.pread(self._file.fileno(), size, offset)
+
+    def checksum(self, offset: int, size: int) -> int:
+        """Work out the CRC-32 of a stretch that must be there."""
+        if self._expected is not None and size >= LEAST_EXPECTED:
+            expected = self._expected.of(offset, offset + size, self._tell)
+            if expected is not None:
+                return expected
+        crc32 = crc32_for(size)
+        if size <= BLOCK:
+            block = self(offset, size)
+            if len(block) != size:
+                raise shorter(offset + len(block))
+            return crc32(block, 0)
+        found, at = 0, offset
+        for begin, end in self._stored(offset, offset + size):
+            found = with_zeros(found, begin - at) if begin > at else found
+            found = combined(found, self._go_through(begin, end - begin, crc32), end - begin)
+            at = end
+        return with_zeros(found, offset + size - at) if offset + size > at else found
+
+    def pass_over(
+        self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+    ) -> None:
+        """Read a stretch that must be there, and show each piece of it; long holes are told."""
+        if look is not None and hole is None:
+            self._go_through(offset, size, None, look)
+            return
+        at = offset
+        for begin, end in self._stored(offset, offset + size):
+            if hole is not None and begin > at:
+                hole(at, begin)
+            self._go_through(begin, end - begin, None, look)
+            at = end
+        if hole is not None and offset + size > at:
+            hole(at, offset + size)
+
+    def _stored(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Give where bytes are stored: what `numpy.memmap` lays out is a hole up to its first use.
+
+        Raises:
+            OSError: the file has become shorter.
+        """
+        find_hole = holes(self._file, getattr(os, "SEEK_HOLE", None))
+        at = begin
+        while at < end:
+            self._tell()
+            data = self.next_data(at)
+            if data is None or data >= end:
+                self._refuse_shorter(end)
+                data = end
+            first, last = at + -at % _PAGE, data if data == end else data - data % _PAGE
+            if last - first >= _LEAST_HOLE and self._is_hole(first, last):
+                if begin < first:
+                    yield begin, first
+                begin = last
+            hole = None if find_hole is None else find_hole(data)
+            at = end if hole is None or hole <= data else min(hole, end)
+        if begin < end:
+            yield begin, end
+
+    def _refuse_shorter(self, end: int) -> None:
+        size = os.fstat(self._file.fileno()).st_size
+        if size < end:
+            raise shorter(size)
+
+    def _is_hole(self, begin: int, end: int) -> bool:
+        """Look at both ends: there are systems that have taken fresh bytes for a hole."""
+        page = memoryview(bytearray(_PAGE))
+        for at in (begin, end - _PAGE):
+            count = self._read_at(at, page)
+            if bytes(page[:count]).count(0) != count:
+                return False
+        return True
+
+    def next_data(self, offset: int) -> int | None:
+        """Ask the system for the end of a hole."""
+        find = holes(self._file)
+        return offset if find is None else find(offset)
+
+    def _go_through(
+        self, offset: int, size: int, crc32: Crc32 | None, look: Look | None = None
+    ) -> int:
+        """Read a stretch in shares, and put their checksums together."""
+        end = offset + size
+        shares = list(divided(offset, end))
+        sums = [0] * len(shares)
+        turns = itertools.count()  # of which each thread takes the next; that is one step of Python
+        failed: list[Exception] = []
+
+        def work(tell: Callable[[], None]) -> None:
+            buffer = memoryview(bytearray(min(_BLOCK, size)))
+            while not failed and (turn := next(turns)) < len(shares):
+                sums[turn] = self._share(buffer, *shares[turn], crc32, look, tell)
+
+        def second() -> None:
+            try:
+                work(lambda: None)
+            except (OSError, MemoryError) as error:
+                failed.append(error)
+
+        if len(shares) < 2 or not hasattr(os, "preadv"):
+            work(self._tell)
+        else:
+            with _Beside(second, failed, self._tell):
+                work(self._tell)
+        found = 0
+        for one, (begin, stop) in zip(sums, shares, strict=True):
+            found = combined(found, one, stop - begin)
+        return found
+
+    def _share(
+        self,
+        buffer: memoryview,
+        begin: int,
+        end: int,
+        crc32: Crc32 | None,
+        look: Look | None,
+        tell: Callable[[], None],
+    ) -> int:
+        """Read a stretch block by block."""
+        found = 0
+        while begin < end:
+            tell()
+            block = buffer[: min(len(buffer), end - begin)]
+            count = self._read_at(begin, block)
+            if not count:
+                raise shorter(begin)
+            if crc32 is not None:
+                found = crc32(block[:count], found)
+            if look is not None:
+                look(block[:count], begin)
+            begin += count
+        return found
+
+    def _read_at(self, offset: int, block: memoryview) -> int:
+        """Read into a block, from a place of its own."""
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [block], offset)
+        self._file.seek(offset)
+        return self._file.readinto(block) or 0
+
+
+class _Beside:
+    """Runs a second thread while the body of `with` runs."""
+
+    def __init__(
+        self, work: Callable[[], None], failed: list[Exception], tell: Callable[[], None]
+    ) -> None:
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._failed = failed
+        self._tell = tell
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, kind: object, error: object, _: object) -> None:
+        if error is not None:
+            self._failed.append(InterruptedError())  # the other need not go on
+        while self._thread.is_alive():
+            self._thread.join(_MOMENT)
+            self._tell()
+        if self._failed and error is None:
+            raise self._failed[0]
+
+
+# How long the other thread is waited for at a time, in seconds.
+_MOMENT = 0.2

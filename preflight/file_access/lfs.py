@@ -1,0 +1,70 @@
+"""Says of a Git LFS pointer what it stands for, and what fetches that: no git is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import TypeVar
+
+from preflight.file_access.facts import Damage
+from preflight.formats.magic import LONGEST_LFS_POINTER, is_lfs_pointer, size_in_lfs_pointer
+from preflight.images.facts import ImageDamage
+from preflight.values.byte_sizes import format_size
+
+D = TypeVar("D", Damage, ImageDamage)
+
+_POINTER = "is a Git LFS pointer"
+
+# Of a path that `git lfs pull --include=` and a shell take as it is.
+_ORDINARY = re.compile(r"[\w./@+=-][\w./@+= -]*", re.ASCII)
+
+
+def refined(damage: D, path: str, *, folder: bool = True) -> D:
+    """Say of a pointer that was taken for something foreign that it was not fetched.
+
+    Args:
+        damage: of the file; what is none of a pointer is given as it is.
+        path: the file's.
+        folder: fetch all of its folder: small files come in great numbers.
+    """
+    if damage.kind != "foreign" or not damage.text.startswith(_POINTER):
+        return damage
+    head = _head(path)
+    if head is None or not is_lfs_pointer(head):
+        return damage
+    size = size_in_lfs_pointer(head)
+    stands_for = _POINTER if size is None else f"{_POINTER} of a file of {format_size(size)}"
+    if len(head) > LONGEST_LFS_POINTER:
+        return replace(damage, text=damage.text.replace(_POINTER, stands_for, 1))
+    fetch = _in_work_tree(path)
+    if not _ORDINARY.fullmatch(fetch):
+        fetch = ""
+    elif folder:
+        fetch = fetch.rpartition("/")[0]
+    return replace(
+        damage, kind="not-fetched", text=f"{stands_for} that was not fetched", fetch=fetch
+    )
+
+
+def _head(path: str) -> bytes | None:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read(LONGEST_LFS_POINTER + 1)
+    except OSError:  # it was there a moment ago, and what was seen then holds
+        return None
+
+
+def _in_work_tree(path: str) -> str:
+    """Give a file's path from the nearest folder upward that holds a `.git`; empty: there is none.
+
+    `git lfs pull --include=` takes it from there.
+    """
+    path = os.path.realpath(path)
+    top = os.path.dirname(path)
+    while not os.path.lexists(os.path.join(top, ".git")):
+        above = os.path.dirname(top)
+        if above == top:
+            return ""
+        top = above
+    return os.path.relpath(path, top).replace(os.sep, "/")

@@ -1,0 +1,83 @@
+"""Reads of a file only what tells of its structure: its beginning, its end, and places between."""
+
+from __future__ import annotations
+
+import os
+
+from preflight.formats.arrays.safetensors_usual import is_whole
+from preflight.formats.bytes.blocks import Hole, LongRead, Look, shorter
+from preflight.formats.stored import SAFETENSORS, Held, look
+
+# Bytes that are read at a time: a page, in which the next thing asked for is likely to be.
+_NEAR = 4096
+
+_WHOLE_TENSORS = Held("safetensors")
+
+
+def look_at_outline(descriptor: int, size: int, suffix: str) -> Held:
+    """Say what a file holds and what is wrong with its structure, as `look` does.
+
+    Args:
+        descriptor: open for reading; its place in the file is nobody else's.
+        size: the file's, in bytes.
+        suffix: as of `look`.
+    """
+    if suffix == SAFETENSORS and is_whole(_read_at(descriptor, 0, min(_NEAR, size)), size):
+        return _WHOLE_TENSORS
+    return look(Outline(descriptor, size), size, suffix)
+
+
+class Outline(LongRead):
+    """An open file, of which no long stretch is read."""
+
+    every = False
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        """Begin with nothing held.
+
+        Args:
+            descriptor: open for reading; its place in the file is nobody else's.
+            size: the file's, in bytes.
+        """
+        self._descriptor = descriptor
+        self._size = size
+        self._start = 0
+        self._window = b""
+
+    def __call__(self, offset: int, size: int) -> bytes:
+        """Give a piece; it comes with what lies behind it, or before it at the end of the file."""
+        begin = offset - self._start
+        held = len(self._window)
+        if begin < 0 or (begin + size > held and self._start + held < self._size):
+            self._start = min(offset, max(0, self._size - _NEAR))
+            begin = offset - self._start
+            self._window = _read_at(self._descriptor, self._start, max(_NEAR, begin + size))
+        return self._window[begin : begin + size]
+
+    def checksum(self, offset: int, size: int) -> int:
+        """Not asked for: whoever reads records asks `reads_every` first."""
+        raise NotImplementedError
+
+    def pass_over(
+        self, offset: int, size: int, _: Look | None = None, __: Hole | None = None
+    ) -> None:
+        """Only see that the stretch is there, by the size that the file had."""
+        if offset + size > self._size:
+            raise shorter(self._size)
+
+    def next_data(self, offset: int) -> int | None:
+        """Leave it to the reader to find out."""
+        return offset
+
+
+def _read_at(descriptor: int, offset: int, size: int) -> bytes:
+    if hasattr(os, "pread"):
+        found = os.pread(descriptor, size, offset)
+        if len(found) == size:
+            return found
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    parts = []
+    while size > 0 and (part := os.read(descriptor, size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,228 @@
+"""Turns what was found into a verdict and an exit code."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from preflight.findings.check import Check
+from preflight.findings.exit_codes import (
+    EXIT_CANNOT_JUDGE,
+    EXIT_GO,
+    EXIT_INTERRUPTED,
+    EXIT_MACHINE,
+    EXIT_NO_GO,
+)
+from preflight.findings.finding import Finding, Scope, Severity
+from preflight.findings.registry import fits
+from preflight.findings.report import Accepted, Outcome, Report
+from preflight.host.facts import HostFacts
+from preflight.settings.job import Ignore, Job
+from preflight.targets.facts import Absent
+from preflight.users_code.facts import Unbuilt
+from preflight.values.names import counted
+from preflight.values.small_files import read_small
+
+GO, NO_GO, CANNOT_JUDGE = "go", "no-go", "cannot-judge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The verdict, and what made it."""
+
+    verdict: str
+    verdict_by: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    """Those that nobody has accepted."""
+
+    accepted: tuple[Accepted, ...]
+    reasons: tuple[str, ...]
+
+
+class BaselineError(ValueError):
+    """The baseline cannot be read."""
+
+
+def read_baseline(path: str) -> frozenset[str]:
+    """Read the fingerprints that a saved report holds.
+
+    Raises:
+        BaselineError: there is no such file, or it is no report.
+    """
+    try:
+        report = json.loads(read_small(path))
+        return frozenset(str(finding["fingerprint"]) for finding in report["findings"])
+    except OSError as error:
+        raise BaselineError(f"the baseline {path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise BaselineError(f"the baseline {path} is no preflight report in JSON") from error
+
+
+def judge(
+    checks: Mapping[str, Check],
+    outcomes: Iterable[Outcome],
+    findings: Iterable[Finding],
+    job: Job,
+    *,
+    looked: frozenset[type],
+    baseline: frozenset[str] = frozenset(),
+    complete: bool = True,
+    today: datetime.date,
+) -> Judgement:
+    """Say GO, NO-GO or CANNOT JUDGE.
+
+    Args:
+        checks: those that were selected, by id.
+        outcomes: what became of each.
+        findings: all of them.
+        job: whose gate it is.
+        looked: the types of facts that were judged.
+        baseline: fingerprints that do not gate again.
+        complete: whether the run came to its end.
+        today: for ignores that hold until a day.
+    """
+    findings = tuple(findings)
+    kept, accepted = _sort_out(findings, job.ignore, baseline, today)
+    outcomes = tuple(outcomes)
+    gating = [finding for finding in kept if gates(finding.severity, job.gate.fail_on)]
+    reasons = tuple(_reasons(outcomes, job, complete=complete))
+    reasons += tuple(_uncounted(outcomes, findings, kept, job))
+    if not _was_looked_at(checks, looked):
+        reasons = (*reasons, "Nothing of the job itself was looked at.")
+    verdict = NO_GO if gating else CANNOT_JUDGE if reasons else GO
+    by = {
+        scope.value: _verdict_of(scope, checks, gating, outcomes, job, verdict) for scope in Scope
+    }
+    return Judgement(
+        verdict=verdict, verdict_by=by, findings=tuple(kept), accepted=accepted, reasons=reasons
+    )
+
+
+def exit_code(report: Report, scopes: Mapping[str, str] | None = None) -> int:
+    """Say what the command exits with.
+
+    Args:
+        report: the finished report.
+        scopes: the scope of each check by id; None: as the report's outcomes have it.
+    """
+    if not report.complete:
+        return EXIT_INTERRUPTED
+    if report.verdict == GO:
+        return EXIT_GO
+    if report.verdict == CANNOT_JUDGE:
+        return EXIT_CANNOT_JUDGE
+    known = scopes or {outcome.id: outcome.scope for outcome in report.checks}
+    gating = [one for one in report.findings if gates(one.severity, report.fail_on)]
+    machine = all(known.get(one.check) == Scope.MACHINE.value for one in gating)
+    return EXIT_MACHINE if gating and machine else EXIT_NO_GO
+
+
+def gates(severity: Severity, fail_on: str) -> bool:
+    """Whether a finding of this severity makes the verdict NO-GO."""
+    return fail_on != "never" and severity >= Severity[fail_on.upper()]
+
+
+def _sort_out(
+    findings: Iterable[Finding],
+    ignores: Iterable[Ignore],
+    baseline: frozenset[str],
+    today: datetime.date,
+) -> tuple[list[Finding], tuple[Accepted, ...]]:
+    """Part what somebody has accepted from what counts."""
+    kept: list[Finding] = []
+    accepted: list[Accepted] = []
+    alive = [one for one in ignores if one.until is None or one.until >= today.isoformat()]
+    for finding in findings:
+        reason = next((one.reason for one in alive if _covers(one, finding)), None)
+        if reason is None and finding.fingerprint in baseline:
+            reason = "in the baseline"
+        if reason is None:
+            kept.append(finding)
+        else:
+            accepted.append(
+                Accepted(
+                    check=finding.check,
+                    at=finding.at,
+                    fingerprint=finding.fingerprint,
+                    reason=reason,
+                )
+            )
+    return kept, tuple(accepted)
+
+
+def _covers(ignore: Ignore, finding: Finding) -> bool:
+    if not fits(ignore.check, finding.check):
+        return False
+    if ignore.at is None:
+        return True
+    places = (finding.at.file or "", finding.at.name or "", str(finding.at))
+    return any(fnmatchcase(place, ignore.at) for place in places)
+
+
+def _reasons(outcomes: tuple[Outcome, ...], job: Job, *, complete: bool) -> Iterable[str]:
+    """Say, a sentence each, why this can be no GO."""
+    if not complete:
+        yield "The run was interrupted before it had looked at everything."
+    for outcome in outcomes:
+        if outcome.broken and not _may_skip(outcome, job):
+            number = counted(len(outcome.broken), "target")
+            yield f"{outcome.id} could not look at {number}."
+        if outcome.outcome == "skipped" and any(fits(w, outcome.id) for w in job.gate.require):
+            why = "; ".join(skip.reason for skip in outcome.skipped)
+            yield f"{outcome.id} is required, and was skipped: {why}."
+
+
+def _uncounted(
+    outcomes: tuple[Outcome, ...], findings: tuple[Finding, ...], kept: list[Finding], job: Job
+) -> Iterable[str]:
+    """Say of findings that were counted and not kept that nobody knows whether they are accepted.
+
+    The gravest are kept: what was not kept may gate only where all that was gates by itself.
+    """
+    lightest: dict[str, Severity] = {}
+    for one in findings:
+        lightest[one.check] = min(one.severity, lightest.get(one.check, one.severity))
+    there = Counter(one.check for one in findings)
+    gating = {one.check for one in kept}
+    for outcome in outcomes:
+        more = outcome.found - there[outcome.id]
+        if more <= 0 or outcome.id in gating or outcome.id not in lightest:
+            continue
+        if gates(lightest[outcome.id], job.gate.fail_on):
+            yield (
+                f"{outcome.id}: all findings that were kept are accepted, and {more:,} more were "
+                f"only counted; --max-findings {outcome.found} keeps them."
+            )
+
+
+def _may_skip(outcome: Outcome, job: Job) -> bool:
+    return any(fits(word, outcome.id) for word in job.gate.may_skip)
+
+
+def _was_looked_at(checks: Mapping[str, Check], looked: frozenset[type]) -> bool:
+    """Whether anything of the job was judged: the host alone is not, unless only that was asked."""
+    if looked - {HostFacts, Absent, Unbuilt}:
+        return True
+    asked = [one for one in checks.values() if not one.always]
+    return HostFacts in looked and all(HostFacts in one.over for one in asked)
+
+
+def _verdict_of(
+    scope: Scope,
+    checks: Mapping[str, Check],
+    gating: list[Finding],
+    outcomes: tuple[Outcome, ...],
+    job: Job,
+    verdict: str,
+) -> str:
+    """Say what the verdict would be for the checks of one scope alone."""
+    if any(checks[finding.check].scope is scope for finding in gating):
+        return NO_GO
+    mine = [outcome for outcome in outcomes if outcome.scope == scope.value]
+    if any(outcome.broken and not _may_skip(outcome, job) for outcome in mine):
+        return CANNOT_JUDGE
+    return CANNOT_JUDGE if scope is Scope.JOB and verdict == CANNOT_JUDGE else GO

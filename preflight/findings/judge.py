@@ -1,0 +1,305 @@
+"""Asks every check about everything that was looked at, and loses nothing on the way.
+
+What could not be looked at is said of each check that would have judged it, and what a check found
+before it broke is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from preflight.findings.check import Check, Facts
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.registry import place
+from preflight.findings.report import Broken, Outcome, Skip
+from preflight.host.facts import HostFacts
+from preflight.settings.job import Job
+
+Tell: TypeAlias = Callable[[Finding], None]
+"""Called with each finding when it is found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A target was looked at, and these are the facts."""
+
+    facts: Facts
+    read_at: float | None = None
+    """When it was read, where that was in an earlier run; in seconds since the epoch."""
+
+    count: int = 1
+    """Targets of which all of this is true but for their names: they are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A target could not be looked at."""
+
+    at: Location
+    error: str
+    kinds: tuple[type, ...]
+    """The types of facts that were to be had of it."""
+
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Targets that were left out on purpose."""
+
+    reason: str
+    kinds: tuple[type, ...]
+    count: int = 1
+    about: str | None = None
+    """The first word of the ids of the checks that would have judged them; None: of all."""
+
+    noun: str | None = None
+    """What each is, for people, where a reader of a GO must know of it: `shard`, `image`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    """A target of which there are no such facts, since nothing of the kind is wrong with it."""
+
+    kinds: tuple[type, ...]
+
+
+Look: TypeAlias = Looked | Failed | Left | Cleared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What came of all looks."""
+
+    outcomes: tuple[Outcome, ...]
+    findings: tuple[Finding, ...]
+    more: Mapping[str, Mapping[str, int]]
+    machine: HostFacts | None
+    looked: frozenset[type]
+    """The types of facts that at least one check has judged."""
+
+    complete: bool
+    """False where the looks were interrupted (Ctrl-C)."""
+
+    left: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """How much was left out that a reader of a GO must know of, by what it is and the reason."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one check has come to so far."""
+
+    check: Check
+    limit: int
+    looked_at: int = 0
+    remembered: int = 0
+    _by_severity: dict[Severity, list[Finding]] = field(default_factory=dict)
+    more: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    broken: list[Broken] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def found(self) -> list[Finding]:
+        """What is kept."""
+        return [one for those in self._by_severity.values() for one in those]
+
+    @property
+    def kept(self) -> int:
+        """How many that are."""
+        return sum(map(len, self._by_severity.values()))
+
+    def ask(self, look: Looked, job: Job, tell: Tell) -> bool:
+        """Ask the check about one value of facts, and say whether it has judged it."""
+        facts = look.facts
+        begun = time.perf_counter()
+        try:
+            reason = self.check.skip(facts, job) if self.check.skip is not None else None
+            if reason is not None:
+                self.skipped[reason] += 1
+                return False
+            for finding in self.check.ask(facts, job):
+                self._keep(finding, tell)
+                if look.count > 1:
+                    self.more[_folder_of(finding)] += look.count - 1
+            if self.check.more is not None and (more := self.check.more(facts)):
+                self.more[where(facts).file or "?"] += more
+        except Exception as error:  # noqa: BLE001  a broken check must not hide the others
+            text = f"the check {self.check.id} failed: {type(error).__name__}: {error}"
+            self.broken.append(Broken(at=where(facts), error=text))
+            return False
+        else:
+            if look.read_at is None:
+                self.looked_at += look.count
+            else:
+                self.remembered += look.count
+            return True
+        finally:
+            self.seconds += time.perf_counter() - begun
+
+    def _keep(self, finding: Finding, tell: Tell) -> None:
+        """Keep a finding; where there are too many, the last of those that weigh least goes."""
+        self._by_severity.setdefault(finding.severity, []).append(finding)
+        if self.kept > self.limit:
+            least = min(severity for severity, those in self._by_severity.items() if those)
+            dropped = self._by_severity[least].pop()
+            self._count(dropped)
+            if dropped is finding:
+                return
+        tell(finding)
+
+    def _count(self, finding: Finding) -> None:
+        place = finding.at.file or finding.at.name or "?"
+        full = len(self.more) >= self.limit and place not in self.more
+        self.more[_folder_of(finding) if full else place] += 1
+
+    def outcome(self) -> Outcome:
+        """Close the account."""
+        total = self.kept + sum(self.more.values())
+        skipped = tuple(Skip(reason=reason, count=n) for reason, n in self.skipped.items())
+        seen = self.looked_at + self.remembered
+        count = seen + len(self.broken) + sum(self.skipped.values())
+        if not count:
+            skipped = (Skip(reason=f"no {self._what()} was looked at", count=0),)
+        return Outcome(
+            id=self.check.id,
+            outcome=self._word(total),
+            scope=self.check.scope.value,
+            title=self.check.title,
+            many=self.check.many,
+            targets=count,
+            looked_at=self.looked_at,
+            remembered=self.remembered,
+            found=total,
+            skipped=skipped,
+            broken=tuple(sorted(self.broken, key=lambda one: str(one.at))),
+            seconds=round(self.seconds, 6),
+        )
+
+    def _word(self, total: int) -> str:
+        if self.broken:
+            return "broken"
+        if total:
+            return "found"
+        return "passed" if self.looked_at or self.remembered else "skipped"
+
+    def _what(self) -> str:
+        """Say what the check would have looked at."""
+        return " and no ".join(WORDS.get(kind.__name__, kind.__name__) for kind in self.check.over)
+
+
+def _folder_of(finding: Finding) -> str:
+    """Name the folder of a place, where there is no room for the place itself."""
+    return (finding.at.file or "").rpartition("/")[0] or "."
+
+
+WORDS = {
+    "HostFacts": "machine",
+    "SourceFacts": "source",
+    "ShardFacts": "shard",
+    "FolderFacts": "folder of images",
+    "DatasetFacts": "data set",
+    "CacheFacts": "cache",
+    "CacheContents": "cache by torch (--deep)",
+    "CheckpointFacts": "folder of checkpoints",
+    "CacheKeys": "cache whose data sets are named (of)",
+    "CacheFolderFacts": "folder of cached files",
+    "Sent": "loader",
+    "Loaded": "loader",
+    "Copied": "model",
+    "Absent": "path to hold against the disk",
+    "Unbuilt": "loader or model to make",
+}
+"""What each type of facts is about, for people."""
+
+
+def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: Tell) -> Judged:
+    """Ask the checks about each look as it comes.
+
+    Args:
+        checks: by id.
+        job: handed to each check.
+        looks: what was seen, one thing at a time; may take long.
+        tell: called with each finding as soon as it is there.
+    """
+    limit = job.look.max_findings
+    tallies = [_Tally(check=one, limit=limit) for one in checks.values()]
+    machine: HostFacts | None = None
+    looked: set[type] = set()
+    left: Counter[tuple[str, str]] = Counter()
+    concerned: dict[type, list[_Tally]] = {}
+    complete = True
+    try:
+        for look in looks:
+            if isinstance(look, Looked) and isinstance(look.facts, HostFacts):
+                machine = look.facts
+            if isinstance(look, Left) and look.noun is not None:
+                left[look.noun, look.reason] += look.count
+            if _pass_on(look, tallies, concerned, job, tell):
+                looked.add(type(look.facts))  # type: ignore[union-attr]
+    except KeyboardInterrupt:
+        complete = False
+    findings = [finding for tally in tallies for finding in tally.found]
+    return Judged(
+        outcomes=tuple(tally.outcome() for tally in tallies),
+        findings=tuple(sorted(findings, key=_order)),
+        more={tally.check.id: dict(tally.more) for tally in tallies if tally.more},
+        machine=machine,
+        looked=frozenset(looked),
+        complete=complete,
+        left=left,
+    )
+
+
+def _pass_on(
+    look: Look,
+    tallies: list[_Tally],
+    concerned: dict[type, list[_Tally]],
+    job: Job,
+    tell: Tell,
+) -> bool:
+    """Hand a look to the checks it concerns, and say whether one has judged it.
+
+    Args:
+        look: what was seen.
+        tallies: of all checks.
+        concerned: those of them that are over facts of a type, as far as that was worked out.
+        job: handed to each check.
+        tell: called with each finding.
+    """
+    if isinstance(look, Looked):
+        mine = concerned.get(type(look.facts))
+        if mine is None:
+            mine = [one for one in tallies if isinstance(look.facts, one.check.over)]
+            concerned[type(look.facts)] = mine
+        judged = [one.ask(look, job, tell) for one in mine]
+        return any(judged)
+    for tally in tallies:
+        if set(tally.check.over).isdisjoint(look.kinds):
+            continue
+        if isinstance(look, Cleared):
+            tally.looked_at += 1
+        elif isinstance(look, Left):
+            if look.about not in (None, tally.check.id.partition("-")[0]):
+                continue
+            tally.skipped[look.reason] += look.count
+        else:
+            tally.broken.append(Broken(at=look.at, error=look.error, fix=look.fix))
+    return False
+
+
+def where(facts: Facts) -> Location:
+    """Say what facts are about, as a place."""
+    file = getattr(facts, "file", None)
+    name = getattr(facts, "name", None)
+    return Location(file=file, name=name if file or name else "this machine")
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    """In the order in which the job would meet them, then by place: the same in every run."""
+    at = finding.at
+    return (place(finding.check), -finding.severity, at.file or "", at.line or 0, at.name or "")

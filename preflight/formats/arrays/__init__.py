@@ -1,0 +1,1 @@
+"""numpy's and safetensors' files."""

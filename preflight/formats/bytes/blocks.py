@@ -1,0 +1,167 @@
+"""How formats get at bytes: by a function of offset and size; no file has to fit in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from io import FileIO
+from typing import TypeAlias
+
+from preflight.formats.bytes.crc import crc32_for
+
+Block: TypeAlias = bytes | memoryview
+
+Read: TypeAlias = Callable[[int, int], Block]
+"""Gives this many bytes from this offset on; fewer only where the file ends."""
+
+Look: TypeAlias = Callable[[Block, int], None]
+"""Takes a piece of a file, and where it begins."""
+
+Hole: TypeAlias = Callable[[int, int], None]
+"""Takes where a stretch of a file begins and ends that is not stored, and reads as zeros."""
+
+Stretches: TypeAlias = Callable[[Read], Iterator[tuple[int, int]]]
+"""Gives where stretches of a file begin and end, by what reads small pieces of it."""
+
+LEAST_EXPECTED = 1 << 18
+"""Bytes of the shortest stretch whose checksum is worked out before it is asked for."""
+
+BLOCK = 1 << 20
+"""Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
+
+
+def reading(stream: FileIO) -> Callable[[int, int], bytes]:
+    """Give what reads an open file; its place in the file is nobody else's."""
+
+    def read(offset: int, size: int) -> bytes:
+        stream.seek(offset)
+        found = stream.read(size)
+        while len(found) < size and (more := stream.read(size - len(found))):
+            found += more  # an unbuffered read may give less than there is
+        return found
+
+    return read
+
+
+def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:
+    """Give a stretch of the file piece by piece; it ends early where the file does."""
+    end = offset + size
+    while offset < end:
+        block = read(offset, min(BLOCK, end - offset))
+        if not block:
+            return
+        yield block
+        offset += len(block)
+
+
+class LongRead(ABC):
+    """A `Read` that has a faster way through long stretches than to hand out every block."""
+
+    every = True
+    """Whether it goes through long stretches at all, and not only to what tells of structure."""
+
+    @abstractmethod
+    def __call__(self, offset: int, size: int) -> Block:
+        """Give a piece, as `Read` has it."""
+
+    @abstractmethod
+    def checksum(self, offset: int, size: int) -> int:
+        """Work out the CRC-32 of a stretch that must be there."""
+
+    def expecting(self, stretches: Stretches, size: int) -> AbstractContextManager[None]:
+        """Say what checksums will be asked for, in this order, while the body of `with` runs.
+
+        Args:
+            stretches: those of LEAST_EXPECTED bytes and more.
+            size: bytes of all of them.
+        """
+        del stretches, size
+        return nullcontext()
+
+    @abstractmethod
+    def pass_over(
+        self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+    ) -> None:
+        """Read a stretch that must be there, so that a byte nobody can read is met.
+
+        Args:
+            offset: where it begins.
+            size: its bytes.
+            look: is shown each piece of it, in any order, and by several threads.
+            hole: is told of long holes, which `look` is then not shown.
+        """
+
+    @abstractmethod
+    def next_data(self, offset: int) -> int | None:
+        """Say where bytes follow that are stored: up to there is a hole, which reads as zeros.
+
+        None where no more follow; the same place where it is no hole, or nobody can say.
+        """
+
+
+def checksum(read: Read, offset: int, size: int) -> int:
+    """Work out the CRC-32 of a stretch that must be there.
+
+    Raises:
+        OSError: it cannot be read, or is no longer there.
+    """
+    if isinstance(read, LongRead):
+        return read.checksum(offset, size)
+    found, crc32 = 0, crc32_for(size)
+    for at in range(offset, offset + size, BLOCK):
+        found = crc32(exactly(read, at, min(BLOCK, offset + size - at)), found)
+    return found
+
+
+def expecting(read: Read, stretches: Stretches, size: int) -> AbstractContextManager[None]:
+    """Say what checksums will be asked for, as `LongRead.expecting` has it."""
+    if isinstance(read, LongRead) and read.every:
+        return read.expecting(stretches, size)
+    return nullcontext()
+
+
+def pass_over(
+    read: Read, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
+) -> None:
+    """Read a stretch, as far as it is there, so that a byte nobody can read is met.
+
+    Args:
+        read: gives bytes of the file.
+        offset: where the stretch begins.
+        size: its bytes.
+        look: is shown each piece of it, in any order, and by several threads.
+        hole: is told of long holes, where they are known; `look` is then not shown them.
+
+    Raises:
+        OSError: it cannot be read, or is no longer there.
+    """
+    if isinstance(read, LongRead):
+        read.pass_over(offset, size, look, hole)
+        return
+    for block in blocks(read, offset, size):
+        if look is not None:
+            look(block, offset)
+        offset += len(block)
+
+
+def reads_every(read: Read) -> bool:
+    """Whether every byte is to be read, and not only those that tell of structure."""
+    return not isinstance(read, LongRead) or read.every
+
+
+def exactly(read: Read, offset: int, size: int) -> Block:
+    """Give a stretch that must be there.
+
+    Raises:
+        OSError: the file has become shorter since its size was taken.
+    """
+    block = read(offset, size)
+    if len(block) != size:
+        raise shorter(offset + len(block))
+    return block
+
+
+def shorter(size: int) -> OSError:
+    """Say that a file has become shorter since its size was taken."""
+    return OSError(f"it became shorter while it was read: it ends at {size:,} bytes")

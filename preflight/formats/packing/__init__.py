@@ -1,0 +1,1 @@
+"""Streams of gzip, bzip2, xz and zstd."""

@@ -1,0 +1,1 @@
+"""The structure of JPEG, PNG and WebP, without decoding."""

@@ -1,0 +1,1 @@
+"""Names by which files are told: images, sounds, videos, parts of checkpoints."""

@@ -1,0 +1,1 @@
+"""Files of torch.save and of torch.distributed.checkpoint; pickles by their opcodes."""

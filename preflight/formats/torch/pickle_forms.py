@@ -1,0 +1,98 @@
+"""Remembers the form of a pickle, so that one that differs in numbers only is not walked again.
+
+The files of one cache mostly hold the same pickle but for the sizes of their tensors. Where the
+numbers stand in one of them, they stand in all that are equal everywhere else: such a pickle is
+read with one comparison.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from preflight.formats.torch.pickle_machine import Storage
+from preflight.formats.torch.pickles import Walked, numbers_in, walk_bytes
+
+# Longer pickles are walked each time, and of others this many forms are kept.
+_LONGEST = 1 << 14
+_MOST_FORMS = 512
+
+# Forms of one length; another one takes the place of the first.
+_MOST_ALIKE = 8
+
+# Forms that are learned before it is asked whether any of them came again: where a text differs in
+# each pickle, none does.
+_TRIED = 64
+
+
+class _Form(NamedTuple):
+    """A pickle without its numbers."""
+
+    mask: int
+    """All its bytes as one number: 255 where they count, 0 where a number stands."""
+
+    rest: int
+    """What the others are, as one number with zeros in the place of the numbers."""
+
+    walked: Walked
+    """What the pickle was read as that it was taken from."""
+
+    counts: tuple[tuple[int, int, bool], ...]
+    """For each storage where its elements are told, as a slice, and whether with a sign."""
+
+
+class Forms:
+    """Walks pickles, and those of a form that it knows in one step."""
+
+    __slots__ = ("_by_length", "_kept", "_known", "_learned")
+
+    def __init__(self) -> None:
+        self._by_length: dict[int, list[_Form]] = {}
+        self._kept = 0
+        self._learned = 0
+        self._known = 0
+
+    def walk(self, pickle: bytes) -> Walked:
+        """Give what `walk_bytes` gives.
+
+        Raises:
+            DamagedError: as that.
+        """
+        whole = int.from_bytes(pickle, "little")
+        for form in self._by_length.get(len(pickle), ()):
+            if whole & form.mask == form.rest:
+                self._known += 1
+                return _filled(form, pickle)
+        walked = walk_bytes(pickle)
+        if len(pickle) <= _LONGEST and self._known >= self._learned - _TRIED:
+            self._learn(pickle, whole, walked)
+        return walked
+
+    def _learn(self, pickle: bytes, whole: int, walked: Walked) -> None:
+        self._learned += 1
+        found = numbers_in(pickle)
+        if found is None or len(found.counts) != len(walked.storages):
+            return
+        mask = bytearray(b"\xff") * len(pickle)
+        for begin, end in found.numbers:
+            mask[begin:end] = bytes(end - begin)
+        if self._kept >= _MOST_FORMS:
+            self._by_length.clear()
+            self._kept = 0
+        as_number = int.from_bytes(mask, "little")
+        alike = self._by_length.setdefault(len(pickle), [])
+        if len(alike) >= _MOST_ALIKE:
+            alike.pop(0)
+            self._kept -= 1
+        alike.append(_Form(as_number, whole & as_number, walked, found.counts))
+        self._kept += 1
+
+
+def _filled(form: _Form, pickle: bytes) -> Walked:
+    """Put this pickle's own numbers in."""
+    end, storages, texts, refused, steps, framed = form.walked
+    number = int.from_bytes
+    own = [
+        Storage(key, kind, number(pickle[begin:stop], "little", signed=signed))
+        for (key, kind, _), (begin, stop, signed) in zip(storages, form.counts, strict=True)
+    ]
+    return Walked(end, tuple(own), texts, refused, steps, framed)

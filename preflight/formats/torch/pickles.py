@@ -1,0 +1,230 @@
+"""Pickles, read opcode by opcode and never run: where they end, and which storages they name.
+
+What each opcode does is written in pickle_opcodes.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from preflight.formats.bytes.blocks import BLOCK, Read, blocks
+from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Storage
+from preflight.formats.torch.pickle_opcodes import OPCODES, STOP, Opcodes
+from preflight.values.byte_sizes import format_size
+
+MOST_OPERATIONS = 5_000_000
+"""Opcodes that are followed: some seconds. A longer pickle is not judged."""
+
+_MOST_HELD = 1 << 20
+_LONGEST_LINE = 1 << 16
+
+
+class Walked(NamedTuple):
+    """A pickle, walked to its end."""
+
+    end: int | None
+    """Where the file goes on behind it; None: it is too long to be followed."""
+
+    storages: tuple[Storage, ...] = ()
+    texts: tuple[str, ...] = ()
+    """The short texts in it, in order; longer ones are left out."""
+
+    globals: tuple[str, ...] = ()
+    """The first of the globals that torch.load refuses with weights_only; `?` for what a name is
+    that was put together, or too long to be held."""
+
+    steps: int = 0
+    """Opcodes that were followed."""
+
+    framed: bool = False
+    """Whether it is divided into frames, as from protocol 4 on."""
+
+    def told_left(self, size: int) -> str | None:
+        """Name it, with the size of its file, where it was not followed to its end."""
+        return f"its pickle, {format_size(size)}" if self.end is None else None
+
+
+class _Tape:
+    """The bytes of a pickle, of which a window is held."""
+
+    __slots__ = ("at", "base", "end", "read", "window")
+
+    def __init__(self, read: Read, start: int, end: int) -> None:
+        self.read = read
+        self.base = start
+        self.end = end
+        self.at = 0
+        self.window = b""
+
+    def refill(self, least: int) -> None:
+        """Hold at least this many bytes from here on, where there are so many."""
+        if len(self.window) - self.at < least and self.base + len(self.window) < self.end:
+            self.base += self.at
+            self.at = 0
+            size = min(max(least, BLOCK), self.end - self.base)
+            self.window = bytes(self.read(self.base, size))
+
+    def take(self, count: int) -> bytes:
+        """Give the next bytes; raises EOFError where they are missing."""
+        at = self.at
+        if at + count > len(self.window):
+            self.refill(count)
+            at = self.at
+        taken = self.window[at : at + count]
+        if len(taken) != count:
+            raise EOFError
+        self.at = at + count
+        return taken
+
+    def line(self) -> bytes:
+        """Give the bytes up to the next line feed, and that; nothing of a line too long to hold."""
+        self.refill(_LONGEST_LINE)
+        start = self.at
+        stop = self.window.find(b"\n", start)
+        if stop >= 0:
+            self.at = stop + 1
+            return self.window[start : self.at]
+        while stop < 0:
+            self.at = len(self.window)
+            self.refill(1)
+            if self.at == len(self.window):
+                raise EOFError
+            stop = self.window.find(b"\n", self.at)
+        self.at = stop + 1
+        return b""
+
+    def skip(self, count: int) -> None:
+        """Go on behind so many bytes; what is not held yet is read, and let go."""
+        if self.base + self.at + count > self.end:
+            raise EOFError
+        held = len(self.window) - self.at
+        if count > held:
+            for _ in blocks(self.read, self.base + len(self.window), count - held):
+                pass
+            self.base += self.at + count
+            self.at = 0
+            self.window = b""
+        else:
+            self.at += count
+
+
+def walk(
+    read: Read,
+    start: int,
+    end: int,
+    most: int = MOST_OPERATIONS,
+    *,
+    machine: Machine | None = None,
+    opcodes: Opcodes = OPCODES,
+) -> Walked:
+    """Follow the pickle that begins here to its end, running nothing.
+
+    Args:
+        read: gives bytes of what it is in.
+        start: where it begins.
+        end: where what it is in ends.
+        most: opcodes that are followed.
+        machine: what it is read into, for whoever wants more of it than is given.
+        opcodes: what each does to that.
+
+    Raises:
+        DamagedError: `cut` where it has no end; `structure` where it is no pickle.
+    """
+    tape = _Tape(read, start, end)
+    machine = Machine() if machine is None else machine
+    try:
+        for count in range(most):
+            if _step(tape, machine, opcodes):
+                where = tape.base + tape.at
+                named = tuple(machine.globals)
+                storages, texts = tuple(machine.storages), tuple(machine.texts)
+                return Walked(where, storages, texts, named, count + 1, machine.framed)
+            if not count % 1024 and machine.held() > _MOST_HELD:
+                break
+    except EOFError:
+        raise DamagedError("cut", f"ends at {end:,} bytes, inside its pickle", offset=end) from None
+    except (IndexError, KeyError, ValueError):
+        at = tape.base + tape.at
+        text = f"holds a pickle that makes no sense at byte {at:,}"
+        raise DamagedError("structure", text, offset=at) from None
+    return Walked(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
+
+
+def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
+    """Follow one opcode; True at the last."""
+    at, window = tape.at, tape.window
+    if at < len(window):  # there are millions of them
+        code = window[at]
+        tape.at = at + 1
+    else:
+        code = tape.take(1)[0]
+    opcode = opcodes[code]
+    if opcode is None:
+        raise ValueError(code)
+    kind, width, effect = opcode
+    if kind == 0:
+        effect(machine, tape.take(width) if width else b"")
+    elif kind == 1:
+        length = int.from_bytes(tape.take(width), "little")
+        if length > LONGEST_TEXT:
+            tape.skip(length)
+            machine.stack.append(None)
+        else:
+            effect(machine, tape.take(length))
+    else:
+        effect(machine, b"".join(tape.line() for _ in range(width)))
+    return code == STOP
+
+
+def walk_bytes(pickle: bytes) -> Walked:
+    """Walk a pickle that is held in memory.
+
+    Raises:
+        DamagedError: as `walk`.
+    """
+    return walk(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
+
+
+class Numbers(NamedTuple):
+    """Where numbers stand in a pickle whose values decide on nothing but themselves."""
+
+    numbers: tuple[tuple[int, int], ...]
+    """Where the bytes of each begin and end."""
+
+    counts: tuple[tuple[int, int, bool], ...]
+    """The same for the elements of each storage, and whether they have a sign."""
+
+
+class _Placed(int):
+    """A number, and where it was read."""
+
+    place: tuple[int, int, bool]
+
+
+# Opcodes that put a number on the stack, by the bytes that it takes. The other numbers of a pickle
+# are lengths and places in its memo, which decide on what is read next.
+_NUMBERS = {b"K"[0]: 1, b"M"[0]: 2, b"J"[0]: 4}
+
+
+def numbers_in(pickle: bytes) -> Numbers | None:
+    """Say where a pickle, which was walked to its end before, has its numbers.
+
+    None: not everything that counts its storages is such a number.
+    """
+    tape = _Tape(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
+    machine = Machine()
+    numbers: list[tuple[int, int]] = []
+    ended = False
+    while not ended:
+        at = tape.base + tape.at
+        width = _NUMBERS.get(pickle[at])
+        ended = _step(tape, machine)
+        if width is not None:
+            number = _Placed(machine.stack.pop())  # type: ignore[arg-type]
+            number.place = at + 1, at + 1 + width, width == 4
+            machine.stack.append(number)
+            numbers.append(number.place[:2])
+    counts = [one.elements for one in machine.storages]
+    placed = [one.place for one in counts if isinstance(one, _Placed)]
+    return Numbers(tuple(numbers), tuple(placed)) if len(placed) == len(counts) else None

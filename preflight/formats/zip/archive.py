@@ -1,0 +1,405 @@
+"""Zip archives (`.pt` since PyTorch 1.6, `.npz`): records and their checksums, in flat memory.
+
+Where they lie says archive_directory.py; sections are those of PKWARE's APPNOTE.TXT 6.3.10.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from preflight.formats.bytes import causes
+from preflight.formats.bytes.blocks import (
+    BLOCK,
+    LEAST_EXPECTED,
+    Block,
+    Read,
+    blocks,
+    checksum,
+    exactly,
+    expecting,
+    reads_every,
+)
+from preflight.formats.bytes.crc import crc32
+from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.packing.inflated import LARGEST_RATIO, Inflated, OutOfRoomError, Room
+from preflight.formats.packing.packed import unpacking_errors
+from preflight.formats.zip.directory import MAGIC, Archive, Record
+from preflight.values.byte_sizes import format_size
+from preflight.values.names import counted, shown, text_of
+
+STORED = 0
+DEFLATED = 8
+
+MOST_KEPT = 1 << 25
+"""Bytes of all records that are kept together."""
+
+_LOCAL = struct.Struct("<4s4xH16x2H")
+
+# Bits 0, 5, 6 and 13: encrypted or patched. torch (miniz) refuses such records.
+UNREADABLE_FLAGS = 0x2061
+
+DESCRIBED_BEHIND = 0x8
+"""Bit 3: sizes and checksum stand behind the record's bytes, and not in its own header."""
+
+_DESCRIPTOR = b"PK\x07\x08"
+
+# Bytes that zipfile is asked for at a time; as many packed ones it unpacks at once.
+_LITTLE = 4096
+
+# The MS-DOS bit for a folder. torch leaves the memory of such a record as it was, without a word.
+FOLDER = 0x10
+
+# Of a name that goes into a message; longer ones are cut.
+_MOST_NAME = 120
+
+
+Visit: TypeAlias = Callable[[Record, Read], bool]
+"""Takes a record, and what reads its bytes. Says whether it has seen all that it wanted to see."""
+
+
+class Contents(NamedTuple):
+    """What was read of all records."""
+
+    kept: dict[bytes, bytes]
+    """The bytes of the records that were asked for."""
+
+    verified: bool
+    """Whether every record has a checksum, and agrees with it."""
+
+    unread: tuple[Record, ...] = ()
+    """Those that were not read to their end, since there is too much of them, or were packed in an
+    unknown way."""
+
+
+# Records with wrong bytes that are looked at for a cause: the first of them, and the last.
+_MOST_WRONG = 1_000
+
+
+class _Wrong(NamedTuple):
+    """A record whose bytes do not agree with its checksum."""
+
+    record: Record
+    begin: int
+    found: int
+    """Their checksum."""
+
+
+def read_records(
+    read: Read,
+    archive: Archive,
+    keep: Callable[[Record], bool],
+    visit: Visit | None = None,
+    *,
+    may_lack: bool = True,
+) -> Contents:
+    """Read every record once and compare it with its checksum.
+
+    An archive of torch whose checksums are zero was written without them, as is done under
+    `set_crc32_options(False)`, and says nothing about its bytes.
+
+    Args:
+        read: gives bytes of the file.
+        archive: its directory.
+        keep: whether the bytes of this record are wanted; it is left out where they, and those kept
+            before, are more than MOST_KEPT.
+        visit: is shown each record whose bytes are not known to be wrong, unpacked.
+        may_lack: whether a checksum of zero stands for none.
+
+    Raises:
+        DamagedError: `structure` or `checksum`.
+    """
+    long = [one for one in archive.records if one.method == STORED and one.stored >= LEAST_EXPECTED]
+    stretches = partial(_begin_and_end, records=long)
+    with expecting(read, stretches, sum(one.stored for one in long)):
+        return _read_each(read, archive, keep, visit, may_lack=may_lack)
+
+
+def _begin_and_end(read: Read, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
+    """Give where the bytes of records most likely lie: nothing else in their headers is judged."""
+    for one in records:
+        header = read(one.offset, _LOCAL.size)
+        if len(header) == _LOCAL.size:
+            *_, name_size, extra_size = _LOCAL.unpack(header)
+            begin = one.offset + _LOCAL.size + int(name_size) + int(extra_size)
+            yield begin, begin + one.stored
+
+
+def _read_each(
+    read: Read,
+    archive: Archive,
+    keep: Callable[[Record], bool],
+    visit: Visit | None,
+    *,
+    may_lack: bool,
+) -> Contents:
+    """Go through the records in their order."""
+    kept: dict[bytes, bytes] = {}
+    wrong: list[_Wrong] = []
+    count = 0
+    verified = True
+    to_keep = MOST_KEPT
+    unread: list[Record] = []
+    room = Room(sum(one.stored for one in archive.records if one.method == DEFLATED))
+    end = 0
+    for record in archive.records:
+        begin = _begin(read, archive, record, end)
+        end = begin + record.stored
+        if record.method == DEFLATED and record.length > LARGEST_RATIO * record.stored:
+            raise _unpacks_not(archive, record, begin)
+        held = bytearray() if record.length <= to_keep and keep(record) else None
+        found = _checksum(read, archive, record, begin, room, held)
+        if record.method not in (STORED, DEFLATED) and reads_every(read):
+            _compare_otherwise_packed(read, archive, record, begin, room)
+        if held is not None and found is not None:
+            kept[record.name] = bytes(held)
+            to_keep -= len(held)
+        if found != record.checksum:
+            verified = False
+            if found is not None and (record.checksum or not may_lack):
+                wrong[_MOST_WRONG:] = [_Wrong(record, begin, found)]
+                count += 1
+                continue
+        seen = visit is None or _is_seen(visit, record, _unpacked(read, record, begin, room))
+        if not seen or (found is None and reads_every(read)):
+            unread.append(record)
+    if wrong:
+        raise _wrong_bytes(read, archive, wrong, count)
+    return Contents(kept, verified, tuple(unread))
+
+
+def _is_seen(visit: Visit, record: Record, read: Read) -> bool:
+    """Show a record that is packed in a known way, and say whether all of it was seen."""
+    try:
+        return record.method not in (STORED, DEFLATED) or visit(record, read)
+    except OutOfRoomError:
+        return False
+
+
+def told_unread(archive: Archive, unread: Sequence[Record]) -> str | None:
+    """Name the first of the records that were not read to their end, with its sizes."""
+    if not unread:
+        return None
+    record = unread[0]
+    text = f"{name_in(archive, record)}, {format_size(record.length)}"
+    if record.method != STORED:
+        text += f" from {format_size(record.stored)}"
+    if record.method not in (STORED, DEFLATED):
+        text += f" packed by method {record.method}"
+    more = len(unread) - 1
+    return f"{text}, and {counted(more, 'record')} more" if more else text
+
+
+def refuse_twins(archive: Archive) -> None:
+    """Refuse a name that occurs twice in an archive whose readers differ in which they take.
+
+    Of an .npz numpy takes the last, and `zipfile` in mode "a" writes such ones.
+
+    Raises:
+        DamagedError: `structure`.
+    """
+    if len({one.name for one in archive.records}) == len(archive.records):
+        return
+    counts = Counter(one.name for one in archive.records)
+    again = next(one for one in archive.records if counts[one.name] > 1)
+    name = name_in(archive, again)
+    text = f"holds {counts[again.name]:,} records by the name of {name}"
+    raise DamagedError("structure", text, offset=again.offset, member=name)
+
+
+def _checksum(
+    read: Read, archive: Archive, record: Record, begin: int, room: Room, held: bytearray | None
+) -> int | None:
+    """Work out the checksum of what a record holds.
+
+    None: it is packed in an unknown way, or nobody wants so much of the file read.
+
+    Args:
+        room: for what is unpacked.
+        held: what the record holds is put in here; for that there is always room.
+    """
+    if held is None and not reads_every(read):
+        return None
+    if record.method == STORED:
+        if held is None:
+            return checksum(read, begin, record.stored)
+        held += exactly(read, begin, record.stored)
+        return crc32(held)
+    if record.method != DEFLATED or (held is None and not room.take(record.length)):
+        return None
+    found = 0
+    for piece in _inflate(read, archive, record, begin):
+        found = crc32(piece, found)
+        if held is not None:
+            held += piece
+    return found
+
+
+def _compare_otherwise_packed(
+    read: Read, archive: Archive, record: Record, begin: int, room: Room
+) -> None:
+    """Have zipfile compare a record that nobody looks into here, where there is room.
+
+    Raises:
+        DamagedError: `checksum`.
+    """
+    import zipfile
+
+    info = zipfile.ZipInfo()
+    info.compress_type, info.CRC = record.method, record.checksum
+    info.compress_size, info.file_size = record.stored, record.length
+    stretch: Any = _Stretch(read, begin)
+    try:
+        unpacked = zipfile.ZipExtFile(stretch, "r", info)
+    except (NotImplementedError, RuntimeError):  # zipfile does not know how, or Python was built so
+        return
+    left = record.length
+    if not room.take(left):
+        return
+    try:
+        while piece := unpacked.read(_LITTLE):
+            left -= len(piece)
+    except MemoryError:  # LZMA may ask for gigabytes
+        return
+    except zipfile.BadZipFile as error:
+        raise _wrong_bytes(read, archive, [_Wrong(record, begin, 0)], 1) from error
+    except unpacking_errors() as error:
+        raise _unpacks_not(archive, record, begin) from error
+    if left:
+        raise _unpacks_not(archive, record, begin)
+
+
+class _Stretch:
+    """As much of an open file as zipfile asks of one."""
+
+    def __init__(self, read: Read, begin: int) -> None:
+        self._read = read
+        self._at = begin
+
+    def read(self, size: int) -> bytes:
+        piece = bytes(self._read(self._at, size))
+        self._at += len(piece)
+        return piece
+
+
+def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:
+    """Give what reads the bytes of a record, forwards only."""
+    if record.method != STORED:
+        return Inflated(read, begin, record.stored, room)
+
+    def stretch(offset: int, size: int) -> Block:
+        return read(begin + offset, max(0, min(size, record.stored - offset)))
+
+    return stretch
+
+
+def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
+    """Find where a record's bytes begin: its local header has the last word, and must agree."""
+    begin = record.offset + _LOCAL.size + len(record.name)
+    if record.offset < earliest or begin > archive.directory:
+        raise _disagree(archive, record, "overlaps the record before it, or the directory")
+    header = exactly(read, record.offset, begin - record.offset)
+    magic, method, name_size, extra_size = _LOCAL.unpack_from(header)
+    if magic != MAGIC:
+        cause = causes.of_headers(magic, MAGIC)
+        raise _disagree(archive, record, f"is not where the directory says: {cause}")
+    name = bytes(header[_LOCAL.size :])
+    if name_size != len(record.name) or name != record.name:
+        named = len(record.name).to_bytes(2, "little") + record.name
+        cause = causes.of_headers(name_size.to_bytes(2, "little") + name, named)
+        raise _disagree(archive, record, f"has another name in its own header: {cause}")
+    if method != record.method or (method == STORED and record.stored != record.length):
+        raise _disagree(archive, record, "has another size or method in its own header")
+    if record.flags & UNREADABLE_FLAGS:
+        raise _disagree(archive, record, "is marked as encrypted")
+    if record.attributes & FOLDER and record.length:
+        raise _disagree(archive, record, "is marked as a folder")
+    begin += int(extra_size)
+    if begin + record.stored > archive.directory:
+        raise _disagree(archive, record, "reaches into the directory")
+    if not record.stored and not _is_empty(read, record, begin):
+        raise _disagree(archive, record, "is empty by the directory, and not by itself")
+    return begin
+
+
+def _is_empty(read: Read, record: Record, begin: int) -> bool:
+    """Whether a record that has no bytes by the directory, and so nothing to compare, has none.
+
+    Args:
+        read: gives bytes of the file.
+        record: of the directory.
+        begin: where its bytes would begin.
+    """
+    if record.flags & DESCRIBED_BEHIND:
+        return bytes(exactly(read, begin, 4)) in (_DESCRIPTOR, bytes(4))
+    return int.from_bytes(exactly(read, record.offset + 18, 4), "little") in (0, 0xFFFFFFFF)
+
+
+def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterator[Block]:
+    """Unpack a record block by block; never more of it than its directory says, and one byte."""
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+    left = record.length
+    for block in blocks(read, begin, record.stored):
+        data: Block = block
+        while left >= 0 and not unpack.eof:
+            try:
+                piece = unpack.decompress(data, min(left + 1, BLOCK))
+            except zlib.error as error:
+                cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
+                raise _unpacks_not(archive, record, begin, cause) from error
+            data = unpack.unconsumed_tail
+            left -= len(piece)
+            yield piece
+            if not data and not piece:
+                break
+    if left or not unpack.eof:
+        cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
+        raise _unpacks_not(archive, record, begin, cause)
+
+
+def _disagree(archive: Archive, record: Record, text: str) -> DamagedError:
+    name = name_in(archive, record)
+    text = f"holds a record, {name}, that {text}"
+    return DamagedError("structure", text, offset=record.offset, member=name)
+
+
+def _unpacks_not(
+    archive: Archive, record: Record, begin: int, cause: str | None = None
+) -> DamagedError:
+    name = name_in(archive, record)
+    text = f"has wrong bytes in {name} (it does not unpack to {counted(record.length, 'byte')})"
+    text = f"{text}: {cause}" if cause is not None else text
+    return DamagedError("checksum", text, offset=begin, member=name)
+
+
+def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong], count: int) -> DamagedError:
+    record, begin, _ = wrong[0]
+    name = name_in(archive, record)
+    text = f"has wrong bytes in {name} (its CRC differs)"
+    if count > 1:
+        text = (
+            f"has wrong bytes in {count:,} of its {len(archive.records):,} records, "
+            f"first in {name} (their CRCs differ)"
+        )
+    stored = [one for one in wrong if one.record.method == STORED]
+    if stored:
+        cause = causes.of_wrong_bytes(
+            read,
+            [(one.begin, one.record.stored, one.found ^ one.record.checksum) for one in stored],
+        )
+    else:
+        cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
+    text = f"{text}: {cause}" if cause is not None else text
+    return DamagedError("checksum", text, offset=begin, member=name)
+
+
+def name_in(archive: Archive, record: Record) -> str:
+    """Name a record as people do: without the folder that torch puts all of them in."""
+    root = record.name.partition(b"/")[0] + b"/"
+    shared = all(one.name.startswith(root) for one in archive.records)
+    name = record.name[len(root) :] if shared else record.name
+    return shown(text_of(name[:_MOST_NAME]))

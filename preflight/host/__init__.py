@@ -1,0 +1,1 @@
+"""The machine: GPUs, memory, storage, and what a launcher has set."""

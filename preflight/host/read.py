@@ -1,0 +1,120 @@
+"""Looks at the machine: its GPUs, its memory and processors, its disk, and what a launcher set."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from preflight.host.environment import launcher_variables
+from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
+from preflight.host.gpus import Answer, Device, ask, ask_this_machine
+from preflight.host.limits import usable_cpus
+from preflight.host.memory_limits import control_group_limits, least, physical_memory
+from preflight.host.nvml_recording import Replay
+from preflight.host.packages import installed
+from preflight.host.storage import free_bytes
+from preflight.host.visible import visible_devices
+from preflight.targets.targets import Host
+
+# What most failures at start-up have to do with.
+_PACKAGES = ("torch", "webdataset", "numpy", "pillow", "safetensors", "nvidia-ml-py")
+
+
+def read_host(host: Host, root: str) -> HostFacts:
+    """Look at this machine, or at the recorded one.
+
+    A recording is a JSON file of two objects: `nvml`, as preflight.host.nvml_recording has it,
+    and `environment`, name to value; without them the machine has no driver, or nothing is set.
+
+    Raises:
+        OSError: the recording cannot be read.
+        ValueError: it is no recording.
+    """
+    if host.recording is None:
+        environment: Mapping[str, str] = os.environ
+        answer = _other_maker(ask_this_machine())
+    else:
+        recording = _read_recording(os.path.join(root, host.recording))
+        environment = recording["environment"]
+        answer = ask(Replay(recording["nvml"]))
+    limits = control_group_limits()
+    total, available = physical_memory()
+    return HostFacts(
+        system=platform.system(),
+        python=platform.python_version(),
+        cpus=usable_cpus(_affinity(), limits.cpus),
+        memory=least(total, limits.memory),
+        available=least(available, limits.memory_free),
+        disk_free=free_bytes(root),
+        gpus=_gpus(answer, environment),
+        environment=launcher_variables(environment),
+        recorded=host.recording is not None,
+        packages=installed(_PACKAGES, sys.path),
+    )
+
+
+def _read_recording(path: str) -> dict[str, Any]:
+    with open(path, encoding="utf-8") as file:
+        recording = json.load(file)
+    known = {"nvml": {"init": {"error": "LIBRARY_NOT_FOUND"}}, "environment": {}}
+    if not isinstance(recording, dict) or not set(recording) <= set(known):
+        raise ValueError(f"{path} is no recording: its keys are `nvml` and `environment`")
+    if not all(isinstance(value, dict) for value in recording.values()):
+        raise ValueError(f"{path} is no recording: `nvml` and `environment` are objects")
+    return {**known, **recording}
+
+
+def _gpus(answer: Answer, environment: Mapping[str, str]) -> Gpus:
+    setting = environment.get("CUDA_VISIBLE_DEVICES")
+    seen = visible_devices(answer.devices, setting)
+    return Gpus(
+        state=answer.state,
+        detail=answer.detail,
+        driver=answer.driver,
+        gpus=tuple(
+            _gpu(device, seen.places.index(place) if place in seen.places else None)
+            for place, device in enumerate(answer.devices)
+        ),
+        visible=setting,
+        unmatched=seen.unmatched if answer.devices else (),
+        repeated=seen.repeated,
+        device_order=environment.get("CUDA_DEVICE_ORDER"),
+    )
+
+
+def _gpu(device: Device, cuda: int | None) -> Gpu:
+    return Gpu(
+        index=device.index,
+        uuid=device.uuid,
+        name=device.name,
+        total=device.total,
+        free=device.free,
+        processes=tuple(
+            GpuProcess(pid=one.pid, name=one.name, used=one.used) for one in device.holders
+        ),
+        visible=cuda is not None,
+        cuda=cuda,
+        instance=device.instance,
+        error=device.error,
+    )
+
+
+def _other_maker(answer: Answer) -> Answer:
+    """Tell a machine without a GPU from one whose GPU is not NVIDIA's."""
+    if answer.state != "no-driver":
+        return answer
+    if os.path.exists("/dev/kfd"):  # the kernel's driver for AMD's compute GPUs
+        return Answer(state="other", detail="AMD (/dev/kfd)")
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        return Answer(state="other", detail="Apple (MPS)")
+    return answer
+
+
+def _affinity() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Folders of images: each image by itself, and what they are together."""

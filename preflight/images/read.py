@@ -1,0 +1,353 @@
+"""Looks at one image, as deep as it is asked to, and says where it is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import struct
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from preflight.formats.bytes.blocks import BLOCK, Read
+from preflight.formats.bytes.window import Window
+from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.pictures.images import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
+from preflight.formats.pictures.structure import Seen
+from preflight.formats.pictures.webp import most_zeros, zeros_in
+from preflight.images.facts import ImageDamage
+from preflight.targets.targets import CannotLookError
+from preflight.values.byte_sizes import format_size
+
+MOST_IMAGE = 1 << 30
+"""Bytes of an image that are held in memory to be decoded."""
+
+# What Pillow's decoders raise on damaged bytes; MemoryError is not among them, and goes up.
+_REFUSALS = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    struct.error,
+    zlib.error,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    AttributeError,
+    RuntimeError,
+)
+
+# Formats that Pillow reads by itself. Its EPS reader would start Ghostscript on the user's bytes.
+_FORMATS = (
+    *("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM"),
+    *("ICO", "TGA", "PCX", "PSD", "QOI", "SGI"),
+)
+
+# Images that this Pillow may know nothing of, and the job's own reader may well decode; with the
+# feature of Pillow that decodes them, where it has one.
+_PERHAPS = {
+    "AVIF image": "avif",
+    "HEIF image": "",
+    "JPEG 2000 image": "jpg_2000",
+    "JPEG XL image": "",
+    "OpenEXR image": "",
+    "QOI image": "",
+}
+
+# libjpeg's warnings of data that is lost (jerror.h: JWRN_HIT_MARKER and its neighbours). Its other
+# warnings are about odd encoders, and leave the picture whole.
+_LOST = re.compile(
+    "premature end of data segment|bad Huffman code|bad arithmetic code|found marker"
+)
+_LEFT_OVER = re.compile(r"(\d+) extraneous bytes before marker 0x(d[0-79])")
+
+_FEW_LEFT_OVER = 16
+"""Bytes before an end marker that careless encoders leave, without any harm to the picture."""
+
+_UNKNOWN = "cannot identify"
+
+_FEW_FEEDS = 8
+"""Line feeds that may all stand behind a carriage return by chance, if hardly ever."""
+
+_PNG_AS_TEXT = b"\x89PNG\r\r\n\x1a"
+
+_PAGE = 4096
+_NEAR = 8
+"""Bytes beside a lost page that may be zeros by themselves."""
+
+
+def look_into_image(
+    window: Window,
+    name: str,
+    depth: str,
+    *,
+    begins: int = 0,
+    tell: Callable[[], object] | None = None,
+) -> ImageDamage | None:
+    """Look at an image as deep as is asked for, and deeper where it looks odd.
+
+    Args:
+        window: the whole file.
+        name: of the file, or of the member of a shard, for the damage.
+        depth: `index`, `bytes` or `decode`, as the job has it.
+        begins: where it begins in the file on disk, in bytes.
+        tell: called before a decoder is asked.
+    """
+    if depth != "decode" and _looks_sound(window, depth):
+        return None
+    if window.size > MOST_IMAGE:
+        text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
+        return ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
+    if tell is not None:
+        tell()
+    return look_at_image(window.whole(), name, begins)
+
+
+def ends_are_sound(read: Read, begin: int, size: int) -> bool:
+    """Whether a stretch of a file begins and ends as an image does; no more of it is read."""
+    if size < MARKED:
+        return False
+    head, tail = bytes(read(begin, MARKED)), bytes(read(begin + size - TAIL, TAIL))
+    if has_both_ends(head, tail, size):
+        return True
+    return has_both_ends(bytes(read(begin, min(HEAD, size))), tail, size)
+
+
+def _looks_sound(window: Window, depth: str) -> bool:
+    """Whether there is nothing to ask a decoder about."""
+    if not window.size:
+        return False
+    if depth == "index":
+        window.ahead = HEAD
+        if ends_are_sound(window.at, 0, window.size):
+            return True
+        window.ahead = BLOCK
+    seen = walk_image(window, what_is(window.at(0, HEAD)))
+    if seen is None or seen.suspicious:
+        return False
+    return seen.width * seen.height <= MOST_PIXELS
+
+
+def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageDamage | None:
+    """Decode an image, and say what is wrong with it; None where nothing is.
+
+    Args:
+        data: the whole file.
+        name: of the file, or of the member of a shard, for the damage.
+        begins: where it begins in the file on disk, in bytes.
+    """
+    what = what_is(data[:HEAD]) or ""
+    told = _damage(data, what, begins)
+    if told is None:
+        return None
+    kind, text = told
+    raises = _raised_by_pillow(data)
+    return ImageDamage(
+        name=name,
+        kind=kind,
+        text=text,
+        bytes=len(data),
+        format=what if what.endswith(" image") else "",
+        raises=type(raises).__name__ if raises is not None else "",
+    )
+
+
+def _damage(data: bytes, what: str, begins: int) -> tuple[str, str] | None:
+    """Give the kind of damage and its text."""
+    if not data:
+        return "empty", "is empty (0 bytes)"
+    seen = walk_image(Window.over(data), what) or Seen()
+    pixels = seen.width * seen.height
+    if pixels > MOST_PIXELS:
+        return "huge", f"has {seen.width:,} x {seen.height:,} = {pixels:,} pixels"
+    if what == "JPEG image":
+        return _jpeg_damage(data, seen) or _lost_page(seen.zeros, begins)
+
+    refused = _refused_by_pillow(data)
+    if refused == "huge":
+        return "huge", f"has more than {MOST_PIXELS:,} pixels"
+    if what == "WebP image" and not refused:  # its decoder notices little, and zeros may be its own
+        return _long_zeros(seen) or _lost_page(seen.zeros, begins)
+    if seen.flaw is not None and (refused or what == "PNG image"):
+        flaw = zeros_in(seen.zeros) if seen.zeros is not None else seen.flaw
+        return flaw.kind, flaw.text
+    if refused and (what.endswith(" image") or data.startswith(_PNG_AS_TEXT)):
+        return _taken_for_text(data) or _told_by_pillow(refused, what, data)
+    return _told_by_pillow(refused, what, data) if refused else None
+
+
+def _taken_for_text(data: bytes) -> tuple[str, str] | None:
+    """Tell what git (`autocrlf`) or FTP took for text; by chance, no image looks like it."""
+    feeds = data.count(b"\n")
+    if feeds < _FEW_FEEDS or data.count(b"\r\n") != feeds:
+        return None
+    return "undecodable", (
+        f"has a carriage return before each of its {feeds:,} line feeds: most likely git or FTP "
+        "took it for text"
+    )
+
+
+def _jpeg_damage(data: bytes, seen: Seen) -> tuple[str, str] | None:
+    """Ask libjpeg for its warnings, which Pillow keeps to itself, and Pillow for the rest."""
+    warned = _warned_by_libjpeg(data)
+    if warned is None:
+        return None
+    refused = _refused_by_pillow(data)
+    if refused == "huge":
+        return "huge", f"has more than {MOST_PIXELS:,} pixels"
+    text = _taken_for_text(data) if seen.flaw is not None else None
+    if text is not None:
+        return text
+    left_over = _LEFT_OVER.search(warned)
+    if seen.zeros is not None and (refused or left_over or _LOST.search(warned)):
+        flaw = zeros_in(seen.zeros)
+        return flaw.kind, flaw.text
+    if seen.flaw is not None and (refused or "Premature end of JPEG file" in warned):
+        return seen.flaw.kind, seen.flaw.text
+    if refused:
+        return _told_by_pillow(refused, "JPEG image", data)
+    if _LOST.search(warned):
+        return "undecodable", f"decodes only in part: libjpeg says {_without_prefix(warned)!r}"
+    if left_over is not None and int(left_over[1]) > _FEW_LEFT_OVER:
+        many = f"{int(left_over[1]):,} bytes"
+        where = "its end marker" if left_over[2] == "d9" else "a restart marker"
+        return "leftover", f"has {many} left over before {where}, and decodes without them"
+    return None
+
+
+def _long_zeros(seen: Seen) -> tuple[str, str] | None:
+    """Tell zeros of which there are more than all of a lossy WebP's blocks can give."""
+    if seen.zeros is None or not 0 < most_zeros(seen.width, seen.height) < seen.zeros[1]:
+        return None
+    return "zeros", zeros_in(seen.zeros).text
+
+
+def _lost_page(zeros: tuple[int, int] | None, begins: int) -> tuple[str, str] | None:
+    """Tell zeros that are whole pages of the disk's file, which hold no flat area of a picture.
+
+    A progressive JPEG decodes through lost pages without a warning in one case of four, and nearly
+    every WebP does. Of large flat areas the encoders of both make thousands of zeros.
+    """
+    if zeros is None or zeros[1] < _PAGE:
+        return None
+    first, last = begins + zeros[0], begins + zeros[0] + zeros[1]
+    if -first % _PAGE > _NEAR or last % _PAGE > _NEAR:
+        return None
+    return "zeros", zeros_in(zeros).text
+
+
+def _strict_decoder() -> Any:
+    """Give the decoder that tells what Pillow keeps to itself.
+
+    Raises:
+        CannotLookError: it is missing, or was built for another numpy than the one that is here.
+    """
+    try:
+        from simplejpeg import decode_jpeg
+    except (ImportError, ValueError, AttributeError) as error:
+        raise CannotLookError(
+            f"simplejpeg, which decodes JPEGs strictly, cannot be imported: {error}",
+            fix="Install it anew for this Python:  pip install --upgrade simplejpeg numpy",
+        ) from error
+    return decode_jpeg
+
+
+def _warned_by_libjpeg(data: bytes) -> str | None:
+    """Decode an eighth of a JPEG in gray, which reads all of its data; give the first warning."""
+    decode_jpeg = _strict_decoder()
+    try:
+        decode_jpeg(
+            data,
+            "GRAY",
+            fastdct=True,
+            fastupsample=True,
+            min_height=1,
+            min_width=1,
+            min_factor=8,
+            strict=True,
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        return str(error)
+    return None
+
+
+def _refused_by_pillow(data: bytes) -> str | None:
+    """Decode an image as a job does: None, or what Pillow says; `huge` where it is too large."""
+    from PIL import Image, UnidentifiedImageError
+
+    error = _raised_by_pillow(data)
+    if error is None:
+        return None
+    if isinstance(error, Image.DecompressionBombError):
+        return "huge"
+    if isinstance(error, UnidentifiedImageError):
+        return _UNKNOWN
+    return str(error) or type(error).__name__
+
+
+def _raised_by_pillow(data: bytes) -> Exception | None:
+    """Decode an image as a job does, and give what Pillow raises."""
+    from PIL import Image, ImageFile
+
+    Image.init()
+    formats = [name for name in _FORMATS if name in Image.OPEN]
+    lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
+    try:
+        with warnings.catch_warnings(), _quiet(data):
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(data), formats=formats) as image:
+                image.load()
+    except (Image.DecompressionBombError, *_REFUSALS) as error:
+        return error
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+    return None
+
+
+@contextlib.contextmanager
+def _quiet(data: bytes) -> Iterator[None]:
+    """Keep off stderr what libtiff writes there by itself when a TIFF holds damaged JPEG data."""
+    if what_is(data[:HEAD]) != "TIFF image":
+        yield
+        return
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
+
+
+def _can_decode(feature: str) -> bool:
+    """Whether this Pillow was built with a decoder; older ones do not know the word, and warn."""
+    from PIL import features
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bool(feature) and bool(features.check(feature))
+
+
+def _told_by_pillow(refused: str, what: str, data: bytes) -> tuple[str, str] | None:
+    """Say what an image is that Pillow refuses; None where another reader may well read it."""
+    if "not available" in refused or (what in _PERHAPS and not _can_decode(_PERHAPS[what])):
+        return None
+    if what == "run of zero bytes" and data.count(0) == len(data):
+        return "zeros", f"holds nothing but {len(data):,} zero bytes"
+    if "truncated" in refused.lower():
+        return "cut", f"stops before its last pixel: Pillow says {refused.splitlines()[0][:120]!r}"
+    if refused != _UNKNOWN or what.endswith(" image"):
+        said = "no image that it knows" if refused == _UNKNOWN else refused.splitlines()[0][:120]
+        return "undecodable", f"cannot be decoded: Pillow says {said!r}"
+    if not what:
+        return "foreign", f"is no image: it begins with {data[:8].hex(' ')}"
+    return "foreign", f"is {with_article(what)}, and no image"
+
+
+def _without_prefix(warned: str) -> str:
+    return warned.removeprefix("Corrupt JPEG data: ").splitlines()[0][:120]

@@ -1,0 +1,204 @@
+"""Finds the entries of samples, wherever in a cache they are put; and the layout that fits best."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from preflight.keys.captions import Captions
+from preflight.keys.entries import Entries
+from preflight.keys.index import Index
+from preflight.keys.sample import Sample
+from preflight.keys.samples import SAID, Spelling, differs, folder_as, values_of
+from preflight.settings.key_expression import Values
+from preflight.settings.key_rule import KeyRule
+from preflight.targets.targets import KeyedData
+
+# Samples that are looked at first, where one of several rules is to be chosen.
+_FEW = 2_000
+
+# Where entries are fewer than one of so many samples, those few may lead to none of them.
+_RARE = 20
+
+# Ways that match wherever entries lie: they count where the others find less than this share.
+_UNSURE = ("inner", "anywhere")
+_LEAST = 10
+
+
+# What can be said of a sample without its folder.
+_PLAIN = frozenset({"stem", "name", "caption"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way from a sample to its entry."""
+
+    rule: KeyRule
+    layout: str = "flat"
+    """`mirrored`: in the folder below the cache in which the sample lies below its data set's;
+    `flat`: in the cache itself; `inner`: as mirrored, in whatever folder of the cache (`text/`);
+    `anywhere`: in whatever folder, whatever that of the sample."""
+
+    spelling: Spelling = SAID
+    numbered: bool = False
+    """Whether a sample has several entries, each with its number: `dog_0.pt`, `dog_1.pt`."""
+
+    endings: frozenset[str] = frozenset()
+    """What was learnt to stand behind keys, as kinds: `_flip`, `_clip_l`."""
+
+
+class Finder:
+    """Finds entries by any way."""
+
+    def __init__(self, entries: Entries, root: str) -> None:
+        """Take the entries; indexes are made when they are needed."""
+        self.entries = entries
+        self.root = root
+        self._indexes: dict[tuple[bool, str, bool, frozenset[str]], Index] = {}
+        self._folders: dict[tuple[int, str], tuple[str, str]] = {}
+
+    def key(self, one: Sample, way: Way) -> str:
+        """Give the key of a sample, where it is not made of its caption."""
+        return self._placed(one, way.rule.make(self._values(one, way)), way)
+
+    def find(self, one: Sample, way: Way, captions: Captions | None) -> Sequence[int]:
+        """Give the numbers of the entries of a sample."""
+        if captions is None:
+            return self.led(self.key(one, way), way)
+        keys = self.keys(one, way, captions)
+        return [*itertools.chain.from_iterable(self.led(key, way) for key in keys)]
+
+    def keys(self, one: Sample, way: Way, captions: Captions) -> Sequence[str]:
+        """Give the keys that lead from a sample's captions to their entries.
+
+        Each way to read its captions is tried; all captions of one way have to have their entry.
+        """
+        values = self._values(one, way)
+        for texts in captions:
+            made = (way.rule.make({**values, "caption": text}) for text in texts)
+            keys = [self._placed(one, key, way) for key in made]
+            if all(self.led(key, way) for key in keys):
+                return keys
+        return ()
+
+    def led(self, key: str, way: Way) -> Sequence[int]:
+        """Give the numbers of the entries of a key."""
+        return self.index(way).find(key)
+
+    def _values(self, one: Sample, way: Way) -> Values:
+        if way.rule.needs <= _PLAIN and way.spelling == SAID:
+            return {"stem": one.stem, "name": one.name}
+        return values_of(one, *self.folders(one.home.data, way.spelling), way.spelling)
+
+    def folders(self, data: KeyedData, spelling: Spelling) -> tuple[str, str]:
+        """Spell the folder of a data set, as the job may and from the root on."""
+        known = self._folders.get((id(data), spelling.folder))
+        if known is None:
+            whole = "real" if spelling.folder == "real" else "absolute"
+            known = (
+                folder_as(data, spelling.folder, self.root),
+                folder_as(data, whole, self.root),
+            )
+            self._folders[id(data), spelling.folder] = known
+        return known
+
+    def index(self, way: Way) -> Index:
+        """Give what finds entries by their keys."""
+        layout = way.layout if way.layout in _UNSURE else "mirrored"  # flat is named alike
+        which = way.rule.suffix is None, layout, way.numbered, way.endings
+        index = self._indexes.get(which)
+        if index is None:
+            by_stem, layout, numbered, endings = which
+            index = self.entries.index(
+                by_stem=by_stem, layout=layout, numbered=numbered, endings=endings
+            )
+            self._indexes[which] = index
+        return index
+
+    def _placed(self, one: Sample, key: str, way: Way) -> str:
+        """Say where below the cache the entry of this key lies."""
+        if "/" in key:
+            if way.layout == "anywhere":
+                return key.rpartition("/")[2]
+            key = os.path.normpath(key).replace(os.sep, "/").lstrip("/")
+        is_mirrored = one.folder and way.layout in ("mirrored", "inner")
+        return f"{one.folder}/{key}" if is_mirrored else key
+
+
+def ways_of(
+    rule: KeyRule,
+    entries: Entries,
+    *,
+    nested: bool,
+    numbered: bool = False,
+    separator: str = os.sep,
+) -> tuple[Way, ...]:
+    """Give the ways that a rule leaves open, the likeliest first.
+
+    Args:
+        rule: that of the keys.
+        entries: of the cache.
+        nested: whether samples lie in folders below that of their data set.
+        numbered: whether a sample may have several entries, each with its number.
+        separator: what the system puts between the parts of a path; jobs may put `/` there, too.
+    """
+    if rule.placed:
+        return (Way(rule=rule),)
+    layouts = ["flat", "mirrored"] if rule.by_caption else ["mirrored", "flat"]
+    if not nested:
+        layouts = ["flat"]
+    if entries.is_deep:
+        layouts += _UNSURE if nested else _UNSURE[1:]
+    # Trainers make a path whole with links in it, or without; and part it as the system does.
+    others = [Spelling(slash=separator)]
+    if "path" not in rule.needs:
+        others.append(Spelling(folder="real"))
+    spellings = (SAID, *(one for one in others if differs(one, rule.needs)))
+    return tuple(
+        Way(rule=rule, layout=layout, spelling=spelling, numbered=numbered)
+        for layout in layouts
+        for spelling in spellings
+    )
+
+
+def captions_for(one: Sample, rule: KeyRule) -> Captions | None:
+    """Read the captions of a sample where the rule needs them; None: it does not."""
+    return one.home.captions(one) if rule.by_caption else None
+
+
+def best_way(ways: Sequence[Way], samples: Iterable[Sample], total: int, finder: Finder) -> Way:
+    """Choose the way that leads to most entries; the first, where none leads to any."""
+    if len(ways) == 1 or not len(finder.entries):
+        return ways[0]
+    step = max(1, total // _FEW)
+    surer = [way for way in ways if way.layout not in _UNSURE] or list(ways)
+    hits = dict(_reached(surer, itertools.islice(samples, 0, None, step), finder))
+    best = max(surer, key=lambda way: len(hits[way]))
+    if 2 * step * len(hits[best]) > total:  # to index entries by the rest takes time
+        return best
+    unsure = [way for way in ways if way not in hits]
+    hits.update(_reached(unsure, itertools.islice(samples, 0, None, step), finder))
+    if step > 1 and not any(hits.values()) and len(finder.entries) * _RARE < total:
+        hits = dict(_reached(ways, samples, finder))
+        best = max(surer, key=lambda way: len(hits[way]))
+    widest = max(ways, key=lambda way: len(hits[way]))
+    return widest if len(hits[best]) * _LEAST < len(hits[widest]) else best
+
+
+def _reached(
+    ways: Sequence[Way], samples: Iterable[Sample], finder: Finder
+) -> Mapping[Way, set[int]]:
+    """Give by each way the entries that samples lead to.
+
+    Entries and not samples: two of one stem, each in its folder, lead to one that is not of both.
+    """
+    hits: dict[Way, set[int]] = {way: set() for way in ways}
+    for one in samples:
+        captions: Captions | None = None
+        if any(way.rule.by_caption for way in ways):
+            captions = one.home.captions(one)
+        for way in ways:
+            hits[way].update(finder.find(one, way, captions if way.rule.by_caption else None))
+    return hits

@@ -1,0 +1,1 @@
+"""What earlier runs saw in files that have not changed."""

@@ -1,0 +1,157 @@
+"""What a run remembers of earlier ones: which files need no reading, and what was seen in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight.ledger.store import Ledger
+from preflight.ledger.table import Remembered
+from preflight.settings.job import Job
+from preflight.targets import discover
+
+NOUNS: Mapping[str, str] = {
+    "Shard": "shard",
+    "CacheFiles": "cache file",
+    "CacheContent": "loaded cache file",
+    "Image": "image",
+}
+"""What is remembered, by the type of item: the files that it names."""
+
+# What no reader of files asks for. Whatever else a process is told of the job decides on facts.
+_NOT_FOR_FILES = frozenset(
+    {
+        *("root", "ranks", "num_workers", "batch_size", "start_method", "import_anyway"),
+        *("timeout", "trust_caches", "wants"),
+    }
+)
+
+# The fields that name the file; the same file may go by another name in the next run.
+_NAMES = ("file", "name")
+
+
+@dataclass(slots=True)
+class Memory:
+    """The ledger as a run uses it, and an account of what it gave."""
+
+    job: Job
+    asked: Counter[str] = field(default_factory=Counter)
+    """Files that were looked up, by their noun."""
+
+    known: Counter[str] = field(default_factory=Counter)
+    """Files that needed no reading, by their noun."""
+
+    oldest: float | None = None
+    """When the one was read that was read first, in seconds since the epoch."""
+
+    ledger: Ledger = field(init=False)
+    _hows: dict[str, str] = field(default_factory=dict)
+    """How files are read of which nothing is said but what they are, by their type."""
+
+    def __post_init__(self) -> None:
+        """Find the ledger's place; nothing is opened as yet."""
+        look = self.job.look
+        self.ledger = Ledger(
+            folder=os.path.join(self.job.root, look.state),
+            trusted=look.reread,
+            tell=_tell,
+            usable=not look.no_ledger,
+        )
+
+    def how(self, plain: Mapping[str, Any]) -> str | None:
+        """Say what decides on the facts of an item beside its file; None: it is never remembered.
+
+        Args:
+            plain: the item as a process is asked about it.
+        """
+        if plain["type"] not in NOUNS:
+            return None
+        bare = len(plain) == 2 and "path" in plain  # nothing but its type and its file
+        if bare and plain["type"] in self._hows:
+            return self._hows[plain["type"]]
+        options = discover.plain_options(self.job)
+        deciding = {key: value for key, value in options.items() if key not in _NOT_FOR_FILES}
+        item = {key: value for key, value in plain.items() if key != "path"}
+        how = sys.intern(json.dumps([item, deciding], sort_keys=True))
+        if bare:
+            self._hows[plain["type"]] = how
+        return how
+
+    def recall(
+        self, how: str, paths: Iterable[str], *, expect: bool = True
+    ) -> Mapping[str, Remembered]:
+        """Give what is known of those of the files that have not changed since.
+
+        Args:
+            how: how each of them is read.
+            paths: as they can be opened.
+            expect: whether the others are to be read next.
+        """
+        paths = tuple(paths)
+        known = self.ledger.recall(how, paths, expect=expect)
+        noun = NOUNS[json.loads(how)[0]["type"]]
+        self.asked[noun] += len(paths)
+        self.known[noun] += len(known)
+        if known:
+            first = min(one.read_at for one in known.values())
+            self.oldest = first if self.oldest is None else min(first, self.oldest)
+        return known
+
+    def recall_folders(
+        self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
+    ) -> Mapping[str, Remembered]:
+        """Give what is known of those of the folders in which nothing has changed since.
+
+        Args:
+            how: how each of their files is read.
+            folders: their paths.
+            names: gives the names of a folder's files.
+        """
+        return self.ledger.recall_folders(how, folders, names)
+
+    def count(self, how: str, files: int, read_at: float, *, of: int | None = None) -> None:
+        """Account for so many files of a folder that need no reading; None: all that it has."""
+        noun = NOUNS[json.loads(how)[0]["type"]]
+        self.asked[noun] += files if of is None else of
+        if not files:
+            return
+        self.known[noun] += files
+        self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
+
+    def keep_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
+        """Remember what was seen of all files of a folder."""
+        self.ledger.remember_folder(how, folder, mark, seen)
+
+    def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
+        """Remember what was seen in a file that was read whole, and say whether that was done.
+
+        What was not loaded may be in the next run.
+        """
+        if not self.ledger.usable:
+            return False
+        plains = tuple(plains)
+        if not plains:
+            return self.ledger.remember(how, path, None)
+        if any(plain.get("skipped") for plain in plains):
+            return False
+        nameless = [{**plain, _name_in(plain): ""} for plain in plains]
+        return self.ledger.remember(how, path, json.dumps(nameless))
+
+
+def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:
+    """Give plain facts as a process gave them, under the name that the file has now."""
+    plains = [] if remembered.facts is None else json.loads(remembered.facts)
+    return [{**plain, _name_in(plain): name} for plain in plains]
+
+
+def _name_in(plain: Mapping[str, Any]) -> str:
+    return next(key for key in _NAMES if key in plain)
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"preflight: {text}\n")

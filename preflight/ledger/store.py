@@ -1,0 +1,306 @@
+"""Remembers what readers saw in files that have not changed since: facts, and never findings.
+
+One row a file, under its folder, its name and how it was looked at. A row holds as long as the
+file's size, both of its times of change, its inode and the readers' own version are the same, and
+for as long as it is trusted: bytes that rot on a disk change no time stamp. A folder of many files
+has one row more, without a name, which holds as long as all of them do: one comparison for all of
+its files.
+
+Any number of runs may use one ledger at the same time, and each may be killed at any moment: rows
+are written in short transactions under SQLite's rollback journal, and the file is not kept open. A
+ledger that is damaged is set aside; one that cannot be used is done without.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, TypeVar
+
+from preflight.ledger import table as ledger_table
+from preflight.ledger.table import DamagedRowError, Note, Remembered, Row, Valid
+from preflight.ledger.version import readers_version
+from preflight.values.stamps import YOUNG, digest_of, marked, marks_of
+from preflight.values.state_folder import make_state
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FILE = "ledger.sqlite"
+
+T = TypeVar("T")
+
+# Seconds that another run is waited for; it writes for some milliseconds.
+_PATIENCE = 2.0
+
+# Seconds of work that a run which is killed may lose.
+_OFTEN = 2.0
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The facts of earlier runs, looked up and added to."""
+
+    folder: str
+    """Where it is kept; made when there is something to write."""
+
+    trusted: float
+    """Seconds for which a row is believed."""
+
+    tell: Callable[[str], None]
+    """Called with a sentence where the ledger cannot be used as it should."""
+
+    usable: bool = True
+    """Whether it is used at all."""
+
+    homeless: bool = False
+    """Whether its folder could not be made, which was told."""
+
+    _version: str = ""
+    _marks: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What each file looked like before it was read, by how it is read and by its path."""
+
+    _rows: list[Note] = field(default_factory=list)
+    """What waits to be written."""
+
+    _places: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    _written: float = field(default_factory=time.monotonic)
+
+    def recall(
+        self, how: str, paths: Iterable[str], *, expect: bool = True
+    ) -> Mapping[str, Remembered]:
+        """Look files up, and give what is known of those that have not changed.
+
+        Args:
+            how: whatever decides, beside the file, on what is seen of it.
+            paths: as they can be opened.
+            expect: whether the others are to be read next; see `expect`.
+        """
+        if not self.usable:
+            return {}
+        by_place: dict[bytes, dict[bytes, tuple[str, str]]] = {}
+        newest = time.time_ns() - YOUNG
+        folder: str | None = None
+        files: dict[bytes, tuple[str, str]] = {}
+        for path in paths:  # mostly many of one folder, one behind the other
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            if status.st_mtime_ns > newest:
+                continue
+            head, _, name = path.rpartition(os.sep)
+            if head != folder:
+                folder = head
+                files = by_place.setdefault(self._place(how, path), {})
+            files[_bytes(name)] = path, _mark(status)
+        known = self._known(by_place) or {}
+        if not expect:
+            return known
+        for files in by_place.values():
+            for path, mark in files.values():
+                if path not in known:
+                    self._marks[how, path] = mark
+        return known
+
+    def expect(self, how: str, path: str) -> None:
+        """Note what a file looks like before it is read; it may then be handed to `remember`."""
+        if not self.usable:
+            return
+        try:
+            status = os.stat(path)
+        except OSError:
+            return
+        if status.st_mtime_ns <= time.time_ns() - YOUNG:
+            self._marks[how, path] = _mark(status)
+
+    def size_before(self, how: str, path: str) -> int | None:
+        """Give the bytes that a file had when it was noted what it looks like, if it was."""
+        mark = self._marks.get((how, path))
+        return None if mark is None else int(mark.partition(" ")[0])
+
+    def recall_folders(
+        self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
+    ) -> Mapping[str, Remembered]:
+        """Look whole folders up, and give what is known of those in which nothing has changed.
+
+        Args:
+            how: as above.
+            folders: their paths.
+            names: gives the names of a folder's files that are looked at, in their order; asked
+                only of folders that were remembered.
+        """
+        return {
+            folder: row.seen
+            for folder, row in self.rows(how, folders).items()
+            if row.mark == mark_of(folder, names(folder))
+        }
+
+    def rows(self, how: str, folders: Iterable[str]) -> Mapping[str, Row]:
+        """Give what was noted of whole folders, whether or not anything in them has changed."""
+        if not (self.usable and os.path.exists(self._file) and self._ready()):
+            return {}
+        places = {folder: self._place(how, os.path.join(folder, "")) for folder in folders}
+        find = ledger_table.find_folders
+        return self._use(lambda connection: find(connection, places, self._valid)) or {}
+
+    @property
+    def holds_something(self) -> bool:
+        """Whether an earlier run has left something that may be used."""
+        return self.usable and os.path.exists(self._file)
+
+    def remember(self, how: str, path: str, facts: str | None) -> bool:
+        """Note what was seen of a file that was read whole, unless it has changed meanwhile.
+
+        Returns:
+            Whether it was noted.
+        """
+        mark = self._marks.pop((how, path), None)
+        if mark is None or not self.usable:
+            return False
+        try:
+            if _mark(os.stat(path)) != mark:
+                return False
+        except OSError:
+            return False
+        place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
+        self._rows.append(Note(place, name, mark, Remembered(time.time(), facts)))
+        if time.monotonic() - self._written > _OFTEN:
+            self.write()
+        return True
+
+    def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
+        """Note what was seen of all files of a folder.
+
+        Args:
+            how: as above.
+            folder: its path.
+            mark: what tells their content from another.
+            seen: what is to be known of them all, and when the first of them was read.
+        """
+        if not self.usable:
+            return
+        place = self._place(how, os.path.join(folder, ""))
+        self._rows.append(Note(place, b"", mark, seen))
+        if time.monotonic() - self._written > _OFTEN:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits to be written."""
+        rows, self._rows = self._rows, []
+        if not (rows and self._ready()):
+            return
+        try:
+            make_state(self.folder)
+        except OSError as error:
+            self.usable, self.homeless = False, True
+            reason = error.strerror or str(error)
+            self.tell(
+                f"the ledger cannot be used, and the report was not kept: {self._file}: {reason}"
+            )
+            return
+        for _ in range(2):  # again where the first try has found it damaged
+            if (
+                self._use(lambda connection: ledger_table.add(connection, rows, self._valid))
+                or not self.usable
+            ):
+                break
+        self._written = time.monotonic()
+
+    def _known(
+        self, by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]]
+    ) -> dict[str, Remembered] | None:
+        if not (by_place and self.trusted > 0 and os.path.exists(self._file) and self._ready()):
+            return {}
+        return self._use(lambda connection: ledger_table.find(connection, by_place, self._valid))
+
+    @property
+    def _valid(self) -> Valid:
+        return Valid(self._version, self.trusted)
+
+    # --- the file
+
+    @property
+    def _file(self) -> str:
+        return os.path.join(self.folder, FILE)
+
+    def _ready(self) -> bool:
+        """Bring in what is needed to look into the ledger, and say whether all is there."""
+        if self.usable and not self._version:
+            try:
+                import sqlite3  # noqa: F401  some builds of Python have none
+
+                self._version = readers_version()
+            except (ImportError, OSError) as error:
+                self._do_without(str(error))
+        return self.usable
+
+    def _use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Open the file and work with it; None where that cannot be done."""
+        import sqlite3
+
+        try:
+            connection = sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
+            try:
+                return work(connection)
+            finally:
+                connection.close()
+        except (DamagedRowError, UnicodeError):  # sqlite3 quotes damaged names as it finds them
+            self._set_aside()
+        except sqlite3.DatabaseError as error:
+            # Locks and disks that refuse raise one of its subclasses.
+            if type(error) is sqlite3.DatabaseError:
+                self._set_aside()
+            else:
+                self._do_without(str(error))
+        return None
+
+    def _set_aside(self) -> None:
+        """Keep a damaged ledger under another name, and with it the journal that belongs to it."""
+        when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        beside = f"{self._file}.damaged-{when}-{os.getpid()}"
+        try:
+            os.rename(self._file, beside)
+            if os.path.exists(f"{self._file}-journal"):
+                os.rename(f"{self._file}-journal", f"{beside}-journal")
+        except FileNotFoundError:
+            return  # another run was faster
+        except OSError as error:
+            self._do_without(f"is damaged, and cannot be set aside: {error.strerror}")
+            return
+        self.tell(f"the ledger was damaged, and was set aside as {beside}; a new one is begun")
+
+    def _do_without(self, reason: str) -> None:
+        self.usable = False
+        self.tell(f"the ledger cannot be used, and is done without: {self._file}: {reason}")
+
+    def _place(self, how: str, path: str) -> bytes:
+        """Give the key of a file's real folder, together with how the file is read."""
+        folder = path[: len(path) - len(path.rpartition(os.sep)[2])]
+        place = self._places.get((how, folder))
+        if place is None:
+            real = _bytes(os.path.realpath(folder or os.curdir))
+            place = blake2b(real + b"\0" + how.encode(), digest_size=16).digest()
+            self._places[how, folder] = place
+        return place
+
+
+def mark_of(folder: str, names: Sequence[str]) -> str | None:
+    """Say what tells one content of all these files from another.
+
+    None where one of them is not there, or is too young to be told from what it may become.
+    """
+    return digest_of(names, marks_of(folder, names))
+
+
+def _bytes(name: str) -> bytes:
+    """Give a name as SQLite keeps it, also one that is no Unicode."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _mark(status: os.stat_result) -> str:
+    """Give the mark of a file as it is kept."""
+    return "{} {} {} {}".format(*marked(status))

@@ -1,0 +1,234 @@
+"""Sends what a loader sends to fresh workers of both kinds, and names what they cannot load.
+
+All is sent to both at once, by one pass of Python's own pickler. Only where a worker refuses, or
+dies, is it searched for what that was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight.loaders.culprits import Culprit, Search, work_begun
+from preflight.loaders.facts import Trip
+from preflight.loaders.workers import (
+    METHODS,
+    Outlet,
+    Surroundings,
+    Worker,
+    nothing_left_over,
+    start,
+)
+from preflight.objects.random_state import kept_random_state
+from preflight.objects.sending.parcel import LeftOut, makers_of_fleeting, pickled
+from preflight.objects.sending.pickle_trial import Enough, Refusal, Roots, spawning
+from preflight.objects.sending.stand_ins import StandIns
+
+_GONE = "it makes a tensor while it is sent, whose memory is gone before a worker can open it"
+
+
+@dataclass(slots=True, kw_only=True)
+class Journey:
+    """A round trip as it goes on."""
+
+    roots: Roots
+    surroundings: Surroundings
+    most: int
+    """Bytes of a stream that are sent at most, without large data."""
+
+    workers: dict[str, Worker] = field(default_factory=dict)
+    trips: dict[str, Trip] = field(default_factory=dict)
+    answers: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    culprits: dict[int, Culprit] = field(default_factory=dict)
+    """By id of the object."""
+
+    methods: dict[int, list[str]] = field(default_factory=dict)
+    """By id of the object: with which methods it could not be loaded."""
+
+    bytes: int = 0
+    """What pickle wrote, with the data of arrays."""
+
+    tensors: int = 0
+    stood_in: int = 0
+    started_work: tuple[str, int] | None = None
+    fleeting: bool = False
+    """Whether a tensor was made while it was sent, and was gone afterwards."""
+
+    cut: bool = False
+
+    # --- the first time: everything, at once
+
+    def depart(self) -> None:
+        """Start a worker of each kind."""
+        for method in METHODS:
+            if method not in multiprocessing.get_all_start_methods():
+                reason = f"{sys.platform} has no {method}"
+                self.trips[method] = Trip(method=method, outcome="unavailable", error=reason)
+                continue
+            try:
+                self.workers[method] = start(method, self.surroundings)
+            except OSError as error:
+                reason = f"no worker could be started: {error.strerror or error}"
+                self.trips[method] = Trip(method=method, outcome="unavailable", error=reason)
+
+    def send(self, left_out: LeftOut) -> Refusal | None:
+        """Send everything to all workers; give what pickle refused."""
+        stand_ins = StandIns()
+        workers = list(self.workers.values())
+        outlet = Outlet(workers, large=stand_ins.large, most=self.most)
+        for worker in workers:
+            worker.order(roots=len(self.roots), slowly=False)
+        refused: Refusal | None = None
+        self.cut = False
+        try:
+            with spawning(), kept_random_state():
+                refused = pickled(self.roots, outlet, stand_ins, left_out)
+        except Enough:
+            self.cut = True
+        outlet.close()
+        self.bytes = outlet.written + stand_ins.stood_in
+        self.tensors, self.stood_in = stand_ins.tensors, stand_ins.stood_in
+        self.fleeting = refused is None and stand_ins.fleeting
+        since = time.monotonic()
+        self.answers = {method: worker.answer(since) for method, worker in self.workers.items()}
+        return refused
+
+    def turn_back(self, outcome: str) -> None:
+        """Say that nothing was loaded that would tell anything."""
+        for method, worker in self.workers.items():
+            seconds = _rounded(worker.seconds_to_start)
+            self.trips[method] = Trip(method=method, outcome=outcome, seconds_to_start=seconds)
+
+    # --- the second: what was it?
+
+    def arrive(self, left_out: LeftOut) -> None:
+        """Say how each worker fared, and name what it could not load."""
+        if self.fleeting:
+            self._name_fleeting(left_out)
+        self.end()  # two workers at the same time may be in each other's way
+        for method, worker in self.workers.items():
+            answer = self.answers[method] or {}
+            outcome, error = _outcome(worker, self.answers[method])
+            self.started_work = self.started_work or work_begun(answer.get("refused", {}))
+            if outcome == "loaded" and self.fleeting:
+                outcome, error = "refused", _GONE
+            elif outcome != "loaded" and self.started_work is None:
+                found = self._is_known(method) or self._search(method, left_out, error or "")
+                outcome, error = (outcome, error) if found else ("loaded", None)
+            memory = answer.get("memory") if outcome == "loaded" else None
+            self.trips[method] = Trip(
+                method=method,
+                outcome=outcome,
+                error=error,
+                seconds_to_start=_rounded(worker.seconds_to_start),
+                seconds_to_load=_rounded(answer.get("seconds")),
+                memory=None if memory is None else int(memory) + self.stood_in,
+            )
+
+    def end(self) -> None:
+        """End the workers."""
+        for worker in self.workers.values():
+            worker.end()
+
+    def _is_known(self, method: str) -> bool:
+        """Whether another way refused the same at the same byte, so that its culprits are these."""
+        mine = _place((self.answers[method] or {}).get("refused", {}))
+        others = [
+            _place((self.answers[other] or {}).get("refused", {}))
+            for other, trip in self.trips.items()
+            if trip.outcome == "refused" and other != method
+        ]
+        if mine is None or mine not in others or not self.culprits:
+            return False
+        self._blame_known(method)
+        return True
+
+    def _blame_known(self, method: str) -> None:
+        for methods in self.methods.values():
+            if method not in methods:
+                methods.append(method)
+
+    def _search(self, method: str, left_out: LeftOut, error: str) -> bool:
+        """Name what workers of this kind cannot load; False where they can, after all."""
+        known = left_out
+        for one in self.culprits.values():
+            known = known.and_also(one.thing, one.kind)
+        found = self._search_but(method, known, error)
+        if not found and self.culprits:  # all of them were known already
+            self._blame_known(method)
+            return True
+        for one in found:
+            self._blame(one, [method])
+        return bool(found)
+
+    def _search_but(self, method: str, left_out: LeftOut, error: str) -> list[Culprit]:
+        search = Search(
+            method=method,
+            roots=self.roots,
+            surroundings=self.surroundings,
+            most=self.most,
+            data=self.stood_in + self.tensors,
+            error=error,
+        )
+        try:
+            return search.run(left_out)
+        except OSError as refusal:
+            name, thing = self.roots[0]
+            reason = f"no second worker could be started: {refusal.strerror or refusal}"
+            return [Culprit(thing=thing, root=name, error=reason, guess=True)]
+
+    def _name_fleeting(self, left_out: LeftOut) -> None:
+        """Name what makes tensors only to send them."""
+        with spawning(), kept_random_state():
+            makers = makers_of_fleeting(self.roots, left_out)
+        self.fleeting = bool(makers)
+        for one in makers:
+            maker = Culprit(
+                thing=one.thing,
+                root=one.root,
+                steps=one.steps,
+                holders=one.holders,
+                how="gone",
+                error=_GONE,
+            )
+            self._blame(maker, list(self.workers))
+
+    def _blame(self, culprit: Culprit, methods: list[str]) -> None:
+        key = id(culprit.thing)
+        self.culprits.setdefault(key, culprit)
+        self.methods[key] = [*self.methods.get(key, ()), *methods]
+
+
+def _place(said: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Give where in the stream a worker refused what, where it came that far."""
+    return (said["root"], said["at"], said["error"]) if "root" in said else None
+
+
+def _outcome(worker: Worker, answer: Mapping[str, Any] | None) -> tuple[str, str | None]:
+    """Say how a worker fared, and in its words why."""
+    if answer is None:
+        return worker.lost or "died", worker.said
+    if "refused" in answer:
+        return "refused", str(answer["refused"]["error"])
+    return "loaded", None
+
+
+@contextlib.contextmanager
+def journey(roots: Roots, surroundings: Surroundings, *, most: int) -> Iterator[Journey]:
+    """Start workers of both kinds, for a round trip of what these roots hold, and end them."""
+    going = Journey(roots=roots, surroundings=surroundings, most=most)
+    with nothing_left_over():
+        try:
+            going.depart()
+            yield going
+        finally:
+            going.end()
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)

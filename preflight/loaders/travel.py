@@ -1,0 +1,205 @@
+"""Looks at what a DataLoader sends to its workers, and whether they can load it."""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from preflight.host.memory_limits import memory_limits
+from preflight.loaders import walk as loaders
+from preflight.loaders.culprits import Culprit
+from preflight.loaders.facts import Loaded, Part, Sent, Trip, Unloadable, Weight
+from preflight.loaders.round_trip import Journey, journey
+from preflight.loaders.workers import Surroundings
+from preflight.objects import where
+from preflight.objects.facts import Definition
+from preflight.objects.paths import type_name, written
+from preflight.objects.sending import pickling
+from preflight.objects.sending.parcel import NOTHING_LEFT_OUT, LeftOut
+from preflight.objects.sending.pickle_trial import Roots
+from preflight.objects.sending.weights import heaviest, weigh
+from preflight.values.names import name_of, shown
+
+_LEAST, _MOST = 64 << 20, 2 << 30
+"""Bytes of a stream, without large data, that are loaded for a look on any machine, and at most."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Seen:
+    """What a round trip came to."""
+
+    roots: Roots = ()
+    going: Journey | None = None
+
+
+def travel(
+    loader: object,
+    *,
+    name: str,
+    root: str,
+    factory: object | None,
+    num_workers: int | None,
+    start_method: str | None,
+    surroundings: Surroundings,
+) -> tuple[Sent, Loaded]:
+    """Name what cannot be sent, and what can be sent and not be loaded by a fresh worker.
+
+    Everything is pickled once for both. No process is started where there are no workers.
+
+    Args:
+        loader: as `walk_loader` takes it, and so are the others.
+        name: what the user called it.
+        root: the job's folder, absolute.
+        factory: what made it, where that is known.
+        num_workers: how many workers the job's settings say.
+        start_method: how the job's settings start them.
+        surroundings: what a worker is started with.
+    """
+    limit, limited_by, available = memory_limits()
+    most = min(max((available or 0) // 16, _LEAST), _MOST)
+    seen = _Seen()
+
+    def walked(roots: Roots) -> pickling.Walk:
+        seen.roots = roots
+        with journey(roots, surroundings, most=most) as seen.going:
+            return _there_and_back(seen.going)
+
+    sent = loaders.walk_loader(
+        loader,
+        name=name,
+        root=root,
+        factory=factory,
+        num_workers=num_workers,
+        start_method=start_method,
+        walked=walked,
+    )
+    going = seen.going
+    loaded = Loaded(
+        name=name,
+        defined=sent.defined,
+        num_workers=sent.num_workers,
+        start_method=sent.start_method,
+        start_method_from=sent.start_method_from,
+        unsendable=len(sent.objects),
+        memory_limit=limit,
+        memory_limited_by=limited_by,
+        memory_available=available,
+    )
+    if going is None:
+        return sent, loaded
+    weight = _weight(going)
+    return replace(sent, weight=weight), replace(
+        loaded,
+        trips=tuple(_trip(one, sent) for one in going.trips.values()),
+        objects=_unloadables(going, root, sent.defined),
+        weight=weight,
+        started_work=None
+        if going.started_work is None
+        else f"{name_of(going.started_work[0], root)}:{going.started_work[1]}",
+    )
+
+
+def _there_and_back(going: Journey) -> pickling.Walk:
+    """Send everything; then, where something was refused, the rest of it."""
+    refused = going.send(NOTHING_LEFT_OUT)
+    if going.cut:
+        going.turn_back("cut")
+        return pickling.walk(going.roots)
+    walk = pickling.walk(going.roots, sent=refused)
+    left_out = NOTHING_LEFT_OUT
+    if walk.refused:
+        left_out = LeftOut(things={id(one.thing): one.thing for one in walk.refused})
+        if going.send(left_out) is not None:
+            going.turn_back("unsent")
+            return walk
+    going.arrive(left_out)
+    return walk
+
+
+def _weight(going: Journey) -> Weight:
+    """Name the heaviest parts where there is much; it was weighed on the way."""
+    if going.cut:
+        weighed = weigh(going.roots)
+        total, tensors, portions = weighed.bytes, weighed.shared_bytes, weighed.parts
+    else:
+        total, tensors = going.bytes, going.tensors
+        portions = heaviest(going.roots, total)
+    parts = tuple(
+        Part(path=one.path, bytes=one.bytes, dragged_by=one.dragged_by, mapped=one.mapped)
+        for one in portions
+    )
+    return Weight(bytes=total, shared_bytes=tensors, parts=parts)
+
+
+def _trip(trip: Trip, sent: Sent) -> Trip:
+    """Say that nothing was loaded in earnest where pickle refuses a part of it."""
+    if trip.outcome == "loaded" and sent.objects:
+        return replace(trip, outcome="unsent", memory=None)
+    return trip
+
+
+# --- what could not be loaded ---------------------------------------------------------------------
+
+
+def _unloadables(going: Journey, root: str, made: Definition) -> tuple[Unloadable, ...]:
+    things = [one.thing for one in going.culprits.values()]
+    paths = pickling.paths_to(going.roots, things)
+    return tuple(
+        replace(
+            _unloadable(culprit, paths.get(key, ()), root, made),
+            methods=tuple(going.methods[key]),
+        )
+        for key, culprit in going.culprits.items()
+    )
+
+
+def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definition) -> Unloadable:
+    first = written(culprit.root, culprit.steps)
+    known = [path.removesuffix(".__class__") for path in (paths or [first])]
+    thing = culprit.thing
+    return Unloadable(
+        type=type_name(type(thing) if culprit.kind is None else culprit.kind),
+        text=_said(culprit),
+        error=culprit.error,
+        paths=tuple(dict.fromkeys(known)),
+        defined=_place(culprit, root) or made,
+        raised=_raised(culprit, root),
+        missing=culprit.missing,
+        how=culprit.how,
+        guess=culprit.guess,
+    )
+
+
+def _said(culprit: Culprit) -> str:
+    """Say what it is, as a noun phrase."""
+    thing = culprit.thing
+    if culprit.kind is not None:
+        return f"object of class {shown(type_name(culprit.kind))}"
+    if type(thing) is types.FunctionType:
+        return f"function {shown(thing.__module__)}.{shown(thing.__qualname__)}"
+    return f"object of type {shown(type_name(type(thing)))}"
+
+
+def _place(culprit: Culprit, root: str) -> Definition | None:
+    """Say where to look first: its own definition, else the line that keeps it, in own code."""
+    own = where.defined(culprit.thing if culprit.kind is None else culprit.kind, root)
+    if own.own:
+        return loaders.definition(own)
+    for holder, attribute in culprit.holders:
+        place = where.kept(holder, attribute, root)
+        if place.own:
+            return loaders.definition(place)
+    return loaders.definition(own) if own.line is not None else None
+
+
+def _raised(culprit: Culprit, root: str) -> Definition:
+    """Give the user's own line that raised in the worker, the innermost one."""
+    base = os.path.abspath(root) + os.sep
+    for file, line, function, text in reversed(culprit.frames):
+        path = os.path.abspath(file)
+        if path.startswith(base) and "site-packages" not in path.split(os.sep):
+            name = name_of(path, root)
+            return Definition(file=name, line=line, line_text=text, qualname=function)
+    return Definition()

@@ -1,0 +1,254 @@
+"""Looks at what a DataLoader would send to its workers, without starting any."""
+
+from __future__ import annotations
+
+import io
+import socket
+import sys
+import threading
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from preflight.loaders.facts import Sent, Unsendable
+from preflight.loaders.inherited import inherited
+from preflight.loaders.resampling import resamples
+from preflight.loaders.starting import (
+    configured,
+    is_of_forking,
+    own_attributes,
+    parts_of,
+    start_method_of,
+    travels_there,
+)
+from preflight.objects import where
+from preflight.objects.facts import Definition
+from preflight.objects.paths import type_name
+from preflight.objects.sending import pickling
+from preflight.objects.sending.pickle_trial import Roots
+from preflight.values.names import shown
+
+SENT = ("dataset", "collate_fn", "worker_init_fn")
+"""What torch hands to each worker. The sampler and the generator stay where they are."""
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
+_HANDLES = frozenset({"h5py", "lmdb", "sqlite3", "_sqlite3", "mmap", "pyarrow", "tables", "zarr"})
+
+# What all of Python's files are made of. `io.IOBase` asks metaclasses, which may be the user's.
+_FILES = io.IOBase.__mro__[1]
+_GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+
+def is_loader(thing: object) -> bool:
+    """Whether it is a DataLoader, or holds its dataset and its workers as one does."""
+    return {"dataset", "num_workers", "collate_fn"} <= parts_of(_real_loader(thing)).keys()
+
+
+def is_dataset(thing: object) -> bool:
+    """Whether it is a data set that no loader has been made of yet."""
+    if is_loader(thing):
+        return False
+    data = sys.modules.get("torch.utils.data")
+    kind = type(thing)
+    if data is not None and issubclass(kind, cast("Any", data).Dataset):
+        return True
+    return any(
+        type_name(base).startswith("datasets.") and "Dataset" in base.__name__
+        for base in kind.__mro__
+    )
+
+
+def walk_loader(
+    loader: object,
+    *,
+    name: str,
+    root: str,
+    factory: object | None,
+    num_workers: int | None,
+    start_method: str | None,
+    walked: Callable[[Roots], pickling.Walk] = pickling.walk,
+) -> Sent:
+    """Name everything that this loader would send and that cannot travel.
+
+    Nothing is walked where there are no workers: then nothing is sent.
+
+    Args:
+        loader: a DataLoader, a WebLoader, or what holds the same attributes.
+        name: what the user called it.
+        root: the job's folder, absolute.
+        factory: what made it, where that is known.
+        num_workers: how many workers the job's settings say, which counts before the loader's own.
+        start_method: how the job's settings start them, which counts before the loader's own.
+        walked: walks what is sent.
+    """
+    real = _real_loader(loader)
+    method, method_from = start_method_of(own_attributes(real), start_method)
+    parts = parts_of(configured(real, num_workers, start_method))
+    workers = parts.get("num_workers", 0) if num_workers is None else num_workers
+    walk = pickling.Walk()
+    if workers:
+        walk = walked([(part, parts[part]) for part in SENT if parts.get(part) is not None])
+    made = definition(where.defined(factory, root)) if factory is not None else Definition()
+    return Sent(
+        name=name,
+        defined=made,
+        num_workers=int(workers),
+        start_method=method,
+        start_method_from=method_from,
+        objects=tuple(
+            _unsendable(one, root, made)
+            for one in walk.refused
+            if not travels_there(one.thing, method, method_from)
+        ),
+        cut=walk.cut,
+        inherited=inherited(_sent(parts), root) if workers else None,
+        resampled=resamples(own_attributes(real)),
+    )
+
+
+def _sent(parts: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {part: parts[part] for part in SENT if parts.get(part) is not None}
+
+
+def _real_loader(thing: object) -> object:
+    """Give a loader itself; of webdataset's WebLoader, the DataLoader in it."""
+    stages = own_attributes(thing).get("pipeline")
+    return stages[0] if type(stages) is list and stages else thing
+
+
+# --- what was refused -----------------------------------------------------------------------------
+
+
+def definition(place: where.Place) -> Definition:
+    """Turn a place in the sources into a fact."""
+    return Definition(
+        file=place.file, line=place.line, line_text=place.line_text, qualname=place.qualname
+    )
+
+
+def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsendable:
+    thing = refused.thing
+    captures = thing.__code__.co_freevars if type(thing) is types.FunctionType else ()
+    kind = kind_of(thing)
+    return Unsendable(
+        kind=kind,
+        type=type_name(type(thing)),
+        text=_said(thing, kind),
+        error=refused.error,
+        paths=refused.paths,
+        defined=_place(refused, root) or made,
+        captures=tuple(captures),
+        inside=refused.inside,
+    )
+
+
+def _place(refused: pickling.Refused, root: str) -> Definition | None:
+    """Say where to look first: its own definition, else the line that keeps it, in own code."""
+    own = where.defined(refused.thing, root)
+    if own.own:
+        return definition(own)
+    for holder, attribute in refused.holders:
+        place = where.kept(holder, attribute, root)
+        if place.own:
+            return definition(place)
+    return definition(own) if own.line is not None else None
+
+
+def kind_of(thing: object) -> str:
+    """Sort a refused object by what it is; texts of errors differ from Python to Python."""
+    kind = type(thing)
+    if kind is types.FunctionType:
+        return _kind_of_function(cast("types.FunctionType", thing))
+    if issubclass(kind, type):
+        return "local-class" if "<locals>" in _qualname(thing) else _kind_by_name(thing)
+    if issubclass(kind, types.ModuleType):
+        return "module"
+    if issubclass(kind, _GENERATORS):
+        return "generator"
+    if is_of_forking(thing):
+        return "forked-lock"
+    if issubclass(kind, _LOCKS) or type_name(kind).startswith("multiprocessing.synchronize."):
+        return "lock"
+    if any(one is _FILES for one in type.__dict__["__mro__"].__get__(kind)):
+        return "file"
+    if issubclass(kind, socket.socket) or type_name(kind).partition(".")[0] in _HANDLES:
+        return "handle"
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, cast("Any", torch).Tensor):
+        return "tensor"
+    return "other"
+
+
+def _kind_of_function(function: types.FunctionType) -> str:
+    if function.__code__.co_name == "<lambda>":
+        return "lambda"
+    return "local-function" if "<locals>" in function.__qualname__ else _kind_by_name(function)
+
+
+def _kind_by_name(thing: object) -> str:
+    """Say what there is under the name by which pickle would send a function or class."""
+    module = sys.modules.get(_module(thing))
+    found: object = module
+    for part in _qualname(thing).split("."):
+        variables = own_attributes(found)
+        if issubclass(type(found), type):
+            bases = type.__dict__["__mro__"].__get__(found)
+            variables = {k: v for one in reversed(bases) for k, v in vars(one).items()}
+        if part not in variables:
+            return "unnamed"
+        found = variables[part]
+    return "other" if found is thing else "rebound"
+
+
+def _said(thing: object, kind: str) -> str:
+    """Say what it is, as a noun phrase."""
+    qualname = shown(_qualname(thing))
+    outside, _, name = qualname.rpartition(".<locals>.")
+    if kind == "lambda":
+        return f"lambda in {outside}" if outside else "lambda"
+    if kind == "local-function":
+        return f"function {name}, defined inside {outside}"
+    if kind == "local-class":
+        return f"class {name}, defined inside {outside}"
+    if kind in ("rebound", "unnamed"):
+        noun = "class" if issubclass(type(thing), type) else "function"
+        if kind == "rebound":
+            return f"{noun} {qualname}, whose name means something else"
+        module = shown(_module(thing))
+        return (
+            f"{noun} {qualname}, which {module + ' does not hold' if module else 'no module holds'}"
+        )
+    if kind == "module":
+        return f"module {shown(cast('types.ModuleType', thing).__name__)}"
+    if kind == "generator":
+        return f"running generator {qualname}"
+    if kind == "tensor":
+        return "tensor that is the result of a computation and requires its gradient"
+    if kind == "file":
+        return f"open file{_named(thing)}"
+    noun = {"lock": "lock", "forked-lock": "lock", "handle": "open handle"}.get(kind, "object")
+    return f"{noun} of type {shown(type_name(type(thing)))}"
+
+
+def _named(file: object) -> str:
+    """Give an open file's name, of Python's own file types only."""
+    if type(file) in (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO):
+        name = cast("Any", file).name
+        return f" {shown(name)}" if type(name) is str else ""
+    return ""
+
+
+def _module(thing: object) -> str:
+    """Give the name of the module that a function or class says it is in; empty where none."""
+    if issubclass(type(thing), type):
+        name = type.__dict__["__module__"].__get__(thing)
+    else:
+        name = cast("types.FunctionType", thing).__module__
+    return name if type(name) is str else ""
+
+
+def _qualname(thing: object) -> str:
+    if issubclass(type(thing), type):
+        return str(type.__dict__["__qualname__"].__get__(thing))
+    known = any(type(thing) is one for one in (types.FunctionType, *_GENERATORS))
+    return cast("Any", thing).__qualname__ if known else ""

@@ -1,0 +1,351 @@
+"""Starts fresh workers, as a DataLoader does where it does not fork, and sends them streams.
+
+They come from explicit contexts, so that the default of the user's process is neither asked nor
+settled; each is ended, and so is what multiprocessing starts beside them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from json import dumps, loads
+from multiprocessing import connection, context, forkserver, process, resource_tracker, util
+from typing import Any
+
+from preflight.objects.sending import arrival
+from preflight.objects.sending.pickle_trial import Enough
+from preflight.values.exit_status import ending
+
+METHODS = ("spawn", "forkserver")
+"""The ways of starting a worker that send it what it needs."""
+
+# What a DataLoader's worker has imported before it is given its part of the loader.
+_IMPORTS = ("torch.utils.data",)
+
+# Messages that wait for a worker; whoever sends more waits.
+_MOST_WAITING = 16
+
+_MESSAGE = 1 << 18  # bytes
+_MOMENT = 0.2  # seconds
+_GOODBYE = 2.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a worker is started with."""
+
+    timeout: float
+    """Seconds of silence after which it counts as late."""
+
+    alive: Callable[[], None]
+    """Called now and then while we wait."""
+
+    path: Sequence[str]
+    """`sys.path` as the user's code left it."""
+
+    files: Mapping[str, str]
+    """Modules that are imported from a file, where their name alone does not lead to it."""
+
+    modules: Sequence[str] = ()
+    """Modules that are imported before anything is loaded, as a main module is."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Worker:
+    """A worker that was started, and what has become of it."""
+
+    method: str
+    process: Any
+    channel: connection.Connection
+    place: str
+    """A file that says where in a slow stream it is."""
+
+    surroundings: Surroundings
+    began: float = field(default_factory=time.time)
+    seconds_to_start: float | None = None
+    lost: str | None = None
+    """Why nothing more is to be had of it: `died` or `late`."""
+
+    said: str | None = None
+    """What became of it, in words."""
+
+    _ended: bool = False
+    _outbox: queue.Queue[bytes | None] = field(init=False)
+    _feeder: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Send in a thread, since a pipe that is full cannot be waited for with a deadline."""
+        self._outbox = queue.Queue(_MOST_WAITING)
+        self._feeder = threading.Thread(target=self._feed, daemon=True, name="preflight-feeder")
+        self._feeder.start()
+
+    def _feed(self) -> None:
+        while (message := self._outbox.get()) is not None:
+            try:
+                self.channel.send_bytes(message)
+            except (OSError, TypeError):  # it is gone, or was closed by us while it took nothing
+                break
+        while self._outbox.get() is not None:
+            pass
+
+    def post(self, message: bytes) -> None:
+        """Send a message, unless the worker is lost; it is late where it takes none for long."""
+        until = time.monotonic() + self.surroundings.timeout
+        while self.lost is None:
+            try:
+                self._outbox.put(message, timeout=_MOMENT)
+                break
+            except queue.Full:
+                self.surroundings.alive()
+                if not self.process.is_alive() and not self.channel.poll():
+                    self._died()
+                elif time.monotonic() > until:
+                    self._late()
+
+    def order(self, **order: Any) -> None:
+        """Say what comes next."""
+        self.post(dumps(order).encode())
+
+    def reply(self, since: float) -> dict[str, Any] | None:
+        """Wait for an answer; None where the worker is lost.
+
+        Args:
+            since: from when on it has had time for it, by the monotonic clock.
+        """
+        until = since + self.surroundings.timeout
+        while self.lost is None:
+            try:
+                if self.channel.poll(_MOMENT):
+                    answer: dict[str, Any] = loads(self.channel.recv_bytes())
+                    return answer
+            except (EOFError, OSError, ValueError):
+                self._died()
+                break
+            self.surroundings.alive()
+            if not self.process.is_alive() and not self.channel.poll():
+                self._died()
+            elif time.monotonic() > until:
+                self._late()
+        return None
+
+    def answer(self, since: float | None = None) -> dict[str, Any] | None:
+        """Wait for what it says of a stream; of its start, too, the first time.
+
+        Args:
+            since: from when on it has had time for it; None: from now.
+        """
+        since = time.monotonic() if since is None else since
+        reply = self.reply(since)
+        if reply is not None and reply.get("ready"):
+            self.seconds_to_start = max(0.0, reply["at"] - self.began)
+            reply = self.reply(since)
+        return reply
+
+    def _died(self) -> None:
+        self.process.join(_GOODBYE)
+        status = self.process.exitcode
+        self.lost = "died"
+        self.said = "closed its end" if status is None else ending(status)
+
+    def _late(self) -> None:
+        self.lost = "late"
+        self.said = f"said nothing for {self.surroundings.timeout:g} s"
+
+    def forget_place(self) -> None:
+        """Begin a stream of which it has loaded nothing yet."""
+        with open(self.place, "wb"):
+            pass
+
+    def left_at(self) -> tuple[int, int] | None:
+        """Say where in a slow stream it was last: the root's number, and the byte of it."""
+        with open(self.place, "rb") as file:
+            said = file.read(16)
+        return (int.from_bytes(said[:8], "big"), int.from_bytes(said[8:], "big")) if said else None
+
+    def end(self) -> None:
+        """End it: what waits for an order goes by itself, whatever else it is at is killed."""
+        if self._ended:
+            return
+        self._ended = True
+        with contextlib.suppress(queue.Full):
+            self._outbox.put_nowait(None)
+        self._feeder.join(_MOMENT)
+        if self.lost is None and not self._feeder.is_alive():
+            self.channel.close()
+            self.process.join(_GOODBYE)
+        self.process.kill()
+        self.process.join(_GOODBYE)
+        with contextlib.suppress(queue.Full):
+            self._outbox.put_nowait(None)
+        self.channel.close()
+        with contextlib.suppress(ValueError):  # it would not be killed
+            self.process.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self.place)
+
+
+def start(method: str, surroundings: Surroundings) -> Worker:
+    """Start a worker, which begins to import what every worker imports.
+
+    Raises:
+        OSError: no process can be started.
+    """
+    chosen: Any = multiprocessing.get_context(method)
+    handle, place = tempfile.mkstemp(prefix="preflight-")
+    os.close(handle)
+    ours, theirs = chosen.Pipe()
+    text = f"{_text()}\nmain(channel, path)\n"
+    given = {"__name__": "arrival", "channel": theirs, "path": place}
+    try:
+        with theirs, _as_if_nothing_was_started(surroundings.path):
+            started = chosen.Process(target=exec, args=(text, given), daemon=True)
+            started.start()
+    except BaseException:
+        ours.close()
+        os.unlink(place)
+        raise
+    worker = Worker(
+        method=method, process=started, channel=ours, place=place, surroundings=surroundings
+    )
+    names = (*_IMPORTS, *surroundings.modules)
+    worker.order(imports=names, files=dict(surroundings.files))
+    return worker
+
+
+def _text() -> str:
+    """Give the text that the worker runs, from wherever we are installed."""
+    loader: Any = arrival.__spec__ and arrival.__spec__.loader
+    text = loader.get_source(arrival.__name__)
+    assert isinstance(text, str)  # noqa: S101  we are installed with our sources
+    return text
+
+
+@contextlib.contextmanager
+def _as_if_nothing_was_started(path: Sequence[str]) -> Iterator[None]:
+    """Start with the path that the user's code has left, and leave multiprocessing as it was.
+
+    Even explicit contexts settle what the default one is, and count the processes that they start.
+    """
+    default: Any = vars(context)["_default_context"]
+    names: Any = vars(process)
+    before = sys.path[:], default._actual_context, names["_process_counter"]  # noqa: SLF001
+    sys.path[:], names["_process_counter"] = path, itertools.count(1)
+    try:
+        yield
+    finally:
+        sys.path[:], default._actual_context, names["_process_counter"] = before  # noqa: SLF001
+
+
+@contextlib.contextmanager
+def nothing_left_over() -> Iterator[None]:
+    """End what multiprocessing starts beside its workers, unless it ran before."""
+    server: Any = vars(forkserver).get("_forkserver")
+    tracker: Any = vars(resource_tracker).get("_resource_tracker")
+    config: Any = process.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
+    had_server = getattr(server, "_forkserver_pid", None) is not None
+    had_tracker = getattr(tracker, "_fd", None) is not None
+    had_folder = config.get("tempdir") is not None
+    try:
+        yield
+    finally:
+        if not had_server and getattr(server, "_forkserver_pid", None) is not None:
+            _end(server, "_forkserver_alive_fd", "_forkserver_pid")
+            server._forkserver_address = None  # noqa: SLF001
+        if not had_tracker and getattr(tracker, "_fd", None) is not None:
+            _end(tracker, "_fd", "_pid")
+        if not had_folder and config.get("tempdir") is not None:
+            _remove_folder()
+
+
+def _remove_folder() -> None:
+    """Remove multiprocessing's own temporary folder now, as it does itself at the end."""
+    names: Any = vars(util)
+    for last_thing in list(names["_finalizer_registry"].values()):
+        if last_thing._callback is names.get("_remove_temp_dir"):  # noqa: SLF001
+            last_thing()
+
+
+def _end(helper: Any, alive: str, pid: str) -> None:
+    """Let a process of multiprocessing end, as its own `_stop` does, and not wait for ever.
+
+    It waits for the end of a pipe, which whatever a worker has left behind may hold open.
+    """
+    os.close(getattr(helper, alive))
+    number = getattr(helper, pid)
+    setattr(helper, alive, None)
+    setattr(helper, pid, None)
+    until = time.monotonic() + _GOODBYE
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(number, os.WNOHANG) == (0, 0):
+            if time.monotonic() > until:
+                os.kill(number, signal.SIGKILL)
+                os.waitpid(number, 0)
+                break
+            time.sleep(0.01)
+
+
+# --- a stream to several workers ------------------------------------------------------------------
+
+
+class Outlet:
+    """A file that hands each part of a stream to all workers, large ones as their size."""
+
+    def __init__(self, workers: Sequence[Worker], *, large: int, most: int) -> None:
+        self._workers = workers
+        self._large = large
+        self._most = most
+        self._parts: list[bytes] = []
+        self._waiting = 0
+        self.written = 0
+        """Bytes of the stream, with what was sent as its size."""
+
+        self.skipped = False
+        """Whether a part of the stream was sent as its size."""
+
+        self._sent = 0
+
+    def write(self, part: Any) -> int:
+        """Take a part of the stream.
+
+        Raises:
+            Enough: there is more of it than anybody wants to load for a look.
+        """
+        size = len(part)
+        self.written += size
+        if size >= self._large:
+            self._flush()
+            self.skipped = True
+            self._post(arrival.ZEROS + size.to_bytes(8, "big"))
+            return size
+        self._sent += size
+        if self._sent > self._most:
+            raise Enough
+        self._parts.append(bytes(part))
+        self._waiting += size
+        if self._waiting >= _MESSAGE:
+            self._flush()
+        return size
+
+    def close(self) -> None:
+        """Say that this was all."""
+        self._flush()
+        self._post(arrival.END)
+
+    def _flush(self) -> None:
+        if self._parts:
+            self._post(arrival.DATA + b"".join(self._parts))
+        self._parts, self._waiting = [], 0
+
+    def _post(self, message: bytes) -> None:
+        for worker in self._workers:
+            worker.post(message)

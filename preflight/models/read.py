@@ -1,0 +1,165 @@
+"""Looks at whether a model can be copied, at no cost in memory, and who would copy it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tokenize
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from preflight.loaders.walk import definition
+from preflight.models.facts import Copied, Uncopyable
+from preflight.objects import where
+from preflight.objects.copying import copying
+from preflight.objects.facts import Definition
+from preflight.objects.paths import type_name
+from preflight.values.names import name_of
+
+# Whoever is called by these names copies the model it is given (torch, timm, ema_pytorch, YOLO).
+_COPIERS = re.compile(r"AveragedModel|ModelE[mM][aA](V[123])?|EMA")
+
+# What a model is called, where `deepcopy` is given something: not every copy is one of a model.
+_MODELS = re.compile(
+    r"model|net\b|unet|ema|teacher|student|encoder|decoder|transformer|\bdit\b|vae|generator|backbone",
+    re.IGNORECASE,
+)
+_SETTINGS = re.compile(r"config|cfg|args|opt(ion)?s?\b|state|kwargs|param", re.IGNORECASE)
+
+
+def is_model(thing: object) -> bool:
+    """Whether it is a torch module."""
+    torch = sys.modules.get("torch")
+    modules = getattr(torch, "nn", None)
+    return modules is not None and issubclass(type(thing), modules.Module)
+
+
+def copy_model(
+    model: object, *, name: str, root: str, factory: object | None, sources: Sequence[str]
+) -> Copied:
+    """Copy a model deeply without its memory, and name everything that cannot be copied.
+
+    It runs what a copy runs of the user's code (`__deepcopy__`, `__setstate__`, `__del__`).
+
+    Args:
+        model: the module.
+        name: what the user called it.
+        root: the job's folder, absolute.
+        factory: what made it, where that is known.
+        sources: the job's own source files, absolute, which are read for a line that copies.
+    """
+    copy = copying.try_copy(model)
+    made = definition(where.defined(model if factory is None else factory, root))
+    copied_at, copied_by = _copier(sources, root)
+    return Copied(
+        name=name,
+        defined=made,
+        error=copy.error,
+        objects=tuple(_uncopyable(one, root, made) for one in copy.stuck),
+        bytes=copy.bytes,
+        stopped_after=copy.stopped_after,
+        parameters=_parameters(model),
+        copied_at=copied_at,
+        copied_by=copied_by,
+        cut=copy.cut,
+    )
+
+
+def _uncopyable(stuck: copying.Stuck, root: str, made: Definition) -> Uncopyable:
+    return Uncopyable(
+        type=type_name(type(stuck.thing)),
+        error=stuck.error,
+        paths=stuck.paths,
+        kind=kind_of(stuck.thing),
+        defined=_place(stuck, root) or made,
+    )
+
+
+def _place(stuck: copying.Stuck, root: str) -> Definition | None:
+    """Say which line of the user's own code keeps the object; else where its class is."""
+    for holder, attribute in stuck.holders:
+        place = where.kept(holder, attribute, root)
+        if place.own:
+            return definition(place)
+    own = where.defined(stuck.thing, root)
+    return definition(own) if own.own else None
+
+
+def kind_of(thing: object) -> str:
+    """Sort an object that cannot be copied by what it is."""
+    names = {base.__name__ for base in type.__dict__["__mro__"].__get__(type(thing))}
+    if any("ProcessGroup" in one for one in names):
+        return "process-group"
+    torch = cast("Any", sys.modules.get("torch"))
+    if torch is not None and issubclass(type(thing), torch.Tensor):
+        with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
+            if not cast("Any", thing).is_leaf:
+                return "non-leaf"
+    return "fsdp" if names & {"FSDPModule", "FullyShardedDataParallel"} else "other"
+
+
+def _parameters(model: object) -> int:
+    """Count the numbers in a model's parameters, each once, without calling a method of it."""
+    seen: dict[int, Any] = {}
+    count = 0
+    todo = [model]
+    while todo:
+        module: Any = todo.pop()
+        if id(module) in seen or not is_model(module):
+            continue
+        seen[id(module)] = module
+        variables = object.__getattribute__(module, "__dict__")
+        todo += (variables.get("_modules") or {}).values()
+        for parameter in (variables.get("_parameters") or {}).values():
+            if parameter is not None and id(parameter) not in seen:
+                seen[id(parameter)] = parameter
+                count += _numel(parameter)
+    return count
+
+
+def _numel(parameter: Any) -> int:
+    torch = cast("Any", sys.modules["torch"])
+    try:
+        with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
+            return int(parameter.numel())
+    except (RuntimeError, ValueError):  # a lazy parameter, whose shape is not known yet
+        return 0
+
+
+# --- who copies -----------------------------------------------------------------------------------
+
+
+def _copier(sources: Sequence[str], root: str) -> tuple[Definition | None, str | None]:
+    """Find the call in the job's sources that copies a model; a class made for it goes first."""
+    found: list[tuple[int, str, ast.Call]] = []
+    for file in sources:
+        found += ((rank, file, call) for rank, call in _copies(file))
+    if not found:
+        return None, None
+    _, file, call = min(found, key=lambda one: one[0])
+    text = ast.unparse(call)
+    place = Definition(file=name_of(file, root), line=call.lineno, line_text=text)
+    return place, text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _copies(file: str) -> Iterator[tuple[int, ast.Call]]:
+    try:
+        with tokenize.open(file) as stream, warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(stream.read())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # what cannot be read as Python names no line; other checks speak of such files
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        name = ast.unparse(node.func).rpartition(".")[2]
+        if _COPIERS.fullmatch(name):
+            yield 0, node
+        elif name == "deepcopy" and _is_of_a_model(ast.unparse(node.args[0])):
+            yield 1, node
+
+
+def _is_of_a_model(argument: str) -> bool:
+    return bool(_MODELS.search(argument)) and not _SETTINGS.search(argument)

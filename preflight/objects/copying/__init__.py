@@ -1,0 +1,1 @@
+"""What copy.deepcopy would do with an object, without its memory."""

@@ -1,0 +1,310 @@
+"""Names every object that `copy.deepcopy` cannot copy, with every path that leads to it.
+
+The real copy decides; a walk along the same ways, which goes on where the copy stops, names them.
+What fails only while an object is put together again is found by copying once more, with all that
+is known already shared instead of copied.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import copyreg
+import functools
+import itertools
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from preflight.objects.copying.copy_trial import Trial, attempt
+from preflight.objects.paths import attribute, item, said, written
+from preflight.values.byte_sizes import format_size
+
+PATHS = 100
+"""Paths that are kept for one object."""
+
+_NODES = 500_000
+_ITEMS = 2_000
+_TRIALS = 64
+
+Steps: TypeAlias = list[tuple[str, object]]
+
+_DISPATCH: dict[type, Any] = vars(copy)["_deepcopy_dispatch"]
+# Python 3.14 keeps in a set what is not copied; before, each had an entry in the dispatch table.
+_ATOMS = frozenset(vars(copy).get("_atomic_types", ())) | {
+    kind for kind, how in _DISPATCH.items() if how is vars(copy).get("_deepcopy_atomic", ())
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stuck:
+    """One object that cannot be copied. It holds the object, so it does not outlive a look."""
+
+    thing: object
+    error: str
+    paths: tuple[str, ...]
+    holders: tuple[tuple[object, str], ...] = ()
+    """The instances on the first path, innermost first, each with the attribute that leads on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Copy:
+    """What a deep copy comes to."""
+
+    error: str | None
+    """What `copy.deepcopy` said; None where it succeeded."""
+
+    bytes: int
+    """What a real copy would take, with all that cannot be copied shared."""
+
+    stopped_after: int = 0
+    """What it would have taken when it stops."""
+
+    stuck: tuple[Stuck, ...] = ()
+    cut: tuple[str, ...] = ()
+
+
+def try_copy(thing: object) -> Copy:
+    """Copy something without its memory; where that fails, name everything that is in the way."""
+    first = attempt(thing, {})
+    if first.error is None:
+        return Copy(error=None, bytes=first.bytes)
+    walk = _Walk(thing)
+    last = first
+    rebuilding = False
+    for _ in range(_TRIALS):
+        last = attempt(thing, walk.stuck_things())
+        if last.error is None or _is_too_deep(last):
+            break
+        rebuilding = True
+        walk.add(_culprit(last, walk), said(last.error))
+    if last.error is not None and not walk.stuck:
+        walk.add(thing, said(last.error))
+    return Copy(
+        error=said(first.error),
+        bytes=last.bytes,
+        stopped_after=first.bytes,
+        stuck=tuple(walk.named()),
+        cut=(*walk.cut, *(_left_blank(last) if rebuilding else ())),
+    )
+
+
+def _is_too_deep(trial: Trial) -> bool:
+    """Whether there is no one culprit, since what is copied lies too many levels deep."""
+    return isinstance(trial.error, RecursionError) and not trial.own_calls
+
+
+def _left_blank(trial: Trial) -> tuple[str, ...]:
+    """Say what the code that rebuilds the copy did not find in it, and may have asked for."""
+    if not trial.blank:
+        return ()
+    return (f"{format_size(trial.blank)} of arrays and shared tensors copied without their values",)
+
+
+def _culprit(trial: Trial, walk: _Walk) -> object:
+    """Give the innermost object of a failed copy that is there in every copy.
+
+    What a reduction makes anew each time cannot be shared by its id.
+    """
+    known = (one for one in reversed(trial.chain) if id(one) in walk.ways)
+    return next((one for one in known if id(one) not in walk.stuck), walk.root)
+
+
+class _Walk:
+    """The objects that a deep copy visits, and by which steps it comes to each."""
+
+    def __init__(self, root: object) -> None:
+        self.root = root
+        self.cut: list[str] = []
+        self.stuck: dict[int, tuple[object, str]] = {}
+        # For each object the steps that lead to it: from what, and how that is written.
+        self.ways: dict[int, list[tuple[int, str]]] = {id(root): []}
+        self._things: dict[int, object] = {}  # keeps each alive, since ids are used again
+        self._visit()
+
+    def add(self, thing: object, error: str) -> None:
+        """Note an object that cannot be copied."""
+        self.stuck.setdefault(id(thing), (thing, error))
+
+    def stuck_things(self) -> dict[int, object]:
+        """Give what cannot be copied, as a memo in which it is shared."""
+        return {key: thing for key, (thing, _) in self.stuck.items()}
+
+    def _visit(self) -> None:
+        """Go breadth first, so that the first way to an object is one of the shortest."""
+        todo: collections.deque[object] = collections.deque([self.root])
+        while todo:
+            thing = todo.popleft()
+            if id(thing) in self._things:
+                continue
+            if len(self._things) >= _NODES:
+                self.cut.append(f"more than {_NODES:,} objects")
+                return
+            self._things[id(thing)] = thing
+            try:
+                for text, child in self._children(thing):
+                    kind = type(child)
+                    if kind in _ATOMS or issubclass(kind, type):
+                        continue
+                    self.ways.setdefault(id(child), []).append((id(thing), text))
+                    todo.append(child)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001  a reduction is the user's own code
+                self.add(thing, said(error))
+
+    def _children(self, thing: object) -> Iterable[tuple[str, object]]:
+        """Give what the copy of an object goes on to, each with the step to it.
+
+        Raises:
+            Exception: the object cannot be copied.
+        """
+        kind = type(thing)
+        if kind in (list, tuple, dict):
+            return self._items(thing)
+        if kind is types.MethodType:
+            return [(".__self__", thing.__self__)]  # type: ignore[attr-defined]
+        own = _own_copier(thing)
+        if own is not None:
+            return _of_copier(thing, own)
+        reduce = copyreg.dispatch_table.get(kind)
+        reduced: Any = reduce(thing) if reduce else thing.__reduce_ex__(4)
+        return [] if isinstance(reduced, str) else self._reduced(thing, reduced)
+
+    def _items(self, thing: Any) -> Steps:
+        kind = type(thing)
+        parts: Iterable[Any] = dict.values(thing) if kind is dict else thing
+        if len(thing) > _ITEMS:
+            if _ATOMS.issuperset(map(type, parts)):
+                return []
+            self.cut.append(f"{_ITEMS:,} of {len(thing):,} items of a {kind.__name__}")
+        if kind is not dict:
+            return [(item(n), one) for n, one in enumerate(itertools.islice(thing, _ITEMS))]
+        steps = []
+        for number, (key, value) in enumerate(itertools.islice(thing.items(), _ITEMS)):
+            steps += [(f".<key {number}>", key), (item(key), value)]
+        return steps
+
+    def _reduced(self, thing: Any, reduced: Any) -> Steps:
+        """Give what an object is rebuilt from, by the names of its attributes."""
+        function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+        if type(thing) is functools.partial:
+            rest: dict[str, Any] = (state[3] if state else None) or {}
+            return [
+                (".func", thing.func),
+                *((f".args{item(n)}", one) for n, one in enumerate(thing.args)),
+                *((f".keywords{item(key)}", one) for key, one in thing.keywords.items()),
+                *((attribute(key), one) for key, one in rest.items()),
+            ]
+        if getattr(function, "__name__", "") in ("__newobj__", "__newobj_ex__"):
+            arguments = arguments[1:]
+        steps: Steps = [(f".<argument {n}>", one) for n, one in enumerate(arguments or ())]
+        steps += _of_state(state)
+        steps += ((item(n), one) for n, one in zip(range(_ITEMS), items or (), strict=False))
+        for _, (key, value) in zip(range(_ITEMS), pairs or (), strict=False):
+            steps.append((item(key), value))
+        return steps
+
+    # --- paths ------------------------------------------------------------------------------------
+
+    def named(self) -> Iterator[Stuck]:
+        """Give what cannot be copied, with its paths, the shortest first."""
+        for thing, error in self.stuck.values():
+            ways = sorted(self._ways_to(thing), key=_out_of_the_way)
+            paths = dict.fromkeys(written("", "".join(s for _, s in way)) for way in ways)
+            holders = [
+                (self._things[key], step[1:])
+                for key, step in reversed(ways[0] if ways else ())
+                if step.startswith(".") and step[1:].isidentifier()
+            ]
+            yield Stuck(
+                thing=thing,
+                error=error,
+                paths=tuple(path or "the model itself" for path in paths) or ("?",),
+                holders=tuple(holders),
+            )
+
+    def _ways_to(self, thing: object) -> Iterator[tuple[tuple[int, str], ...]]:
+        """Give the ways from the root to an object, without going round in circles."""
+        todo: collections.deque[tuple[tuple[int, str], ...]] = collections.deque([()])
+        given = 0
+        for _ in range(100_000):
+            if not todo or given >= PATHS:
+                return
+            way = todo.popleft()
+            at = way[0][0] if way else id(thing)
+            if at == id(self.root):
+                given += 1
+                yield way
+                continue
+            been = {key for key, _ in way} | {id(thing)}
+            for step in self.ways.get(at, ()):
+                if step[0] not in been:
+                    todo.append((step, *way))
+
+
+def _out_of_the_way(way: tuple[tuple[int, str], ...]) -> bool:
+    """Whether a way leads through a function, where one along the modules is easier to follow."""
+    return any(
+        step.startswith((".func", ".args", ".keywords", ".__self__", ".<")) for _, step in way
+    )
+
+
+def _of_state(state: Any) -> Iterator[tuple[str, object]]:
+    """Give the attributes that a state holds: a dict, or one with another for the slots."""
+    if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
+        for part in state:
+            yield from _of_state(part)
+    elif isinstance(state, dict):
+        for key, value in list(state.items()):
+            yield attribute(key), value
+    elif state is not None:
+        yield ".<state>", state
+
+
+# --- objects that copy themselves -----------------------------------------------------------------
+
+
+def _own_copier(thing: object) -> Any:
+    """Find `__deepcopy__` on the type, where asking the instance might run its `__getattr__`."""
+    for cls in type.__dict__["__mro__"].__get__(type(thing)):
+        own = type.__dict__["__dict__"].__get__(cls).get("__deepcopy__")
+        if own is not None:
+            return own
+    variables = _variables(thing)  # `FSDP` and `torch.fx` put one on the instance
+    return variables.get("__deepcopy__")
+
+
+def _of_copier(thing: Any, own: Any) -> Steps:
+    """Give what an object goes on to that brings its own `__deepcopy__`.
+
+    Raises:
+        Exception: it cannot be copied.
+    """
+    function = getattr(own, "__func__", own)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        if function is torch.nn.Parameter.__deepcopy__:
+            return []  # which leaves its attributes behind
+        if type(thing) is torch.Tensor and thing.is_leaf:
+            return list(_of_state(_variables(thing)))
+    trial = attempt(thing, {})
+    if trial.error is None:
+        return []
+    inner = [one for one in trial.chain if one is not thing]
+    steps: Steps = list(_of_state(_variables(thing)))
+    if inner and steps:
+        return steps
+    if inner:
+        return [(".<copied by __deepcopy__>", inner[-1])]
+    raise trial.error
+
+
+def _variables(thing: object) -> dict[str, Any]:
+    try:
+        variables = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return {}
+    return variables if type(variables) is dict else {}

@@ -1,0 +1,1 @@
+"""What a forked worker would share with its parent."""

@@ -1,0 +1,275 @@
+"""Pickles what a DataLoader sends into a stream that a worker can load, and keeps none of it.
+
+The fast way is Python's own pickler at multiprocessing's own protocol. The slow way is the one in
+Python, without frames: each byte of its stream belongs to one object, so that the byte at which a
+worker stopped names the object that it could not load.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from preflight.objects.sending.pickle_paths import CONTAINERS, Frame, holders_of, steps_to
+from preflight.objects.sending.pickle_trial import (
+    PROTOCOL,
+    Enough,
+    Refusal,
+    Roots,
+    Sink,
+    deep,
+    reducers,
+)
+from preflight.objects.sending.stand_ins import StandIns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What is not sent, by id and by type; a zero is sent in its place."""
+
+    things: Mapping[int, object] = field(default_factory=dict)
+    kinds: tuple[type, ...] = ()
+
+    def has(self, thing: object) -> bool:
+        """Whether this object is left out."""
+        kind = type(thing)
+        return id(thing) in self.things or any(kind is one for one in self.kinds)
+
+    def and_also(self, thing: object, kind: type | None) -> LeftOut:
+        """Leave out one more object, and all instances of a class if need be."""
+        kinds = self.kinds if kind is None else (*self.kinds, kind)
+        return LeftOut(things={**self.things, id(thing): thing}, kinds=kinds)
+
+    def __bool__(self) -> bool:
+        """Whether anything is."""
+        return bool(self.things or self.kinds)
+
+
+NOTHING_LEFT_OUT = LeftOut()
+
+
+class Writable(Protocol):
+    """Where a stream goes."""
+
+    written: int
+
+    def write(self, part: Any) -> int:
+        """Take a part of it."""
+
+
+class _Fast(pickle.Pickler):
+    def __init__(self, sink: Writable, stand_ins: StandIns, left_out: LeftOut) -> None:
+        super().__init__(sink, PROTOCOL)
+        self.dispatch_table = reducers()
+        self._stand_ins = stand_ins
+        self._left_out = left_out
+
+    def reducer_override(self, thing: object) -> Any:
+        if self._left_out and self._left_out.has(thing):
+            return int, ()
+        return self._stand_ins.reduction(thing)
+
+
+def pickled(
+    roots: Roots, sink: Writable, stand_ins: StandIns, left_out: LeftOut = NOTHING_LEFT_OUT
+) -> Refusal | None:
+    """Write all roots, one pickle each; give the root that is refused, and what was said.
+
+    Raises:
+        Enough: the sink takes no more.
+    """
+    pickler = _Fast(sink, stand_ins, left_out)
+    for name, thing in roots:
+        try:
+            pickler.dump(None if left_out.has(thing) else thing)
+        except (KeyboardInterrupt, Enough):
+            raise
+        except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
+            return name, error
+    return None
+
+
+# --- the slow way ---------------------------------------------------------------------------------
+
+# The pickler in Python is private, and has been there under this name since Python 3.0.
+_Pickler: Any = vars(pickle)["_Pickler"]
+
+
+class _Slow(_Pickler):  # type: ignore[misc]
+    def __init__(self, sink: Writable, stand_ins: StandIns, left_out: LeftOut) -> None:
+        super().__init__(sink, PROTOCOL)
+        self.dispatch_table = reducers()
+        self.sink = sink
+        self._stand_ins = stand_ins
+        self._left_out = left_out
+
+    def reducer_override(self, thing: object) -> Any:
+        if self._left_out and self._left_out.has(thing):
+            return int, ()
+        return self._stand_ins.reduction(thing)
+
+    def write_root(self, thing: object) -> None:
+        """Write one root, without frames."""
+        self.write(pickle.PROTO + bytes([PROTOCOL]))
+        self.save(None if self._left_out.has(thing) else thing)
+        self.write(pickle.STOP)
+
+
+def pickled_slowly(
+    roots: Roots, sink: Writable, stand_ins: StandIns, left_out: LeftOut
+) -> BaseException | None:
+    """Write all roots by the pickler in Python, without frames; give what was raised.
+
+    Raises:
+        Enough: the sink takes no more.
+    """
+    pickler = _Slow(sink, stand_ins, left_out)
+    with deep():
+        for _, thing in roots:
+            try:
+                pickler.write_root(thing)
+            except (KeyboardInterrupt, Enough):
+                raise
+            except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
+                return error
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """The innermost object that a byte of the stream belongs to."""
+
+    thing: object
+    root: str
+    steps: str
+    """The path to it, from the root."""
+
+    holders: tuple[tuple[object, str], ...]
+    """The instances on that path, innermost first, each with the attribute that leads on."""
+
+    above: tuple[object, ...]
+    """What it is in, the outermost first."""
+
+
+class _Here(Exception):  # noqa: N818  it is no error: the search ends here
+    def __init__(self, found: Found) -> None:
+        super().__init__()
+        self.found = found
+
+
+class _Finder(_Slow):
+    """Goes the same way again, and notes what it is at when the byte is written."""
+
+    def __init__(self, stand_ins: StandIns, left_out: LeftOut) -> None:
+        super().__init__(Sink(), stand_ins, left_out)
+        self.root = ""
+        self.wanted: int | None = None
+        self._frames: list[Frame] = []
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002, ARG002  as pickle calls it
+        begun = self.sink.written
+        self._frames.append(Frame(thing=obj))
+        super().save(obj)
+        if self.wanted is not None and begun <= self.wanted < self.sink.written:
+            above = self._frames[:-1]
+            raise _Here(
+                Found(
+                    thing=obj,
+                    root=self.root,
+                    steps="".join(steps_to(above, obj)),
+                    holders=holders_of(above, obj),
+                    above=tuple(frame.thing for frame in above),
+                )
+            )
+        self._frames.pop()
+
+    def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
+        """Keep the parts of a reduction, which say what the attributes are called."""
+        frame = self._frames[-1]
+        frame.function, frame.arguments, frame.state = func, args, state
+        super().save_reduce(func, args, state, *rest, **more)
+
+
+def find(
+    roots: Roots, number: int, offset: int, stand_ins: StandIns, left_out: LeftOut
+) -> Found | None:
+    """Find the innermost object to which a byte of the slow stream belongs.
+
+    Args:
+        roots: what was written.
+        number: which of the roots it is in.
+        offset: the byte, from the beginning of that root.
+        stand_ins: as large data was written.
+        left_out: as it was written.
+
+    None where the objects give another stream now.
+    """
+    finder = _Finder(stand_ins, left_out)
+    with deep():
+        try:
+            for index, (name, thing) in enumerate(roots):
+                finder.root = name
+                finder.wanted = finder.sink.written + offset if index == number else None
+                finder.write_root(thing)
+        except KeyboardInterrupt:
+            raise
+        except _Here as here:
+            return here.found
+        except BaseException:  # noqa: BLE001  pickle runs the user's own code
+            return None
+    return None
+
+
+# --- tensors that are gone when the worker starts -------------------------------------------------
+
+
+class _Watcher(_Finder):
+    """Notes of each tensor who holds it, and holds none of them itself."""
+
+    def __init__(self, stand_ins: StandIns, left_out: LeftOut) -> None:
+        super().__init__(stand_ins, left_out)
+        self.seen: list[tuple[Any, Found]] = []
+
+    def reducer_override(self, thing: object) -> Any:
+        before = len(self._stand_ins.storages)
+        reduction = super().reducer_override(thing)
+        if len(self._stand_ins.storages) > before:
+            self.seen.append((self._stand_ins.storages[-1], self._holder()))
+        return reduction
+
+    def _holder(self) -> Found:
+        """Describe the nearest object that is neither a tensor's part nor a container."""
+        torch: Any = sys.modules["torch"]
+        parts = (torch.Tensor, torch.UntypedStorage, torch.storage.TypedStorage, *CONTAINERS)
+        number = len(self._frames) - 1
+        while number and issubclass(type(self._frames[number].thing), parts):
+            number -= 1
+        above, thing = self._frames[:number], self._frames[number].thing
+        return Found(
+            thing=thing,
+            root=self.root,
+            steps="".join(steps_to(above, thing)),
+            holders=holders_of(above, thing),
+            above=(),
+        )
+
+
+def makers_of_fleeting(roots: Roots, left_out: LeftOut) -> list[Found]:
+    """Find the objects that make tensors while they are pickled, which are gone afterwards."""
+    watcher = _Watcher(StandIns(), left_out)
+    with deep():
+        for name, thing in roots:
+            watcher.root = name
+            try:
+                watcher.write_root(thing)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: BLE001  pickle runs the user's own code
+                break
+    seen = watcher.seen
+    del watcher  # its memo keeps all that it met
+    found = {id(one.thing): one for reference, one in seen if reference.expired()}
+    return list(found.values())

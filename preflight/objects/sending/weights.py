@@ -1,0 +1,137 @@
+"""Weighs what a spawned worker would be sent, and names the parts that make it heavy.
+
+All is weighed once by the pickler in C. Where that is much, the first levels of it are walked in
+Python, as far as a reader of the code thinks in names; what lies below, such as a list of a million
+samples, is weighed as a whole. So the names cost about as much as the weight does.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from preflight.objects.paths import written
+from preflight.objects.random_state import kept_random_state
+from preflight.objects.sending.first_levels import Node, weighed_levels
+from preflight.objects.sending.pickle_paths import steps_to
+from preflight.objects.sending.pickle_trial import Roots, spawning
+from preflight.objects.sending.scale import Scale
+
+LARGE = 64 << 20
+"""Bytes from which on it is worth knowing what they are."""
+
+PORTIONS = 5
+"""Parts that are named."""
+
+_LEAST = 0.05  # of the whole: what is less is not named
+_MOST_OF = 0.5  # of a part: where a few of its own parts hold as much, they are named in its place
+_FEW = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """One of the parts that make it heavy."""
+
+    path: str
+    bytes: int
+    dragged_by: str | None = None
+    """The bound method that drags it along with its whole `self`, such as `Trainer.decode`."""
+
+    mapped: bool = False
+    """Whether most of it are memory maps of numpy, of which pickle writes all that they map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """How much one worker would be sent."""
+
+    bytes: int
+    """What pickle writes, with the data of arrays, and without that of tensors."""
+
+    shared_bytes: int = 0
+    """The data of tensors on the CPU, which torch moves to memory that all workers share."""
+
+    parts: tuple[Portion, ...] = ()
+    """The heaviest parts, the heaviest first; none where the whole is less than LARGE."""
+
+    complete: bool = True
+    """Whether all was weighed: pickle refuses nothing of it, and it has an end."""
+
+
+def weigh(roots: Roots) -> Weighed:
+    """Weigh what is sent together; data is counted where it is, and nothing is copied.
+
+    What is shared is counted once, under the first of its names.
+
+    Args:
+        roots: what is sent, each under the name that its paths begin with.
+    """
+    with spawning(), kept_random_state():
+        scale = Scale()
+        taken = [scale.put(thing) for _, thing in roots]
+    return Weighed(
+        bytes=scale.bytes,
+        shared_bytes=scale.shared,
+        parts=heaviest(roots, scale.bytes),
+        complete=all(taken),
+    )
+
+
+def heaviest(roots: Roots, total: int) -> tuple[Portion, ...]:
+    """Name the heaviest parts, given what all of it weighs; none where that is less than LARGE."""
+    if total < LARGE:
+        return ()
+    with spawning(), kept_random_state():
+        nodes = list(_named(weighed_levels(roots), total * _LEAST))
+    nodes.sort(key=lambda node: -node.bytes)
+    return tuple(_portion(node) for node in nodes[:PORTIONS])
+
+
+# --- which of them are named ----------------------------------------------------------------------
+
+
+def _named(nodes: Sequence[Node], least: float) -> Iterator[Node]:
+    """Choose the parts to name: of a heavy one, its few heavy parts where they are most of it."""
+    for node in nodes:
+        if node.bytes < least:
+            continue
+        heavy = [one for one in node.below if one.bytes >= least]
+        held = sum(one.bytes for one in heavy)
+        few = 0 < len(heavy) <= _FEW and held >= node.bytes * _MOST_OF
+        named = list(_named(heavy, least)) if few else []
+        if not named or any(_NO_CODE.search(_path(one)) for one in named):
+            named = [node]
+        yield from named
+
+
+def _path(node: Node) -> str:
+    above = [one.frame for one in node.chain()[:-1]]
+    return written(node.root, "".join(steps_to(above, node.frame.thing)))
+
+
+def _portion(node: Node) -> Portion:
+    above = [one.frame.thing for one in node.chain()[:-1]]
+    methods = [one for one in above if type(one) in _METHODS]
+    return Portion(
+        path=_path(node),
+        bytes=node.bytes,
+        dragged_by=_method_name(methods[-1]) if methods else None,
+        mapped=node.mapped * 2 > node.bytes,
+    )
+
+
+# Steps that only pickle knows: what is behind them is named by what is before them.
+_NO_CODE = re.compile(r"\.<(state|argument \d+)>|\.__reduce__")
+
+_METHODS = (types.MethodType, types.BuiltinMethodType)
+
+
+def _method_name(method: Any) -> str:
+    """Name a bound method as its class's readers do: `Trainer.decode`."""
+    owner = type.__dict__["__qualname__"].__get__(type(method.__self__)).rpartition("<locals>.")[2]
+    function = method.__func__ if type(method) is types.MethodType else method
+    known = type(function) in (types.FunctionType, types.BuiltinMethodType)
+    return f"{owner}.{function.__name__ if known else type(function).__name__}"

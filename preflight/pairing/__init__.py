@@ -1,0 +1,1 @@
+"""Images and their captions: which belong together, and which stand alone."""

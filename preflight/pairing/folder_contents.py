@@ -1,0 +1,241 @@
+"""Lists what is in a folder and in all below it, by names alone.
+
+A folder may hold a hundred thousand files: their stems are kept as one text for each set of
+suffixes.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from preflight.formats.suffixes.images import EXTENSIONS, is_image
+from preflight.formats.suffixes.sounds import is_sound
+from preflight.formats.suffixes.videos import is_video
+from preflight.pairing.facts import Pairing
+from preflight.values.links import leads_to_system
+from preflight.values.listing import list_names, take
+from preflight.values.names import name_of
+
+Stems: TypeAlias = dict[tuple[str, ...], str]
+"""Stems of files, by the suffixes that they have; joined by slashes, which no name has."""
+
+_FOLDER = "is a folder"
+
+# More suffixes than this in one folder are no longer told apart set by set.
+_FEW = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What is in one folder."""
+
+    path: str
+    place: str
+    """The folder, as reports name it."""
+
+    files: int = 0
+    images: int = 0
+    stems: Stems = field(default_factory=dict)
+    no_files: Mapping[str, str] = field(default_factory=dict)
+    """What has a name and is no file to be opened, and why not; among the stems, too."""
+
+    beside_images: frozenset[str] = frozenset()
+    """Those of them that stand beside an image of the same stem."""
+
+    error: str | None = None
+    """Why it could not be listed."""
+
+    def image_names(self) -> list[str]:
+        """Give the names of the images in order."""
+        names = [
+            name
+            for suffixes, stems in self.stems.items()
+            for suffix in suffixes
+            if suffix.lower() in EXTENSIONS
+            for name in _names(stems, suffix)
+        ]
+        if self.no_files:
+            names = [name for name in names if name not in self.no_files]
+        return sorted(names)
+
+    def unopenable(self, pairing: Pairing) -> Iterator[tuple[str, str]]:
+        """Give the images and captions that are no files, and why not."""
+        captions = {one.lower() for one in pairing.looks_for}
+        for name, why in self.no_files.items():
+            is_caption = name in self.beside_images and split(name)[1].lower() in captions
+            if is_caption or is_image(name):
+                yield self.inside(name), why
+
+    def holding(self, suffix: str) -> Iterator[str]:
+        """Give the stems of the files that have this suffix, as it is written."""
+        for suffixes, stems in self.stems.items():
+            if suffix in suffixes:
+                yield from stems.split("/")
+
+    def videos(self) -> int:
+        """Count the videos in it."""
+        return self._count(is_video)
+
+    def sounds(self) -> int:
+        """Count the audio files in it."""
+        return self._count(is_sound)
+
+    def _count(self, is_one: Callable[[str], bool]) -> int:
+        return sum(
+            stems.count("/") + 1
+            for suffixes, stems in self.stems.items()
+            for suffix in suffixes
+            if is_one(suffix)
+        )
+
+    def inside(self, name: str) -> str:
+        """Name a file in it, as reports do."""
+        return name if self.place == "." else f"{self.place}/{name}"
+
+
+def split(name: str) -> tuple[str, str]:
+    """Split a file's name into its stem and its suffix, without the dot."""
+    stem, dot, suffix = name.rpartition(".")
+    return (stem, suffix) if dot else (name, "")
+
+
+def _names(stems: str, suffix: str) -> list[str]:
+    return f"{stems}.{suffix}".replace("/", f".{suffix}/").split("/")
+
+
+def list_all(top: str, root: str) -> Iterator[Contents]:
+    """Give what is in each folder.
+
+    Links are followed; a folder that was met before, by whatever path, is not entered again.
+    """
+    waiting = [(top, name_of(top, root))]
+    met: set[tuple[int, int]] = set()
+    while waiting:
+        path, place = waiting.pop()
+        try:
+            here = os.stat(path)
+            if here.st_ino and (here.st_dev, here.st_ino) in met:
+                continue
+            met.add((here.st_dev, here.st_ino))  # some file systems of Windows number nothing
+            files, others = _entries(path)
+        except OSError as error:
+            yield Contents(path=path, place=place, error=error.strerror or str(error))
+            continue
+        folders = sorted((one for one, why in others.items() if why == _FOLDER), reverse=True)
+        no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one], place)}
+        found = _contents(path, place, files, no_files)
+        paths = ((os.path.join(path, one), found.inside(one)) for one in folders)
+        waiting += (one for one in paths if not leads_to_system(one[0]))
+        yield found
+
+
+def _entries(path: str) -> tuple[list[str], dict[str, str]]:
+    """List a folder: the names of its files, and what else has a name, with what it is."""
+    listed = take(path) or list_names(path)
+    names = [name for name in listed.files if name[0] != "."]
+    listed.files.clear()
+    others = [*(one.name for one in listed.folders), *listed.others]
+    told = {name: _why_no_file(os.path.join(path, name)) for name in others if name[0] != "."}
+    names += (name for name, why in told.items() if why is None)
+    return names, {name: why for name, why in told.items() if why is not None}
+
+
+def _is_none(name: str, why: str, place: str) -> bool:
+    """Whether a job that goes by names would take it for a file.
+
+    A Synology NAS keeps a folder of the same name for each image, in one that nobody trains on.
+    """
+    return why != _FOLDER or (is_image(name) and place.rpartition("/")[2] != "@eaDir")
+
+
+def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> Contents:
+    """Put together by their stems what was listed in one folder."""
+    stems: dict[str, set[str]] = {}
+    count = len(files)
+    files += no_files
+    while files:  # each is let go of when its stem is held: a folder may be all that fits
+        name = files.pop()
+        stem, dot, suffix = name.rpartition(".")
+        if not dot:
+            stem, suffix = name, ""
+        try:
+            stems[suffix].add(stem)
+        except KeyError:
+            stems[suffix] = {stem}
+    images = sum(len(those) for suffix, those in stems.items() if suffix.lower() in EXTENSIONS)
+    return Contents(
+        path=path,
+        place=place,
+        files=count,
+        images=images - sum(map(is_image, no_files)),
+        stems={suffixes: "/".join(those) for suffixes, those in _together(stems).items()},
+        no_files=no_files,
+        beside_images=frozenset(one for one in no_files if _is_beside_image(one, stems)),
+    )
+
+
+def _why_no_file(path: str) -> str | None:
+    """Say what this is, where it is no file."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return "is a link that leads nowhere"
+    except OSError as error:
+        return f"cannot be reached: {error.strerror or error}"
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISDIR(mode):
+        return _FOLDER
+    return "is a pipe" if stat.S_ISFIFO(mode) else "is no regular file"
+
+
+def _is_beside_image(name: str, stems: Mapping[str, set[str]]) -> bool:
+    stem = split(name)[0]
+    return any(stem in those for suffix, those in stems.items() if suffix.lower() in EXTENSIONS)
+
+
+def _together(stems: Mapping[str, set[str]]) -> dict[tuple[str, ...], set[str]]:
+    """Put stems together that have the same suffixes."""
+    if len(stems) > _FEW:
+        return _together_one_by_one(stems)
+    parts: dict[tuple[str, ...], set[str]] = {}
+    for suffix in sorted(stems):
+        left = stems[suffix]
+        divided: dict[tuple[str, ...], set[str]] = {}
+        for suffixes, those in parts.items():
+            if those == left:  # the usual case, and the quickest
+                divided[suffixes + (suffix,)] = those  # noqa: RUF005  3.10 has no star here
+                left = set()
+                continue
+            both = those & left
+            if both:
+                divided[suffixes + (suffix,)] = both  # noqa: RUF005  3.10 has no star here
+                left = left - both
+            if len(both) < len(those):
+                divided[suffixes] = those - both
+        if left:
+            divided[(suffix,)] = left
+        parts = divided
+    return parts
+
+
+def _together_one_by_one(stems: Mapping[str, set[str]]) -> dict[tuple[str, ...], set[str]]:
+    suffixes: dict[str, list[str]] = {}
+    for suffix in sorted(stems):
+        for stem in stems[suffix]:
+            suffixes.setdefault(stem, []).append(suffix)
+    parts: dict[tuple[str, ...], set[str]] = {}
+    for stem, those in suffixes.items():
+        parts.setdefault(tuple(those), set()).add(stem)
+    return parts
+
+
+def put(stems: Stems, suffixes: tuple[str, ...], those: list[str]) -> None:
+    """Add stems to those that have the same suffixes."""
+    if those:
+        before = stems.get(suffixes)
+        stems[suffixes] = "/".join(those if before is None else [before, *those])

@@ -1,0 +1,269 @@
+"""Pairs what lies in folders, by names alone: first what takes no part in it is set aside.
+
+Stems are kept as one text for each set of suffixes, and only those that lack something are looked
+at one by one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from preflight.pairing.facts import Captioned, Pairing, Unpaired
+from preflight.pairing.folder_contents import Contents, Stems, put
+from preflight.pairing.folder_tables import by_folder, missing, tabled
+from preflight.pairing.misnamed import Meant, match
+from preflight.pairing.pair import pair
+from preflight.pairing.rules import (
+    MEANT,
+    TABLE,
+    Group,
+    extension_of,
+    is_image_suffix,
+    named_extension,
+)
+from preflight.pairing.side_files import (
+    are_for_labels,
+    captions_nothing,
+    is_spare_folder,
+    mask_of,
+    may_hold_masks,
+    variant_of,
+)
+from preflight.targets.targets import CaptionRule
+
+_TEXTS = frozenset({"txt", "caption", "json"})
+
+
+@dataclass(slots=True)
+class _Part:
+    """What is to be paired of one folder."""
+
+    contents: Contents
+    stems: Stems
+    """Without what takes no part in it."""
+
+    spared: int = 0
+    """Images that need no caption."""
+
+    captionless: bool = False
+    """Whether it holds images, and nothing that might be a caption."""
+
+    meant: Mapping[str, Meant] = field(default_factory=dict)
+    """Texts under names that are not read, by the stems of their images."""
+
+    usual_image: str | None = None
+    """The extension that most of its images have, where something was asked of them."""
+
+    def grouped(self) -> Iterator[Group]:
+        """Give one group for all stems that have the same suffixes."""
+        for suffixes, joined in self.stems.items():
+            first = joined.partition("/")[0]
+            yield Group(self.contents.inside(first), suffixes, joined.count("/") + 1)
+
+    def spread(self, lacking: set[str]) -> Iterator[Group]:
+        """Give groups as above, those that lack something stem by stem, in the order of names."""
+        apart = []
+        for group in self.grouped():
+            if lacking.isdisjoint(f"{group.key}.{suffix}" for suffix in group.suffixes):
+                yield group
+            else:
+                stems = self.stems[group.suffixes].split("/")
+                apart += [Group(self.contents.inside(stem), group.suffixes) for stem in stems]
+        yield from sorted(apart, key=lambda one: one.key)
+
+
+def pair_contents(
+    contents: Sequence[Contents], rule: CaptionRule, captioned: Sequence[Captioned] = ()
+) -> Pairing:
+    """Find the images without a caption and the captions without an image of all folders.
+
+    Args:
+        contents: of each folder; the one that was named comes first.
+        rule: where the captions of this data set are.
+        captioned: what the tables in them caption.
+    """
+    if rule.rule == "auto" and any(map(_is_labelled, contents)):
+        rule = CaptionRule(rule="none")
+    told = by_folder(captioned)
+    parts = [_part(one, contents[0], rule, told.get(one.place, {})) for one in contents]
+    pairing = pair([group for one in parts for group in one.grouped()], rule, shard=False)
+    unpaired = pairing.unpaired
+    if unpaired:
+        # Groups that lack something are of those that stand for many: each of them is told.
+        lacking = {one.name for one in unpaired}
+        groups = [group for one in parts for group in one.spread(lacking)]
+        by_place = {one.contents.place: one for one in parts}
+        for one in parts:
+            one.usual_image = _usual_image(one.contents.stems)
+        unpaired = tuple(
+            _explained(one, by_place, rule) for one in pair(groups, rule, shard=False).unpaired
+        )
+    return replace(
+        pairing,
+        images=pairing.images + sum(one.spared for one in parts),
+        unpaired=(*unpaired, *missing(captioned, told, contents)),
+    )
+
+
+def _usual_image(stems: Stems) -> str | None:
+    """Give the extension of most images, of two that are as many the first by the alphabet."""
+    counts: Counter[str] = Counter()
+    for suffixes, joined in stems.items():
+        for suffix in filter(is_image_suffix, suffixes):
+            counts[extension_of(suffix)] += joined.count("/") + 1
+    return min(counts, key=lambda one: (-counts[one], one), default=None)
+
+
+def _is_labelled(one: Contents) -> bool:
+    """Whether the texts in this folder are labels."""
+    return any(
+        are_for_labels(suffixes, joined)
+        for suffixes, joined in one.stems.items()
+        if not _pictured(suffixes)
+    )
+
+
+def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> Unpaired:
+    """Say what else is known of an image without a caption, or of a caption without an image."""
+    place, _, name = one.name.rpartition("/")
+    part = parts[place or ("/" if one.name.startswith("/") else ".")]
+    if one.lacks == "image" and not one.because and one.instead is None:
+        usual = part.usual_image
+        is_taken = usual is not None and usual in (rule.images or (usual,))
+        stem = one.expected.rpartition(".")[0]
+        return replace(one, expected=f"{stem}.{usual}") if is_taken else one
+    if one.lacks != "caption" or one.because:
+        return one
+    stem = name.rpartition(".")[0]
+    meant = part.meant.get(stem)
+    if meant is not None:
+        expected = f"{stem}.{meant.text.rpartition('.')[2]}"
+        inside = part.contents.inside
+        instead = inside(meant.text)
+        return replace(one, expected=inside(expected), instead=instead, because=meant.because)
+    return replace(one, because="folder") if rule.rule == "auto" and part.captionless else one
+
+
+# --- one folder
+
+
+def _part(one: Contents, top: Contents, rule: CaptionRule, told: dict[str, bool]) -> _Part:
+    """Set aside what takes no part: texts that caption nothing, and images that need no caption."""
+    texts = frozenset(named_extension(rule, small=True)) or _TEXTS
+    stems = tabled(one.stems, told) if told else one.stems
+    whole, bare, alone = _divided(stems, texts)
+    if not whole and not bare:
+        return _Part(one, {})  # texts where no image is: of another kind, or in another language
+    if not bare and not alone:
+        return _Part(one, whole)
+    left = _captions_in(alone, texts)
+    place = os.path.relpath(one.path, top.path).replace(os.sep, "/")
+    if not whole and not left:
+        if is_spare_folder(place):
+            return _Part(one, {}, spared=_count(bare))
+        return _Part(one, bare, captionless=True)
+    bare, spared = _without_masks(bare, whole)
+    meant = _meant(one, bare, left, json=rule.rule == "json")
+    for stem in meant:
+        left.pop(meant[stem].text.rpartition(".")[0], None)
+    part = _Part(one, dict(whole), spared=spared, meant=meant)
+    for suffixes, joined in bare.items():
+        put(part.stems, suffixes, [stem for stem in joined.split("/") if stem not in meant])
+        put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
+    for stem in _uncounted(left, {**whole, **bare}):
+        del left[stem]
+    alone_as: dict[tuple[str, ...], list[str]] = {}
+    for stem, suffixes in left.items():
+        alone_as.setdefault(suffixes, []).append(stem)
+    for suffixes, those in alone_as.items():
+        put(part.stems, suffixes, those)
+    return part
+
+
+def _divided(stems: Stems, texts: frozenset[str]) -> tuple[Stems, Stems, Stems]:
+    """Divide stems into images with captions, images without, and captions without images."""
+    whole: Stems = {}
+    bare: Stems = {}
+    alone: Stems = {}
+    for suffixes, joined in stems.items():
+        told = any(suffix.lower() in texts or suffix == TABLE for suffix in suffixes)
+        if _pictured(suffixes):
+            (whole if told else bare)[suffixes] = joined
+        elif told:
+            alone[suffixes] = joined
+    return whole, bare, alone
+
+
+def _captions_in(alone: Stems, texts: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """Give the texts that caption something by their names, with their suffixes."""
+    found: dict[str, tuple[str, ...]] = {}
+    for suffixes, joined in alone.items():
+        those = tuple(suffix for suffix in suffixes if suffix.lower() in texts)
+        found.update((stem, those) for stem in joined.split("/") if not captions_nothing(stem))
+    return found
+
+
+def _without_masks(bare: Stems, whole: Stems) -> tuple[Stems, int]:
+    """Leave out the masks of other images, and count them."""
+    maybe = [joined for joined in bare.values() if may_hold_masks(joined)]
+    wanted = {image for joined in maybe for stem in joined.split("/") if (image := mask_of(stem))}
+    there: set[str] = set()
+    for joined in (*bare.values(), *whole.values()) if wanted else ():
+        there.update(stem for stem in joined.split("/") if stem in wanted)
+    if not there:
+        return bare, 0
+    left: Stems = {}
+    for suffixes, joined in bare.items():
+        put(left, suffixes, [stem for stem in joined.split("/") if mask_of(stem) not in there])
+    return left, _count(bare) - _count(left)
+
+
+def _meant(
+    one: Contents, bare: Stems, texts: Mapping[str, tuple[str, ...]], *, json: bool
+) -> Mapping[str, Meant]:
+    """Find the texts that were meant for images here, and are not read as theirs.
+
+    Downloaders leave a dog.jpg.json, which is a caption only where JSON is asked for.
+    """
+    plain = {stem: two[0] for stem, two in texts.items() if (two[0].lower() == "json") is json}
+    if not plain or not bare:
+        return {}
+    images = {stem: suffixes[0] for suffixes, those in bare.items() for stem in those.split("/")}
+    found = match(images, plain)
+    return {
+        stem: meant
+        for stem, meant in found.items()
+        if meant.because == "double" or not _is_read(one.path, stem, meant)
+    }
+
+
+def _is_read(path: str, stem: str, meant: Meant) -> bool:
+    """Whether the file system itself takes the two spellings for one, as on Windows and macOS."""
+    return os.path.lexists(os.path.join(path, f"{stem}.{meant.text.rpartition('.')[2]}"))
+
+
+def _uncounted(texts: Mapping[str, object], pictured: Stems) -> list[str]:
+    """Give the texts that caption an image once more: dog_0.txt, dog.en.txt beside dog.jpg."""
+    wanted = {stem: image for stem in texts if (image := variant_of(stem)) is not None}
+    if not wanted:
+        return []
+    images = set(wanted.values())
+    there: set[str] = set()
+    for joined in pictured.values():
+        there |= images & set(joined.split("/"))
+    return [stem for stem, image in wanted.items() if image in there]
+
+
+def _pictured(suffixes: Iterable[str]) -> bool:
+    return any(map(is_image_suffix, suffixes))
+
+
+def _count(stems: Stems) -> int:
+    """Count the images among these."""
+    return sum(
+        (joined.count("/") + 1) * sum(map(is_image_suffix, suffixes))
+        for suffixes, joined in stems.items()
+    )

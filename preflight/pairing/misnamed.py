@@ -1,0 +1,103 @@
+"""Finds captions that are there under names by which they are not read, and what was meant.
+
+Trainers that read folders (sd-scripts, OneTrainer, SimpleTuner, diffusers' scripts) put the
+caption's extension in the place of the image's: `dog.jpg.txt` is no caption of `dog.jpg` to any of
+them. On Linux `IMG1.txt` is not `img1.txt`, and a letter with an accent has two spellings.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from preflight.pairing.facts import Unpaired
+from preflight.pairing.rules import is_doubled
+
+
+class Meant(NamedTuple):
+    """A text that was meant to caption an image, and why it is not read as its caption."""
+
+    text: str
+    """Its file name."""
+
+    because: str
+
+
+def _loosely(stem: str) -> str:
+    """Write all spellings that people take for the same alike."""
+    return stem.lower() if stem.isascii() else unicodedata.normalize("NFC", stem).lower()
+
+
+def _why(one: str, other: str) -> str:
+    """Say in what two spellings differ."""
+    same = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+    return "unicode" if same else "letters"
+
+
+def _unique(stems: Iterable[str]) -> dict[str, str]:
+    """Give each stem by its loose spelling, where no other one has the same."""
+    found: dict[str, str | None] = {}
+    for stem in stems:
+        loose = _loosely(stem)
+        found[loose] = None if loose in found else stem
+    return {loose: stem for loose, stem in found.items() if stem is not None}
+
+
+def match(images: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, Meant]:
+    """Find the images of one folder that a text was meant for.
+
+    Args:
+        images: stems of those that have no caption, each with its suffix.
+        texts: stems of those that have no image, each with its suffix.
+
+    Returns:
+        What was meant, by the stem of the image.
+    """
+    found: dict[str, Meant] = {}
+    left = {}
+    for stem, suffix in texts.items():
+        short, dot, head = stem.rpartition(".")
+        if dot and short in images and is_doubled(head):
+            found[short] = Meant(f"{stem}.{suffix}", "double")
+        else:
+            left[stem] = suffix
+    if left:
+        loose = _unique(stem for stem in images if stem not in found)
+        for spelling, stem in _unique(left).items():
+            image = loose.get(spelling)
+            if image is not None:
+                found[image] = Meant(f"{stem}.{left[stem]}", _why(image, stem))
+    return found
+
+
+def joined_by_meaning(found: list[Unpaired]) -> list[Unpaired]:
+    """Put an image and the text that was meant for it, of two samples of a shard, into one."""
+    images = {_key(one.name): one for one in found if _is_plain(one, "caption")}
+    texts = {_key(one.name): one for one in found if _is_plain(one, "image")}
+    if not images or not texts:
+        return found
+    loose, told, dropped = _unique(images), {}, set()
+    for spelling, key in _unique(texts).items():
+        image = loose.get(spelling)
+        if image is not None:
+            text = texts[key].name
+            told[images[image].name] = replace(
+                images[image],
+                expected=image + text[len(key) :],
+                instead=text,
+                because=_why(image, key),
+            )
+            dropped.add(text)
+    return [told.get(one.name, one) for one in found if one.name not in dropped]
+
+
+def _key(name: str) -> str:
+    """Split off the suffix, which in a shard begins at the first dot of the base name."""
+    slash = name.rfind("/") + 1
+    return name[: name.index(".", slash)]
+
+
+def _is_plain(one: Unpaired, lacks: str) -> bool:
+    return one.lacks == lacks and not one.because and one.instead is None

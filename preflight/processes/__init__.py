@@ -1,0 +1,1 @@
+"""Our processes: how they start, what they are asked, how they end."""

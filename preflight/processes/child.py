@@ -1,0 +1,344 @@
+"""Runs in a process of ours: looks at what it is asked about, and says what it sees, line by line.
+
+The parent may be another interpreter, so that nothing is imported at the top but the standard
+library and our own lower floors; and each reader only when it is asked for, since a process that
+reads one small file is mostly its own start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from json import dumps, loads
+from typing import Any
+
+from preflight.findings.check import Facts
+from preflight.processes import life_line
+from preflight.targets.targets import Built, CannotLookError, Host, MistypedError, Shard, Source
+from preflight.values.wire import from_exact, from_plain, to_brief
+
+# Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
+# size that Pillow opens (178,956,970 px, 4 channels), and for the decoders themselves.
+MEMORY_LIMIT = 6 * 2**30
+
+# A line at least this often while something is at work, in seconds, so that work is no silence.
+_HEARTBEAT = 1.0
+
+# How long what multiprocessing keeps is given to be removed, in seconds.
+_LAST_WORDS = 2.0
+
+
+class Channel:
+    """Where the answers go: a line of JSON in one write, on a descriptor that nobody else knows."""
+
+    def __init__(self, descriptor: int, token: str) -> None:
+        self._descriptor = descriptor
+        self._token = token
+        self._short = token.encode()
+        self._owner = os.getpid()
+        self._said = 0.0
+        self._open = 0
+        self._kept: dict[str, Any] = {}
+
+    def keep(self, **part: Any) -> None:
+        """Keep what is to be said together with the next thing, which has to follow at once."""
+        self._kept.update(part)
+
+    def say(self, **line: Any) -> None:
+        """Write one line; a parent that is gone is the watcher's business.
+
+        A copy of us that the user's code forked says nothing.
+        """
+        if os.getpid() != self._owner:
+            os._exit(0)
+        if self._kept:
+            line, self._kept = {**self._kept, **line}, {}
+        self._open = line.get("open", self._open)
+        data = memoryview(f"{self._token} {dumps(line)}\n".encode())
+        with contextlib.suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        self._said = time.monotonic()
+
+    def opening(self, place: int) -> None:
+        """Say which of an item's files is opened next: in a short line, since there are many."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._descriptor, b"%s @%d %d\n" % (self._short, self._open, place))
+
+    def some(self, facts: Facts, count: int) -> None:
+        """Say what was seen of so many of an item's files, of which more are to follow."""
+        self.say(some=_plain([facts]), count=count)
+
+    def alive(self, _name: str = "") -> None:
+        """Say that work goes on, if nothing was said for a while."""
+        if time.monotonic() - self._said > _HEARTBEAT:
+            self.say(alive=True)
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Say that a step begins, and how long it took."""
+        begun = time.perf_counter()
+        self.say(step=name)
+        yield
+        self.say(took=name, seconds=time.perf_counter() - begun)
+
+
+def main() -> None:
+    """Take the question, look, answer; the last line is `done`."""
+    channel, question = _take_over()
+    options = question["options"]
+    runs_code = any(map(_runs_code, question["items"]))
+    # Until it is said, at once, what is opened next; what the user's code left running may end us
+    # at any moment.
+    tell = channel.say if runs_code else channel.keep
+    if options.get("limited"):
+        _limit_memory(question["items"])
+    for index, item in enumerate(question["items"]):
+        channel.say(open=index)
+        try:
+            facts = _look(item, options, channel)
+        except OSError as error:
+            tell(broken=index, error=_said_by(error))
+        except MemoryError:
+            tell(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
+        except CannotLookError as error:
+            tell(broken=index, error=str(error), fix=error.fix)
+        except MistypedError as error:
+            tell(mistyped=index, error=str(error))
+        else:
+            tell(answer=index, facts=_plain(facts))
+    if runs_code:
+        _let_tracker_clean()
+        channel.say(done=True)
+        os._exit(0)  # without waiting for its threads and exit handlers
+    channel.say(done=True)
+
+
+def _plain(facts: list[Facts]) -> list[dict[str, Any]]:
+    return [{"type": type(one).__name__, **to_brief(one)} for one in facts]
+
+
+def _take_over() -> tuple[Channel, dict[str, Any]]:
+    """Keep the channel and the life line for ourselves before anything else can use them."""
+    life, channel = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)  # the user's code sees an empty stdin
+    try:
+        os.dup2(2, 1)  # and its prints go to stderr, those of its workers and of C too
+    except OSError:
+        os.dup2(nothing, 1)
+    size = int.from_bytes(_read_exactly(life, 8), "big")
+    question = loads(_read_exactly(life, size))
+    starts_others = any(map(_runs_code, question["items"]))
+    life_line.watch(life, question["token"], starts_others=starts_others)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    return Channel(channel, question["token"]), question
+
+
+def _runs_code(item: Mapping[str, Any]) -> bool:
+    """Whether the user's code is run for an item."""
+    if item["type"] != "CacheKeys":
+        return bool(item["type"] == "Built")
+    from preflight.values.code_name import parse_spec
+
+    return parse_spec(item["key"] or "") is not None
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes:
+    """Read so many bytes and not one more: the rest of the pipe is the life line."""
+    parts = []
+    while size:
+        part = os.read(descriptor, min(size, 1 << 20))
+        if not part:
+            os._exit(0)  # the parent is gone before it asked
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _limit_memory(items: list[Mapping[str, Any]]) -> None:
+    """Keep a hostile file from taking the machine's memory, where the system can.
+
+    What is mapped counts too: the libraries of torch, some GB with those for GPUs, and large files.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    limit = MEMORY_LIMIT
+    loaded = [item["path"] for item in items if item["type"] == "CacheContent"]
+    with contextlib.suppress(ValueError, OSError):
+        if loaded:
+            with contextlib.suppress(ImportError):
+                import torch  # noqa: F401  before the limit holds
+            limit += _mapped() + max(map(_size_of, loaded))
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _mapped() -> int:
+    """Count the bytes of address space that we have, as the limit does.
+
+    Raises:
+        OSError: the system does not say it.
+    """
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _look(item: Mapping[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Facts]:
+    """Look at one thing, by its type."""
+    plain = dict(item)
+    kind = plain.pop("type")
+    return _LOOKS[kind](plain, options, channel)
+
+
+Look = Callable[[dict[str, Any], Mapping[str, Any], Channel], list[Facts]]
+
+
+def _look_at_shard(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.shards import read as shard
+
+    target, root, depth = from_plain(Shard, plain), options["root"], options["depth"]
+    return [shard.read_shard(target, root, channel.alive, depth)]
+
+
+def _look_at_caches(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.cached_files.read import Files
+
+    files = Files(
+        root=options["root"],
+        depth=options["depth"],
+        memory=MEMORY_LIMIT,
+        opening=channel.opening,
+        tell=channel.alive,
+        some=channel.some,
+    )
+    return [files.read(plain["folder"], plain["names"])]
+
+
+def _look_at_content(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.tensors import read as cache_content
+
+    return [cache_content.read_content(plain["path"], options["root"], options, channel.alive)]
+
+
+def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Any]:
+    from preflight.images import folder
+
+    damage = folder.read_image_file(plain["path"], options["root"], options["depth"])
+    return [] if damage is None else [damage]
+
+
+def _look_at_table(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Any]:
+    from preflight.pairing import tables as captions
+
+    return [captions.read_table(plain["path"], options["root"], channel.alive)]
+
+
+def _look_at_host(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
+    from preflight.host import read as host
+    from preflight.values.small_files import read_small
+
+    target = from_plain(Host, plain)
+    try:
+        if target.recording is not None:
+            read_small(target.recording)
+        return [host.read_host(target, options["root"])]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if target.recording is None:
+            raise
+        raise CannotLookError(f"it is no recording of a machine: {error}") from error
+
+
+def _look_at_source(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
+    from preflight.sources import read as source
+
+    return [source.read_source(from_plain(Source, plain), options["root"], os.environ)]
+
+
+def _look_at_built(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.built import read as build
+
+    args, kwargs = from_exact(plain.pop("args")), from_exact(plain.pop("kwargs"))
+    built = replace(from_plain(Built, plain), args=tuple(args), kwargs=kwargs)
+    return build.look(built, options, channel.step, lambda: channel.alive(""))
+
+
+def _look_at_keys(plain: dict[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Any]:
+    from preflight.datasets import key_names
+
+    hashes = [int(one, 16) for one in plain["hashes"]]
+    return [key_names.name_keys(plain["path"], options["root"], hashes, channel.alive)]
+
+
+def _look_at_cache_keys(
+    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
+) -> list[Facts]:
+    from preflight.keys import read as cache_keys
+    from preflight.targets.targets import CacheOf
+
+    key = None
+    if _runs_code({"type": "CacheKeys", **plain}):
+        from preflight.users_code import key as key_function
+
+        key = key_function.users_key(plain["key"], options, channel.step)
+    return [cache_keys.read_keys(from_plain(CacheOf, plain), options["root"], channel.alive, key)]
+
+
+_LOOKS: Mapping[str, Look] = {
+    "Shard": _look_at_shard,
+    "CacheFiles": _look_at_caches,
+    "CacheContent": _look_at_content,
+    "Image": _look_at_image,
+    "CaptionTable": _look_at_table,
+    "Keys": _look_at_keys,
+    "CacheKeys": _look_at_cache_keys,
+    "Host": _look_at_host,
+    "Source": _look_at_source,
+    "Built": _look_at_built,
+}
+
+
+def _said_by(error: OSError) -> str:
+    """Say why a file could not be read, without its path, which is named already."""
+    return f"{error.strerror or error} ({type(error).__name__})"
+
+
+def _let_tracker_clean() -> None:
+    """Let multiprocessing remove the shared memory that the user's code has left, as at any end.
+
+    Its process does so once nobody holds its pipe; whoever else may hold it is not waited for long.
+    """
+    module: Any = sys.modules.get("multiprocessing.resource_tracker")
+    tracker = getattr(module, "_resource_tracker", None)
+    descriptor, pid = getattr(tracker, "_fd", None), getattr(tracker, "_pid", None)
+    if descriptor is None or pid is None:
+        return
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+        until = time.monotonic() + _LAST_WORDS
+        while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
+            time.sleep(0.01)

@@ -1,0 +1,295 @@
+"""Starts our processes and ends them: one kind for the user's code and for readers of files.
+
+A process is given one question on its standard input, which stays open as a life line; it answers
+in lines of JSON on its standard output. Its end is its exit status, never the end of the pipe,
+which a worker that the user's code forked may hold open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+MARK = "PREFLIGHT_CHILD"
+"""The variable that marks a process of ours and whatever it starts, by the token of its question.
+"""
+
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# An interpreter that is too old to read our code says so, in words that all of them can read.
+_UNFIT = (
+    "import sys; sys.version_info < (3, 10) and "
+    '(sys.stdout.write(\'{"unfit": "%d.%d"}\\n\' % sys.version_info[:2]), sys.exit(0)); '
+)
+
+# Our own folder is on the path only while we are imported: whatever else lies beside us (another
+# environment's packages, a checkout's tests) must not be found by the user's code.
+_BOOT = (
+    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
+    "home = sys.argv.pop(1); sys.path.insert(0, home); "
+    "import preflight.processes.child; sys.path.remove(home); preflight.processes.child.main()"
+)
+
+# Pieces of what was said that wait to be read; a process that says more waits, and does not fill
+# our memory.
+MOST_PIECES = 200
+
+# Bytes of one line: room for the facts of the largest folder, and an end to a line that has none.
+_LONGEST_LINE = 1 << 28
+
+# Bytes that are taken in at a time.
+_PIECE = 1 << 14
+
+# A process that says so many things in a row, each less than so many seconds after the one before,
+# is given a moment to say more of them: to be woken for each takes both sides longer than the rest.
+_CHATTY = 16
+_SOON = 0.002
+_GATHER = 0.002
+
+# The same where it has said nothing but what it is about to open.
+_GATHER_LONG = 0.005
+
+# How long the last lines of a process may take to come through after its end, in seconds.
+_DRAIN = 5.0
+
+# How often a process is asked whether it has ended, in seconds, while it says nothing.
+_POLL = 0.05
+
+# How long its reader is given between two hearings of its last lines, in seconds.
+_MOMENT = 0.005
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What one process is asked: to look at these items, in this order."""
+
+    items: tuple[Mapping[str, Any], ...]
+    """Targets as plain values, each with its `type`."""
+
+    options: Mapping[str, Any]
+    python: str | None = None
+    """The interpreter; None: ours."""
+
+    folder: str | None = None
+    """The current folder of the process; None: ours."""
+
+    starts_others: bool = False
+    """Whether it may start processes of its own, as the user's code does."""
+
+    token: str = field(default_factory=lambda: os.urandom(8).hex())
+    """Stands before each line of an answer, and marks all that the process starts."""
+
+
+Lines: TypeAlias = "queue.Queue[tuple[Started, bytes]]"
+"""What our processes say, from all of them: one line or several at a time, each with its end."""
+
+
+@dataclass(slots=True)
+class Started:
+    """A process of ours that runs."""
+
+    question: Question
+    popen: subprocess.Popen[bytes]
+    lines: Lines
+    reader: threading.Thread = field(init=False)
+    closed: bool = False
+    """Whether nobody wants to hear more of it."""
+
+    heard: float = field(default_factory=time.monotonic)
+    """When it last said something, by the monotonic clock."""
+
+    place: tuple[int, int] = (0, 0)
+    """The item that it has open, and which of the things that it names, where it names several."""
+
+    _opening: re.Pattern[bytes] = field(init=False)
+    """What it says before it opens one of the things that an item names."""
+
+    def __post_init__(self) -> None:
+        """Talk to it in a thread, since pipes cannot be waited for on Windows."""
+        token = re.escape(self.question.token.encode())
+        self._opening = re.compile(rb"^%s @[0-9]{1,9} [0-9]{1,9}\n" % token, re.MULTILINE)
+        self.reader = threading.Thread(target=self._talk, daemon=True)
+        self.reader.start()
+
+    def _hand_over(self) -> None:
+        """Write the question, and leave the pipe open: its end tells the process that we are gone.
+
+        It is read when the process has started, for which nobody else has to wait.
+        """
+        asked = {
+            "items": self.question.items,
+            "options": self.question.options,
+            "token": self.question.token,
+        }
+        body = json.dumps(asked).encode()
+        assert self.popen.stdin is not None  # noqa: S101  for the type checker
+        # It may have died already, which its status says, or have been ended by us.
+        with contextlib.suppress(OSError, ValueError):
+            self.popen.stdin.write(len(body).to_bytes(8, "big") + body)
+            self.popen.stdin.flush()
+
+    def _talk(self) -> None:
+        self._hand_over()
+        self._read()
+
+    def _read(self) -> None:
+        assert self.popen.stdout is not None  # noqa: S101  for the type checker
+        quick, before = 0, 0.0
+        begun: list[bytes] = []  # of a line whose end has not come yet
+        length = 0
+        with self.popen.stdout as said:
+            while piece := os.read(said.fileno(), _PIECE):
+                whole, end, rest = piece.rpartition(b"\n")
+                length += len(piece)
+                if not end and length <= _LONGEST_LINE:
+                    begun.append(piece)
+                    continue
+                heard = self._pass_on(b"".join((*begun, whole, end)))
+                begun, length = [rest], len(rest)
+                now = time.monotonic()
+                quick = quick + 1 if now - before < _SOON else 0
+                if quick > _CHATTY or not heard:
+                    time.sleep(_GATHER if heard else _GATHER_LONG)
+                    now = time.monotonic()
+                before = now
+            if length:
+                self._pass_on(b"".join(begun))
+
+    def _pass_on(self, lines: bytes) -> bool:
+        """Hand lines over to whoever asked, and say whether there were any for him."""
+        lines = self._without_places(lines)
+        while lines and not self.closed:
+            with contextlib.suppress(queue.Full):
+                self.lines.put((self, lines), timeout=_POLL)
+                break
+        return bool(lines)
+
+    def _without_places(self, lines: bytes) -> bytes:
+        """Take note of what it has open, and give the rest: nobody has to be woken for that."""
+        said = self._opening.findall(lines)
+        if not said:
+            return lines
+        item, place = said[-1].rpartition(b"@")[2].split()
+        self.place, self.heard = (int(item), int(place)), time.monotonic()
+        return self._opening.sub(b"", lines)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has an exit status."""
+        return self.popen.poll() is not None
+
+    def drain(self, hear: Callable[[], None]) -> None:
+        """Hear its last lines to their end; whoever held its pipe is gone by now.
+
+        Args:
+            hear: makes room in the queue of lines, in which its reader may be waiting.
+        """
+        until = time.monotonic() + _DRAIN
+        while self.reader.is_alive() and time.monotonic() < until:
+            hear()
+            self.reader.join(_MOMENT)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of what it still has to say."""
+        self.closed = True
+        self.reader.join(_DRAIN)
+
+    def kill(self) -> None:
+        """End it and everything that it started."""
+        _kill_group(self.popen.pid)
+        if self.question.starts_others or not hasattr(os, "killpg"):
+            kill_session(self.popen.pid, self.question.token)
+        self.popen.kill()
+        self.popen.wait()
+        if self.popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.popen.stdin.close()
+
+
+def start(question: Question, lines: Lines) -> Started:
+    """Start a process and hand it its question.
+
+    Raises:
+        OSError: the interpreter cannot be started.
+    """
+    # Python 3.11 and newer can be told to leave the current folder off the path from the start.
+    safe = ["-P"] if question.python is None and sys.version_info >= (3, 11) else []
+    settings = {**os.environ, "PYTHONFAULTHANDLER": "1", MARK: question.token}
+    if not question.starts_others:  # the threads of the user's code are its own business
+        settings |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    popen = subprocess.Popen(
+        [question.python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=question.folder,
+        env=settings,
+        start_new_session=True,
+    )
+    return Started(question=question, popen=popen, lines=lines)
+
+
+def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | None:
+    """Give the next lines of any process; None where nothing was said for a moment, or as yet."""
+    with contextlib.suppress(queue.Empty):
+        return lines.get(timeout=_POLL) if patiently else lines.get_nowait()
+    return None
+
+
+def _kill_group(leader: int) -> None:
+    """End the group of a process at once: its watcher, and whatever it left behind."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(leader, _KILL)
+
+
+def kill_session(leader: int, token: str) -> None:
+    """End every process of the session that this one leads, and all that bear its mark.
+
+    A daemon leaves the session and keeps the environment. Killed again until none was seen twice in
+    a row: one that forks and ends while the list is read leaves a copy that is not on it.
+    """
+    unseen = 0
+    for _ in range(100):
+        pids = members(leader, token)
+        unseen = 0 if pids else unseen + 1
+        if unseen == _SURE:
+            return
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                os.kill(pid, _KILL)
+        time.sleep(0.002)
+
+
+# Looks in a row that find no process, before we believe it.
+_SURE = 2
+
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+def members(leader: int, token: str) -> list[int]:
+    """All living processes of a session, and all whose environment has our mark in it."""
+    import psutil
+
+    found = []
+    for pid in psutil.pids():
+        try:
+            process = psutil.Process(pid)
+            mine = hasattr(os, "getsid") and os.getsid(pid) == leader
+            mine = mine or process.environ().get(MARK) == token
+            if mine and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(pid)
+        except (OSError, psutil.Error):  # somebody else's, or gone by now
+            continue
+    return found

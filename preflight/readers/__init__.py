@@ -1,1 +1,0 @@
-"""A reader looks at a target once and gives facts."""

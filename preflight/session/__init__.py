@@ -1,0 +1,1 @@
+"""One run: words to a report, and live objects to a report."""

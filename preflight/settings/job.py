@@ -1,0 +1,251 @@
+"""The job: the training run the user is about to start, as settings understood, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+FailOn = Literal["error", "warning", "note", "never"]
+StartMethod = Literal["fork", "spawn", "forkserver"]
+Depth = Literal["index", "bytes", "decode"]
+Captions = Literal["auto", "textfile", "filename", "prompt", "json", "table", "none"]
+
+# Settings files are read by pydantic; an unknown key is a mistake that is told, not passed over.
+_FORBID = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How the job is started, and what it needs to start."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    nodes: int = 1
+    gpus: int | None = None
+    """GPUs that the job needs on each node."""
+
+    vram: int | None = None
+    """Free memory that the job needs on each of its GPUs, in bytes."""
+
+    world_size: int | None = None
+    """Ranks in all; where it is not said, `nodes * gpus`."""
+
+    num_workers: int | None = None
+    """Workers of each DataLoader; where it is not said, the loader's own number."""
+
+    batch_size: int | None = None
+    grad_accum: int | None = None
+    start_method: StartMethod | None = None
+    """How workers are started; where it is not said, as the platform and the loader have it."""
+
+    elsewhere: bool = False
+    """The job will run on another machine, so this one is not judged."""
+
+    @property
+    def ranks(self) -> int:
+        """Ranks in all, at least one."""
+        return self.world_size or self.nodes * (self.gpus or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSettings:
+    """One data set: a folder of images, or shards."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    name: str | None = None
+    path: str | None = None
+    shards: str | None = None
+    captions: Captions = "auto"
+    caption_extension: str | None = None
+    images: tuple[str, ...] = ()
+    """Extensions that the pipeline takes for images, such as `("jpg", "png")`; empty: every one."""
+
+    resolution: int | None = None
+    ratios: tuple[str, ...] = ()
+    minimum_size: int | None = None
+    caption_limit: int | None = None
+    repeats: int | None = None
+    batch_size: int | None = None
+    split: str | None = None
+    sample: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """One folder of cached embeddings or latents."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    path: str
+    name: str | None = None
+    of: tuple[str, ...] = ()
+    key: str | None = None
+    checkpoints: bool = False
+    """Whether it is a folder of checkpoints, of which the job takes the newest."""
+
+    split: str | None = None
+    writer: str | None = None
+    atomic: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factory:
+    """How a loader or a model is made: `module:name` or `file.py:name`, and with what."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    call: str
+    name: str | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    pick: str | None = None
+    """A part of what is returned: `[0]`, `['val']`, `.loader`."""
+
+    unpack: str | None = None
+    split: str | None = None
+    optimizer: str | None = None
+    step: str | None = None
+    process_group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How hard to look."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    timeout: float = 120.0
+    """Seconds of silence in one step of the user's code before it counts as hung."""
+
+    jobs: int | None = None
+    """Processes that read files at the same time; where it is not said, one a core."""
+
+    state: str = ".preflight"
+    """The folder, under the job's, where the last report and the ledger are kept."""
+
+    no_ledger: bool = False
+    """Read every file, and remember none."""
+
+    reread: float = 30 * 86_400.0
+    """Seconds after which a file is read again that has not changed, since bytes rot on disks."""
+
+    max_findings: int = 10_000
+    """Findings kept for each check; beyond that they are counted by file."""
+
+    import_anyway: bool = False
+    """Import a module even where its source starts work outside a main guard."""
+
+    deep: bool = False
+    """Load cached files with torch (weights_only), and look at the numbers in them."""
+
+    trust_caches: bool = False
+    """Load them also where torch is older than 2.6, and a file could make it run code."""
+
+    depth: Depth = "bytes"
+    """How deep to look into shards and images. `index`: names, structure, and both ends of each
+    file; `bytes`: every byte once, and a decoder where something looks odd; `decode`: every image
+    decoded."""
+
+    sample: str | None = None
+    """How much of each data set is looked at: `500` shards or images, or `10%`; None: all."""
+
+    budget: float | None = None
+    """Seconds after which what is left of the data is left out; None: all of it is looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What makes a GO of findings."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    fail_on: FailOn = "error"
+    baseline: str | None = None
+    """A saved report; what it holds does not gate again."""
+
+    require: tuple[str, ...] = ()
+    """Checks that must have looked: where one is skipped, the verdict is CANNOT JUDGE."""
+
+    may_skip: tuple[str, ...] = ()
+    """Checks that may break without making the verdict CANNOT JUDGE."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Findings that somebody decided to live with, and why."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    check: str
+    reason: str
+    at: str | None = None
+    until: str | None = None
+    """The last day on which it holds, such as `2027-01-31`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The settings as understood."""
+
+    __pydantic_config__: ClassVar[Any] = _FORBID
+
+    name: str | None = None
+    root: str = "."
+    """The job's folder, absolute. Reports name files relative to it."""
+
+    python: str | None = None
+    """The job's interpreter, which runs the child; where it is not said, ours."""
+
+    launch: Launch = field(default_factory=Launch)
+    data: tuple[DataSettings, ...] = ()
+    cache: tuple[CacheSettings, ...] = ()
+    loader: tuple[Factory, ...] = ()
+    model: tuple[Factory, ...] = ()
+    look: Look = field(default_factory=Look)
+    gate: Gate = field(default_factory=Gate)
+    ignore: tuple[Ignore, ...] = ()
+    plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    """The tables of plug-ins, each under the plug-in's name."""
+
+    origins: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Where each setting came from: `launch.gpus` -> `preflight.toml:4` or `--gpus`."""
+
+    def origin(self, key: str) -> tuple[str | None, int | None]:
+        """Say where a setting came from, as a file and a line; both None where it was a flag."""
+        file, _, line = self.origins.get(key, "").rpartition(":")
+        return (file, int(line)) if file and line.isdigit() else (None, None)
+
+    def implies_data(self, entry: int) -> bool:
+        """Whether a cache was made of the only data set, since it says how its entries are named.
+
+        Args:
+            entry: of the cache, in the settings.
+        """
+        cache = self.cache[entry]
+        says_only_how = cache.key is not None and not (cache.of or cache.checkpoints)
+        return says_only_how and len(self.data) == 1
+
+    def said_in(self, place: str) -> str:
+        """Say for people where a setting was made, such as `preflight.toml:4`.
+
+        Args:
+            place: the setting's key, such as `launch.start_method`; any other place is given back.
+        """
+        if not place.startswith("launch."):
+            return place
+        return self.origins.get(place) or "the job's settings"
+
+
+UNREAD = frozenset(
+    {
+        "name",
+        *(f"cache.{key}" for key in ("split", "writer", "atomic")),
+        *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
+        "data.split",
+        *(f"loader.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
+        *(f"model.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
+    }
+)
+"""Settings that are valid and that no reader and no check of this version uses."""

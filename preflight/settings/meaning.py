@@ -1,0 +1,68 @@
+"""Finds what is of the right type in the settings, and means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.settings.job import Job
+from preflight.values.sampling import parse_sample
+
+# Characters of a wrong value that are told.
+_LONGEST = 100
+
+
+def mistaken(job: Job) -> Iterator[tuple[str, str]]:
+    """Give the key of each value that means nothing, and what is wrong with it."""
+    yield from _samples(job)
+    yield from _batches(job)
+    yield from _caches(job)
+    yield from _days(job)
+
+
+def _samples(job: Job) -> Iterator[tuple[str, str]]:
+    samples = {"look.sample": job.look.sample}
+    samples |= {f"data.{index}.sample": one.sample for index, one in enumerate(job.data)}
+    for key, text in samples.items():
+        if text is not None:
+            try:
+                parse_sample(text)
+            except ValueError as error:
+                yield key, str(error)
+
+
+def _batches(job: Job) -> Iterator[tuple[str, str]]:
+    for index, data in enumerate(job.data):
+        if data.batch_size is not None and data.batch_size < 1:
+            yield f"data.{index}.batch_size", f"{data.batch_size} is less than 1"
+
+
+def _caches(job: Job) -> Iterator[tuple[str, str]]:
+    named = {text for one in job.data for text in (one.name, one.path, one.shards)}
+    known = ", ".join(sorted(text for text in named if text is not None)) or "none"
+    for index, cache in enumerate(job.cache):
+        for name in cache.of:
+            if name not in named:
+                text = f"no [[data]] is called {_short(name)}; known are {known}"
+                yield f"cache.{index}.of", text
+        if cache.key is not None and cache.key != "auto":
+            from preflight.settings.key_rule import mistake_in
+
+            mistake = mistake_in(cache.key)
+            if mistake is not None:
+                yield f"cache.{index}.key", f"{_short(cache.key)}: {mistake}"
+
+
+def _days(job: Job) -> Iterator[tuple[str, str]]:
+    import datetime
+
+    for index, ignore in enumerate(job.ignore):
+        if ignore.until is not None:
+            try:
+                datetime.date.fromisoformat(ignore.until)
+            except ValueError:
+                yield f"ignore.{index}.until", f"{_short(ignore.until)} is no day"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

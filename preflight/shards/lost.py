@@ -1,0 +1,138 @@
+"""Says what a damage of a shard means, and how many of its samples readers never come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from preflight.formats.bytes.flaw import Flaw
+from preflight.formats.magic import with_article
+from preflight.formats.packing.packed import Packed
+from preflight.formats.tar.end import LONGEST_PADDING, NextData, Read
+from preflight.formats.tar.header import BLOCK, padded
+from preflight.formats.tar.walk import behind
+from preflight.shards.samples import Samples, key_of, roles
+from preflight.values.byte_sizes import format_size
+from preflight.values.names import shown
+
+# Bytes that tarfile reads of a packed file at once: it raises on further streams of bzip2 and xz
+# only where it reads again.
+_ONE_READ = 10_240 + 512
+
+# Damage with readable headers behind it, so that what is lost can be counted.
+_COUNTABLE = frozenset({"checksum", "header", "zero-block", "trailing", "streams"})
+
+# Samples that there have to be, for the last one to be held against the others.
+_FEWEST_USUAL = 3
+
+
+def through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
+    """Say what a flaw of the unpacked archive is in terms of the packed file."""
+    # A walk without a flaw has read all padding, and with it the packed file to its end.
+    kind, name = None if flaw is None else flaw.kind, packed.name
+    at = f"before {packed.position:,} bytes"
+    if packed.tail and flaw is None:
+        return Flaw(kind="cut" if not packed.ended else "trailing", text=packed.tail)
+    if packed.error is not None and flaw is None:
+        text = f"unpacks to other bytes than were packed: {name} says {packed.error!r}"
+        return Flaw(kind="checksum", text=text, quiet=True)
+    if packed.error is not None:
+        text = f"has damaged {name} data {at}: {name} says {packed.error!r}"
+        return Flaw(kind="checksum", text=text)
+    if packed.more and (flaw is None or kind in ("cut", "no-end-marker", "empty")):
+        text = f"is several {name} streams, one behind the other, of which readers take the first"
+        offset = packed.unpacked // BLOCK * BLOCK - BLOCK
+        read_at_once = name == "gzip" or packed.position <= _ONE_READ
+        quiet = flaw is None or (flaw.quiet and read_at_once)
+        return Flaw(kind="streams", text=text, offset=offset, quiet=quiet)
+    if flaw is None:
+        return None
+    if kind in ("foreign", "empty"):
+        held = "nothing" if kind == "empty" else "what is no tar archive"
+        return replace(flaw, kind="foreign", text=f"is {with_article(name)} stream of {held}")
+    if not packed.ended and kind in ("cut", "no-end-marker"):
+        return replace(flaw, kind="cut", text=f"is a {name} stream that {flaw.text}", quiet=False)
+    return replace(flaw, text=f"{flaw.text}, counted in what {name} unpacks")
+
+
+def keys_behind(
+    raw: Read, size: int, packing: str | None, flaw: Flaw, holes: NextData | None
+) -> list[str]:
+    """Give the keys of the samples that stand behind a damage, in their order."""
+    if flaw.kind not in _COUNTABLE or flaw.offset is None:
+        return []
+    if packing is None:
+        members = behind(raw, size, flaw.offset, next_data=holes)
+    else:
+        members = behind(Packed(raw, packing, every=True).read, None, flaw.offset)
+    samples = Samples()
+    for _ in samples.gather(members):
+        continue
+    return samples.groups.keys
+
+
+def is_broken(samples: Samples, flaw: Flaw, rest: list[str]) -> bool:
+    """Whether the damage stands inside the last sample that was read."""
+    if not samples.groups or flaw.kind == "trailing":
+        return False
+    last = samples.groups[-1]
+    if rest and rest[0] == last.key:
+        return True
+    cut = key_of(flaw.member) if flaw.member is not None and flaw.kind == "cut" else None
+    if cut is not None and cut == (last.key, cut[1]) and cut[1] not in last.suffixes:
+        return True
+    usual = samples.usual()
+    return bool(usual) and not any(one <= roles(last.suffixes) for one in usual)
+
+
+def lost(
+    samples: Samples, flaw: Flaw, ended_at: Flaw | None, rest: list[str], *, broken: bool
+) -> int | None:
+    """Count the samples that readers never come to; None where it cannot be known."""
+    if flaw.kind not in _COUNTABLE or flaw.offset is None:
+        return None
+    lost = len(rest)
+    if broken:
+        return lost + (rest[:1] != [samples.groups[-1].key])
+    if flaw.kind == "streams" and ended_at is not None and ended_at.member is not None:
+        split = key_of(ended_at.member)
+        return lost + (split is not None and rest[:1] != [split[0]])
+    usual = samples.usual()
+    if flaw.kind not in ("trailing", "streams") and usual and len(usual[0]) == 1:
+        lost += 1  # the damaged header's own: a sample is one file here
+    return lost
+
+
+def first_lost(samples: Samples, flaw: Flaw, rest: list[str], *, broken: bool) -> str | None:
+    """Name the first sample that is not read whole; None where that cannot be known."""
+    if broken:
+        return samples.groups[-1].key
+    named = key_of(flaw.member) if flaw.member is not None else None
+    usual = samples.usual()
+    if named is not None and (flaw.kind == "cut" or (usual and len(usual[0]) == 1)):
+        return named[0]
+    return rest[0] if rest else None
+
+
+def hollow(samples: Samples, size: int) -> Flaw | None:
+    """Take zeros behind half a sample for a copy that was laid out in full and never finished."""
+    _, begin, length, _ = samples.last or ("", 0, 0, "")
+    end = begin + padded(length)
+    zeros = size - end
+    if zeros <= LONGEST_PADDING or len(samples.groups) < _FEWEST_USUAL or samples.scattered:
+        return None
+    last = samples.groups[-1]
+    lately = Flaw(
+        kind="cut",
+        text=f"is zeros from {end:,} bytes to its end ({format_size(zeros)}), in the middle of the "
+        f"sample {shown(last.key)}",
+        offset=end,
+        quiet=True,
+    )
+    return lately if is_broken(samples, lately, []) else None
+
+
+def is_all_there(flaw: Flaw, lost: int | None) -> bool:
+    """Whether all samples have been seen, and something else is wrong."""
+    if flaw.kind in ("trailing", "streams"):
+        return lost == 0
+    return flaw.kind == "checksum" and flaw.offset is None and flaw.quiet

@@ -1,0 +1,228 @@
+"""Reads one shard to its end: its structure, its samples, and every image in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from io import FileIO
+
+from preflight.file_access.cold import bytes_at_a_time, is_stream_cold
+from preflight.file_access.facts import Damage
+from preflight.file_access.lfs import refined
+from preflight.file_access.opened import holes, reading
+from preflight.formats.bytes.flaw import Flaw
+from preflight.formats.bytes.window import Window
+from preflight.formats.magic import HEAD, what_is
+from preflight.formats.packing.packed import Packed, can_unpack
+from preflight.formats.pictures.images import JPEG, JPEG_END, MARKED
+from preflight.formats.suffixes.videos import is_video
+from preflight.formats.tar.end import HELD, NextData, Read
+from preflight.formats.tar.walk import Found, Member, hop, nearby
+from preflight.images.damages import Damages
+from preflight.images.facts import ImageDamage
+from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
+from preflight.pairing.facts import Pairing
+from preflight.pairing.pair import pair
+from preflight.shards.facts import ShardFacts
+from preflight.shards.lost import (
+    first_lost,
+    hollow,
+    is_all_there,
+    is_broken,
+    keys_behind,
+    lost,
+    through_packing,
+)
+from preflight.shards.packed_keys import pack
+from preflight.shards.samples import Samples, hold_back
+from preflight.targets.targets import CannotLookError, Shard
+from preflight.values.byte_sizes import format_size
+from preflight.values.names import name_of, shown
+
+Tell = Callable[[str], None]
+
+# Images of which one is told, where only their ends are looked at.
+_SOME = 64
+
+_LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
+
+
+def read_shard(
+    shard: Shard, root: str, tell: Tell, depth: str = "bytes", *, onward: bool | None = None
+) -> ShardFacts:
+    """Read a shard once, from its first header to its end, one image in memory at a time.
+
+    Args:
+        shard: where it is, and where its captions are.
+        root: the job's folder.
+        tell: called before each image is looked at, with the member's name as reports say it.
+        depth: how deep to look into images: `index`, `bytes` or `decode`, as the job has it.
+        onward: whether to read on from end to end where samples are small, as is best where the
+            file is not in memory; None: find that out. What is seen is the same.
+
+    Raises:
+        OSError: it cannot be opened or read, or is no file.
+    """
+    path = os.path.join(root, shard.path)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{shard.path} is no regular file")
+    with open(path, "rb", buffering=0) as stream:
+        return _read(stream, shard, name_of(shard.path, root), tell, depth, onward=onward)
+
+
+def _read(
+    stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str, *, onward: bool | None
+) -> ShardFacts:
+    size = os.fstat(stream.fileno()).st_size
+    raw = reading(stream, size)
+    what = what_is(raw(0, HEAD))
+    packed = Packed(raw, what) if what is not None and can_unpack(what) else None
+    read = packed.read if packed else raw
+    looked = _Looked(read, None if packed else size, tell, depth, packed=packed is not None)
+    # Where all of an image is read, the system reads on by itself.
+    cold = depth == "index" and is_stream_cold(stream) if onward is None else onward
+    if packed is None and cold:
+        looked.near.ahead = bytes_at_a_time(read, size)
+    next_data = None if packed else holes(stream)
+    ended_at = looked.at_all(next_data)
+    if packed is not None and packed.endless:
+        raise CannotLookError(packed.endless, fix=packed.way_out or _LOOK_INSIDE)
+    flaw = ended_at if packed is None else through_packing(packed, ended_at)
+
+    samples = looked.samples
+    if flaw is None and packed is None:
+        flaw = ended_at = hollow(samples, size)
+    rest = keys_behind(raw, size, what if packed else None, flaw, next_data) if flaw else []
+    broken = ended_at is not None and is_broken(samples, ended_at, rest)
+    missed = lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
+    pairing, flaw, broken = _pair(samples, shard, flaw, missed, broken=broken)
+    damage = _damage(flaw, str(stream.name))
+    return ShardFacts(
+        file=name,
+        size=size,
+        damage=damage,
+        members=samples.files,
+        samples=len(samples.groups) - broken,
+        lost=missed,
+        first_lost=first_lost(samples, flaw, rest, broken=broken) if flaw is not None else None,
+        quiet=flaw is not None and flaw.quiet,
+        pairing=pairing if samples.files or not damage else None,
+        images=looked.images,
+        damaged_images=tuple(looked.damages.told),
+        more_damaged=looked.damages.more,
+        oddities=samples.strange.told(samples.groups),
+        videos=_videos(samples),
+        keys=pack(samples.groups.keys, samples.sizes),
+    )
+
+
+def _videos(samples: Samples) -> int:
+    if not any(is_video(one) for suffixes in samples.kinds for one in suffixes):
+        return 0
+    return sum(is_video(one) for suffixes in samples.groups.made_of for one in suffixes)
+
+
+class _Looked:
+    """What was met on the way through an archive."""
+
+    def __init__(
+        self, read: Read, size: int | None, tell: Tell, depth: str, *, packed: bool
+    ) -> None:
+        self.read = read
+        self.near = nearby(read, size)
+        self.samples = Samples()
+        self.images = 0
+        self.damages = Damages()
+        self._size = size
+        self._tell = tell
+        # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
+        self._depth = "bytes" if packed and depth == "index" else depth
+        self._packed = packed
+
+    def at_all(self, next_data: NextData | None) -> Flaw | None:
+        """Look at each member; give the flaw at which the walk ended."""
+        flaws: list[Flaw] = []
+        found = hop(self.read, self._size, 0, flaws, next_data=next_data, near=self.near)
+        images = self.samples.gather(found)
+        if self._depth == "index":
+            images = self._with_odd_ends(images)
+        for image in images:
+            self._look_at_image(Member(*image))
+        return flaws[0] if flaws else None
+
+    def _with_odd_ends(self, images: Iterable[Found]) -> Iterator[Found]:
+        """Give the images that do not begin and end as images do."""
+        near, count, jpeg_end = self.near, 0, len(JPEG_END)
+        for count, image in enumerate(images, 1):
+            name, begin, size, _ = image
+            if not count % _SOME:
+                self._tell(name)
+            # Most are JPEGs, and calls alone would take as long as the look itself. What is read of
+            # the end holds the next header too.
+            if begin >= near.begins and near.held.startswith(JPEG, begin - near.begins):
+                end = begin + size - jpeg_end
+                at = end - near.begins
+                held, at = (near.held, at) if at < len(near.held) else (near.come_to(end), 0)
+                if held.startswith(JPEG_END, at) and size >= MARKED:
+                    continue
+            if not ends_are_sound(near.at, begin, size):
+                self.images -= 1
+                yield image
+        self.images += count
+
+    def _look_at_image(self, member: Member) -> None:
+        if self._packed and member.size > HELD:
+            text = f"is {format_size(member.size)}, more than is held of what is unpacked"
+            found = ImageDamage(name=member.name, kind="huge", text=text, bytes=member.size)
+            self.damages.add(found)
+            return
+        name, begins = member.name, 0 if self._packed else member.offset
+        self._tell(f"member {shown(name)}")
+        self.images += 1
+        damage = look_into_image(self._window(member), name, self._depth, begins=begins)
+        if damage is not None:
+            self.damages.add(damage)
+
+    def _window(self, member: Member) -> Window:
+        read, begin, size = self.read, member.offset, member.size
+        if self._packed and size <= MOST_IMAGE:
+            return Window.over(read(begin, size))
+        if size <= self.near.ahead:  # it comes with what stands around it
+            return Window.over(self.near.at(begin, size))
+        return Window(lambda offset, wanted: read(begin + offset, wanted), size)
+
+
+def _pair(
+    samples: Samples, shard: Shard, flaw: Flaw | None, missed: int | None, *, broken: bool
+) -> tuple[Pairing, Flaw | None, bool]:
+    """Pair the samples as far as that can be told of an archive that ends too early.
+
+    Gives also the flaw, which says more where a sample turns out to be cut off by it, and whether
+    the last sample is broken.
+    """
+    rule, links = shard.captions, samples.links
+    pairing = pair(samples.groups[: len(samples.groups) - broken], rule, shard=True, links=links)
+    if flaw is None or is_all_there(flaw, missed):
+        return pairing, flaw, broken
+    only_last = flaw.kind == "no-end-marker"
+    pairing, held = hold_back(pairing, samples, only_last=only_last)
+    pairing = replace(pairing, held=len(held) + broken)
+    if not only_last or not (held or broken):
+        return pairing, flaw, broken
+
+    what = f"in the middle of the sample {shown(samples.groups[-1].key)}"
+    if held and samples.scattered:
+        what = f"and {shown(held[0].name)} has no {held[0].lacks} up to there"
+    elif held:
+        broken = True
+        pairing = replace(pair(samples.groups[:-1], rule, shard=True, links=links), held=1)
+    return pairing, replace(flaw, kind="cut", text=f"{flaw.text}, {what}"), broken
+
+
+def _damage(flaw: Flaw | None, path: str) -> tuple[Damage, ...]:
+    if flaw is None:
+        return ()
+    damage = Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
+    return (refined(damage, path, folder=False),)

@@ -1,0 +1,1 @@
+"""The job's sources, read and never run."""

@@ -1,0 +1,171 @@
+"""Says what a file gives to a name, by its literals: whether a number of workers is more than 0."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from preflight.syntax.running import last_name
+from preflight.syntax.surroundings import called
+
+# How far values are followed: `a = b`, `min(8, a)`.
+_DEEPEST = 30
+
+# They make an option of a command line; the first words name it.
+_OPTIONS = frozenset({"add_argument", "option", "Option", "add_option"})
+
+# They give what is there under a name, else their last argument.
+_LOOKUPS = frozenset({"get", "getattr", "getenv", "pop", "setdefault"})
+
+_PROCESSORS = frozenset({"cpu_count", "sched_getaffinity", "process_cpu_count"})
+
+# Whoever asks for these before choosing has thought of the systems that spawn.
+_PLATFORMS = frozenset({"platform", "system", "uname", "get_start_method"})
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one file gives to its names, wherever in it that is."""
+
+    values: dict[str, list[ast.expr]] = field(default_factory=dict)
+    _known: dict[str, bool | None] = field(default_factory=dict)
+    _asked: set[str] = field(default_factory=set)
+    """Names that are being looked up: what hands them on says nothing new."""
+
+    def is_some(self, node: ast.expr, depth: int = 0) -> bool | None:
+        """Say whether an expression is a number above 0; None where the file does not tell."""
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, ast.Constant):
+            return _is_some_constant(node.value)
+        name = _key_of(node)
+        if name is not None:
+            return self.of_name(name, depth + 1)
+        if isinstance(node, ast.IfExp):
+            if _asks_platform(node.test):
+                return False
+            return _agreed(self.is_some(one, depth + 1) for one in (node.body, node.orelse))
+        return self._of_call(node, depth + 1) if isinstance(node, ast.Call) else None
+
+    def of_name(self, name: str, depth: int = 0) -> bool | None:
+        """Say whether what a name is given is above 0, where all that it is given agrees."""
+        if name not in self._known:
+            self._asked.add(name)
+            new = (one for one in self.values.get(name, ()) if _key_of(one) not in self._asked)
+            self._known[name] = _agreed(self.is_some(one, depth) for one in new)
+            self._asked.discard(name)
+        return self._known[name]
+
+    def _of_call(self, node: ast.Call, depth: int) -> bool | None:
+        callee = called(node)
+        if callee in _PROCESSORS:
+            return True
+        if callee in _LOOKUPS and len(node.args) > 1:
+            key, default = node.args[-2:]
+            name = _text(key)
+            known = None if name is None else self.of_name(name, depth)
+            return self.is_some(default, depth) if known is None else known
+        each = {self.is_some(one, depth) for one in node.args}
+        if callee == "min" and False in each:
+            return False
+        if callee == "max" and True in each:
+            return True
+        return _agreed(each) if callee in {"int", "len", "min", "max"} else None
+
+
+def _text(node: ast.expr | None) -> str | None:
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return str(node.value) if is_text else None  # type: ignore[union-attr]
+
+
+def _key_of(node: ast.expr) -> str | None:
+    """Give the last word of what names a value: `workers` of `args.workers`, `cfg["workers"]`."""
+    if isinstance(node, ast.Subscript):
+        return _text(node.slice)
+    return last_name(node) or None
+
+
+def _is_some_constant(value: object) -> bool | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return value.strip("0") != ""
+    return value > 0 if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _agreed(each: Iterable[bool | None]) -> bool | None:
+    """Give what all say; None where they differ, or nobody says anything."""
+    said = set(each)
+    return said.pop() if len(said) == 1 else None
+
+
+def _asks_platform(test: ast.expr) -> bool:
+    names = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute))]
+    of_os = (isinstance(one, ast.Attribute) and last_name(one.value) == "os" for one in names)
+    return any(
+        last_name(one) in _PLATFORMS or (is_of_os and last_name(one) == "name")
+        for one, is_of_os in zip(names, of_os, strict=True)
+    )
+
+
+# --- what is given to names -----------------------------------------------------------------------
+
+
+def given_in(nodes: Iterable[ast.AST]) -> Given:
+    """Collect what the names of a file are given: by assignments, defaults, keywords and keys."""
+    given = Given()
+    for node in nodes:
+        for name, value in _given_by(node):
+            given.values.setdefault(name, []).append(value)
+    return given
+
+
+def _given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _assigned(target, node.value)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield from _assigned(node.target, node.value)
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        yield from _defaults(node.args)
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            name = _text(key)
+            if name is not None:
+                yield name, value
+    elif isinstance(node, ast.Call):
+        if called(node) in _OPTIONS:
+            yield from _option(node)
+        else:
+            yield from ((one.arg, one.value) for one in node.keywords if one.arg is not None)
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+        if len(target.elts) == len(value.elts):
+            for one, its in zip(target.elts, value.elts, strict=True):
+                yield from _assigned(one, its)
+        return
+    name = _key_of(target)
+    if name is not None:
+        yield name, value
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    places = [*arguments.posonlyargs, *arguments.args]
+    with_default = places[len(places) - len(arguments.defaults) :]
+    yield from ((one.arg, its) for one, its in zip(with_default, arguments.defaults, strict=True))
+    for one, its in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if its is not None:
+            yield one.arg, its
+
+
+def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Give the default of `add_argument("-j", "--workers", default=4)`, under each of its names."""
+    default = next((one.value for one in call.keywords if one.arg == "default"), None)
+    if default is None:
+        return
+    words = [*call.args, *(one.value for one in call.keywords if one.arg == "dest")]
+    for word in words:
+        name = _text(word)
+        if name is not None:
+            yield name.lstrip("-").replace("-", "_"), default

@@ -1,0 +1,166 @@
+"""Finds work that a module starts as soon as it is imported, so that nobody starts it by looking.
+
+A script that calls `main()` outside `if __name__ == "__main__":` would train when it is imported:
+in our child, and again in each of its own workers wherever those are spawned.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from preflight.sources.training import Training
+from preflight.syntax.modules import Modules
+from preflight.syntax.parsing import Parsed, UnparsableError, parse_text
+from preflight.syntax.running import Ran, running
+from preflight.syntax.scopes import Module, module_of, module_scope
+
+_LONGEST_CODE = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportWork:
+    """Work at import, outside a main guard."""
+
+    file: str
+    """Where the work stands, which need not be the module that was named."""
+
+    line: int
+    code: str
+    """The statement's first line."""
+
+    what: str
+    """As a predicate of the place: `calls main(), which takes an optimizer step in line 31`."""
+
+    guard: str
+    """What to do about it, as a sentence."""
+
+
+def work_at_import(text: str, file: str) -> ImportWork | None:
+    """Give the first work that importing this code would start; None where it would start none.
+
+    What the code itself imports is not looked at. Code that cannot be parsed starts nothing:
+    importing it says so by itself.
+    """
+    try:
+        return work_in(parse_text(text), file)
+    except UnparsableError:
+        return None
+
+
+def work_in(parsed: Parsed, file: str) -> ImportWork | None:
+    """Do the same with code that is parsed already."""
+    return _first_work(Modules(), [module_of(parsed, file=file)])
+
+
+def work_of_import(path: str, folder: str, root: str) -> ImportWork | None:
+    """Give the first work that importing this file would start, its own imports included.
+
+    Args:
+        path: the file of the module.
+        folder: what stands first on `sys.path`; modules are the user's own that are found below it,
+            or below another place on `sys.path` that belongs to the job.
+        root: the job's folder; files are named relative to it.
+
+    Imports that stand in functions are not followed: nothing runs them yet.
+    """
+    modules, named = _named(path, folder, root)
+    return _first_work(modules, named) if named else None
+
+
+def modules_of_import(path: str, folder: str, root: str) -> tuple[Module, ...]:
+    """Give the own modules that importing this file runs, as far as they can be found.
+
+    The arguments are those of `work_of_import`.
+    """
+    modules, named = _named(path, folder, root)
+    found = dict.fromkeys(named)
+    waiting = list(named)
+    while waiting:
+        module = waiting.pop()
+        for ran in running(module.parsed.tree.body):
+            asked = modules.run_by(ran.node, module)
+            waiting.extend(one for one in dict.fromkeys(asked) if one not in found)
+            found.update(dict.fromkeys(asked))
+    return tuple(found)
+
+
+def _named(path: str, folder: str, root: str) -> tuple[Modules, list[Module]]:
+    """Read a module behind the packages that it lies in; none where it cannot be read."""
+    full = os.path.abspath(path)
+    modules = Modules(folders=(os.path.abspath(folder), *_places_of_job(root)), root=root)
+    dotted = _dotted(full, os.path.abspath(folder))
+    named = modules.read_file(full, dotted)
+    if named is None:
+        return modules, []
+    return modules, [*(one for one in modules.chain(dotted[:-1]) if one is not named), named]
+
+
+def _places_of_job(root: str) -> Iterator[str]:
+    """Give the places below the job's folder where modules are found, libraries left out."""
+    base = os.path.abspath(root) + os.sep
+    libraries = tuple(os.path.join(prefix, "") for prefix in {sys.prefix, sys.base_prefix})
+    for place in map(os.path.abspath, sys.path):
+        inside = place + os.sep
+        if not inside.startswith(base) or inside.startswith(libraries):
+            continue
+        if "site-packages" not in inside and "dist-packages" not in inside:
+            yield place
+
+
+def _dotted(path: str, folder: str) -> tuple[str, ...]:
+    """Name a module by its place below a folder: `("package", "module")`."""
+    stem = path.removesuffix(".py").removesuffix(os.sep + "__init__")
+    if not stem.startswith(os.path.join(folder, "")):
+        return (os.path.basename(stem),)
+    return tuple(os.path.relpath(stem, folder).split(os.sep))
+
+
+def _first_work(modules: Modules, named: Sequence[Module]) -> ImportWork | None:
+    """Go through the modules as an import would: what is imported runs before what follows it."""
+    training = Training(modules)
+    entered = set(named)
+    waiting = [(one, running(one.parsed.tree.body), "") for one in reversed(named)]
+    last = named[-1]
+    while waiting:
+        module, statements, by = waiting[-1]
+        for ran in statements:
+            if isinstance(ran.node, (ast.Import, ast.ImportFrom)):
+                asked = modules.run_by(ran.node, module)
+                fresh = [one for one in dict.fromkeys(asked) if one not in entered]
+                if fresh:
+                    entered.update(fresh)
+                    reached = f"{module.file}:{ran.line} imports it"
+                    waiting.extend(
+                        (one, running(one.parsed.tree.body), reached) for one in reversed(fresh)
+                    )
+                    break
+                continue
+            what = training.of_statement(ran, module_scope(module))
+            if what is not None:
+                if not by and module is not last:
+                    by = f"it runs before {last.file}"
+                return _found(ran, module, f"{what} ({by})" if by else what)
+        else:
+            waiting.pop()
+    return None
+
+
+def _found(ran: Ran, module: Module, what: str) -> ImportWork:
+    first = module.parsed.lines[ran.line - 1].strip()[:_LONGEST_CODE]
+    is_one_line = ran.node.end_lineno == ran.line
+    return ImportWork(
+        file=module.file,
+        line=ran.line,
+        code=first if is_one_line else f"{first} …",
+        what=what,
+        guard=f'Put {_lines(ran.outer)} of {module.file} under `if __name__ == "__main__":`.',
+    )
+
+
+def _lines(statement: ast.stmt) -> str:
+    first, last = Ran(statement, statement, in_loop=False).line, statement.end_lineno
+    return f"line {first}" if last in {first, None} else f"lines {first} to {last}"

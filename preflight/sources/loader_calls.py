@@ -1,0 +1,163 @@
+"""Finds where sources make loaders of batches, with how many workers, and how those are started."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from preflight.sources.facts import LoaderCall
+from preflight.sources.given_values import Given, given_in
+from preflight.sources.work_names import is_loader_class
+from preflight.syntax.parsing import Parsed, code_of
+from preflight.syntax.running import last_name
+from preflight.syntax.surroundings import Around, called, walk
+
+_METHODS = frozenset({"fork", "spawn", "forkserver"})
+
+# The place of `num_workers` among the arguments of a DataLoader.
+_PLACE = 5
+
+_WORKERS = ("num_workers", "dataloader_num_workers")
+
+# What is called so and given a number of workers makes a loader of its own.
+_MAKES_LOADER = re.compile(r"(?<!down)(?<!up)load|data_?module", re.IGNORECASE)
+
+_LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodCall:
+    """A call of `set_start_method` with a literal, which no test of the sources may pass over."""
+
+    line: int
+    method: str
+    inside: str | None
+    """The function that holds it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderCalls:
+    """The loaders of one file."""
+
+    loaders: tuple[LoaderCall, ...] = ()
+    methods: tuple[MethodCall, ...] = ()
+
+
+def may_make_loaders(lines: Sequence[str]) -> bool:
+    """Whether a file is worth a look."""
+    return any("oader" in line or "num_workers" in line for line in lines)
+
+
+def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
+    """Find the calls of one file that make loaders, and those that set the start method."""
+    walked = list(walk(parsed.tree))
+    given = given_in(node for node, _ in walked)
+    calls = [(node, around) for node, around in walked if isinstance(node, ast.Call)]
+    calls.sort(key=lambda one: (one[0].lineno, one[0].col_offset))
+    contexts = {_method_of(call) for call, _ in calls if called(call) == "get_context"}
+    context = contexts.pop() if len(contexts) == 1 else None
+    return LoaderCalls(
+        loaders=tuple(
+            LoaderCall(
+                file=file,
+                line=call.lineno,
+                num_workers=_written(call, parsed.lines),
+                has_workers=_has_workers(call, given),
+                start_method=_own_method(call, context),
+            )
+            for call, _ in calls
+            if _makes_loader(call)
+        ),
+        methods=tuple(
+            MethodCall(line=call.lineno, method=method, inside=around.inside)
+            for call, around in calls
+            if called(call) == "set_start_method" and _always_runs(around)
+            for method in [_method_of(call)]
+            if method is not None
+        ),
+    )
+
+
+# --- loaders --------------------------------------------------------------------------------------
+
+
+def _makes_loader(call: ast.Call) -> bool:
+    """Whether it is a call of a loader's class, or of what makes one with so many workers."""
+    if is_loader_class(_class_called(call)):
+        return True
+    keywords = {one.arg for one in call.keywords}
+    if "dataloader_num_workers" in keywords:
+        return True
+    return "num_workers" in keywords and bool(_MAKES_LOADER.search(called(call)))
+
+
+def _class_called(call: ast.Call) -> str:
+    """Give the name of what is called, also by what `partial(DataLoader, …)` makes."""
+    is_partial = called(call) == "partial" and bool(call.args)
+    return last_name(call.args[0]) if is_partial else called(call)
+
+
+def _workers(call: ast.Call) -> ast.expr | None:
+    """Give what a call says of its workers; None where it says nothing."""
+    for keyword in call.keywords:
+        if keyword.arg in _WORKERS:
+            return keyword.value
+    places = call.args[1:] if called(call) == "partial" else call.args
+    if is_loader_class(_class_called(call)) and len(places) > _PLACE and not _starred(places):
+        return places[_PLACE]
+    return None
+
+
+def _starred(arguments: Sequence[ast.expr]) -> bool:
+    return any(isinstance(one, ast.Starred) for one in arguments)
+
+
+def _written(call: ast.Call, lines: Sequence[str]) -> str:
+    workers = _workers(call)
+    return "" if workers is None else code_of(workers, lines)[:_LONGEST_VALUE]
+
+
+def _has_workers(call: ast.Call, given: Given) -> bool | None:
+    workers = _workers(call)
+    if workers is not None:
+        return given.is_some(workers)
+    if any(keyword.arg is None for keyword in call.keywords):
+        return given.of_name("num_workers")  # among `**options`, under its own name
+    is_open = _starred(call.args) or called(call) == "partial"
+    return None if is_open else False
+
+
+# --- start methods --------------------------------------------------------------------------------
+
+
+def _own_method(call: ast.Call, context: str | None) -> str | None:
+    """Say how a loader's own context starts its workers.
+
+    Args:
+        call: makes the loader.
+        context: what all of the file's calls of `get_context` ask for.
+    """
+    for keyword in call.keywords:
+        if keyword.arg == "multiprocessing_context":
+            value = keyword.value
+            if isinstance(value, ast.Constant):
+                return value.value if value.value in _METHODS else None
+            is_made = isinstance(value, ast.Call) and called(value) == "get_context"
+            return _method_of(value) if is_made else context  # type: ignore[arg-type]
+    return None
+
+
+def _method_of(call: ast.Call) -> str | None:
+    """Give the start method that a call is handed as a literal."""
+    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "method")]
+    if not given or not isinstance(given[0], ast.Constant):
+        return None
+    method = given[0].value
+    return method if method in _METHODS else None
+
+
+def _always_runs(around: Around) -> bool:
+    """Whether no test stands around it but the one for the main module."""
+    return not around.conditional or around.tested == {"__main__"}

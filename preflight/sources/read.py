@@ -1,0 +1,141 @@
+"""Reads Python sources, and never runs them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+from collections.abc import Iterator, Mapping
+
+from preflight.host.environment import launcher_of
+from preflight.host.start_method import default_start_method
+from preflight.loaders.resampling import resampled_in
+from preflight.sources.environment_reads import Found, environment_reads, is_stored_before
+from preflight.sources.facts import EnvironmentRead, SourceFacts, Unguarded
+from preflight.sources.unguarded import unguarded_below, unguarded_file
+from preflight.syntax.parsing import UnparsableError, parse
+from preflight.targets.targets import Source
+from preflight.values.names import name_of
+
+# Larger files are data that somebody wrote as Python.
+_MOST_BYTES = 4 << 20
+
+_MOST_FILES = 20_000
+
+_OTHER_PEOPLES = frozenset({"node_modules", "__pycache__", "site-packages", "dist-packages"})
+
+# Files of a folder that a training run never loads.
+_NOT_THE_JOB = frozenset({"setup.py", "conftest.py", "noxfile.py"})
+
+
+def read_source(source: Source, root: str, environment: Mapping[str, str]) -> SourceFacts:
+    """Read a Python file, or all of them below a folder, against an environment.
+
+    Raises:
+        OSError: the file or folder that was named cannot be opened.
+    """
+    path = os.path.join(root, source.path)
+    is_folder = os.path.isdir(path)
+    files = list(itertools.islice(_python_files(path), _MOST_FILES + 1)) if is_folder else [path]
+    found: dict[str, tuple[Found, tuple[str, ...]]] = {}
+    unguarded: list[Unguarded | None] = []
+    unreadable: list[tuple[str, ...]] = []
+    resampled: list[str] = []
+    for file in files[:_MOST_FILES]:
+        name = name_of(file, root)
+        try:
+            parsed = parse(_content(file))
+        except UnparsableError as error:
+            unreadable.append((name, str(error.line or ""), str(error)))
+            continue
+        except OSError as error:
+            if not is_folder:
+                raise
+            unreadable.append((name, "", error.strerror or str(error)))
+            continue
+        about = os.path.basename(file).removesuffix(".py") if is_folder else ""
+        found[name] = (environment_reads(parsed.tree, parsed.lines, about=about), parsed.lines)
+        line = resampled_in(parsed.tree)
+        resampled += [f"{name}:{line}"] if line is not None else []
+        unguarded.append(
+            unguarded_below(parsed, name) if is_folder else unguarded_file(file, parsed, root, name)
+        )
+    if len(files) > _MOST_FILES:
+        unreadable.append((name_of(path, root), "", f"holds more than {_MOST_FILES:,} sources"))
+    method, method_from = default_start_method()
+    return SourceFacts(
+        file=name_of(path, root),
+        files=min(len(files), _MOST_FILES),
+        reads=tuple(_judged(found, environment)),
+        unreadable=tuple(unreadable),
+        is_folder=is_folder,
+        implied=source.implied,
+        unguarded=tuple(one for one in unguarded if one is not None),
+        default_start_method=method,
+        default_start_method_from=method_from,
+        resampled=resampled[0] if resampled else None,
+        in_allocation="SLURM_JOB_ID" in environment,
+    )
+
+
+def _content(path: str) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a FIFO would wait for ever
+        raise OSError("it is no regular file")
+    with open(path, "rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise UnparsableError(f"is larger than {_MOST_BYTES >> 20} MiB")
+    return content
+
+
+def _python_files(folder: str) -> Iterator[str]:
+    """Give the job's own sources below a folder, in order; links to folders are not followed."""
+    stack = [folder]
+    while stack:
+        here = stack.pop()
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError:
+            if here == folder:
+                raise
+            continue
+        for entry in entries:
+            if entry.name.endswith(".py") and entry.name not in _NOT_THE_JOB and entry.is_file():
+                yield entry.path
+        inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        stack.extend(entry.path for entry in reversed(inner) if _is_the_jobs(entry))
+
+
+def _is_the_jobs(entry: os.DirEntry[str]) -> bool:
+    return not (
+        entry.name.startswith(".")
+        or entry.name in _OTHER_PEOPLES
+        or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+        or os.path.exists(os.path.join(entry.path, "conda-meta"))
+    )
+
+
+def _judged(
+    found: Mapping[str, tuple[Found, tuple[str, ...]]], environment: Mapping[str, str]
+) -> Iterator[EnvironmentRead]:
+    """Say of each read whether the variable is set, here or by the sources themselves."""
+    stored: dict[str, set[str]] = {}
+    for name, (one, _) in found.items():
+        for store in one.stores:
+            stored.setdefault(store.variable, set()).add(name)
+    dotenv = any(one.loads_dotenv for one, _ in found.values())
+    for name, (one, lines) in found.items():
+        for read in one.reads:
+            elsewhere = bool(stored.get(read.variable, set()) - {name})
+            loaded = dotenv and launcher_of(read.variable) is None
+            yield EnvironmentRead(
+                file=name,
+                line=read.line,
+                variable=read.variable,
+                code=read.code,
+                line_text=lines[read.line - 1] if read.line <= len(lines) else "",
+                is_set=read.variable in environment,
+                guarded=(read.guarded or elsewhere or loaded or is_stored_before(read, one.stores)),
+                raises=read.raises,
+                inside=read.inside,
+            )

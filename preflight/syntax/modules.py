@@ -1,0 +1,223 @@
+"""Finds the user's own modules, and what a name in them stands for, without importing anything."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.scopes import (
+    Function,
+    Imported,
+    Module,
+    Names,
+    Own,
+    Scope,
+    absolute,
+    add_import,
+    holder_class,
+    module_of,
+    module_scope,
+)
+from preflight.values.names import name_of
+
+# A job's own modules are tens; nobody writes one of more than two megabytes by hand.
+_MOST_MODULES = 500
+_LARGEST_FILE = 2 << 20  # bytes
+
+# How many names are followed from one to the next: `a = b`, `b = partial(c)`, `from d import c`.
+_MOST_HOPS = 16
+
+
+@dataclass(slots=True)
+class Modules:
+    """The modules below one folder, each read once and when it is first asked for."""
+
+    folders: tuple[str, ...] = ()
+    """Where top-level modules are looked for, the first one first."""
+
+    root: str = ""
+    known: dict[tuple[str, ...], Module | None] = field(default_factory=dict)
+
+    def find(self, dotted: tuple[str, ...]) -> Module | None:
+        """Read a module; None where it is not the user's own, or cannot be read."""
+        if dotted not in self.known:
+            self.known[dotted] = self._read(dotted)
+        return self.known[dotted]
+
+    def _read(self, dotted: tuple[str, ...]) -> Module | None:
+        if not dotted or not all(part.isidentifier() for part in dotted):
+            return None
+        for folder in self.folders:
+            stem = os.path.join(folder, *dotted)
+            for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
+                if os.path.isfile(path):
+                    return self.read_file(path, dotted)
+        return None
+
+    def read_file(self, path: str, dotted: tuple[str, ...]) -> Module | None:
+        """Read a file as the module of this name."""
+        if len(self.known) >= 20 * _MOST_MODULES:
+            return None
+        if sum(one is not None for one in self.known.values()) >= _MOST_MODULES:
+            return None
+        try:
+            with open(path, "rb") as file:
+                content = file.read(_LARGEST_FILE + 1)
+            parsed = parse(content)
+        except (OSError, UnparsableError):
+            return None  # its import says so itself
+        if len(content) > _LARGEST_FILE:
+            return None
+        module = module_of(
+            parsed,
+            file=name_of(path, self.root),
+            path=path,
+            dotted=dotted,
+            is_package=os.path.basename(path) == "__init__.py",
+        )
+        self.known[dotted] = module
+        return module
+
+    def run_by(self, node: ast.stmt, module: Module) -> list[Module]:
+        """Give the own modules that an import statement runs, packages before what is in them."""
+        names = Names()
+        add_import(names, node)
+        asked: list[tuple[str, ...]] = []
+        for one in (*names.imports.values(), *names.stars):
+            dotted = absolute(one, module)
+            if dotted is None:
+                continue
+            asked.append(dotted)
+            if one.name is not None and one.name != "*":
+                asked.append((*dotted, one.name))
+        if isinstance(node, ast.Import):
+            asked.extend(tuple(alias.name.split(".")) for alias in node.names)
+        return [found for dotted in asked for found in self.chain(dotted)]
+
+    def chain(self, dotted: tuple[str, ...]) -> list[Module]:
+        """Give a module behind the packages that it lies in, which run first."""
+        every = (self.find(dotted[:length]) for length in range(1, len(dotted) + 1))
+        return [module for module in every if module is not None]
+
+    def resolve(self, node: ast.expr, scope: Scope, hops: int = 0) -> Own | None:
+        """Say what of the user's own an expression stands for; None where that cannot be told."""
+        if hops > _MOST_HOPS:
+            return None
+        if isinstance(node, ast.Lambda):
+            return Own(node, scope)
+        if isinstance(node, ast.Name):
+            return self._named(node.id, scope, hops)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, scope, hops)
+        if isinstance(node, ast.Call):
+            return self._result(node, scope, hops)
+        return None
+
+    def _named(self, name: str, scope: Scope, hops: int) -> Own | None:
+        if name in {"self", "cls"} and scope.owner is not None:
+            return Own(scope.owner, module_scope(scope.module), is_made=True)
+        for index, names in enumerate(scope.names):
+            if name in names:
+                around = Scope(scope.module, scope.names[index:], scope.owner)
+                return self._in(names, name, around, hops)
+        return self._starred(name, scope.module, hops)
+
+    def _starred(self, name: str, module: Module, hops: int) -> Own | None:
+        """Look for a name in what `from module import *` brings, and in what that brings."""
+        waiting, seen = [module], {module}
+        while waiting and hops < _MOST_HOPS:
+            one = waiting.pop(0)
+            if one is not module and name in one.names:
+                return self._in(one.names, name, module_scope(one), hops + 1)
+            wanted = [absolute(star, one) for star in one.names.stars]
+            found = [self.find(dotted) for dotted in wanted if dotted is not None]
+            fresh = [other for other in found if other is not None and other not in seen]
+            seen.update(fresh)
+            waiting.extend(fresh)
+        return None
+
+    def _in(self, names: Names, name: str, scope: Scope, hops: int) -> Own | None:
+        if name in names.functions:
+            return Own(names.functions[name], scope)
+        if name in names.classes:
+            return Own(names.classes[name], scope)
+        if name in names.imports:
+            return self._imported(names.imports[name], scope.module, hops)
+        value = names.values[name]
+        return None if value is None else self.resolve(value, scope, hops + 1)
+
+    def _imported(self, one: Imported, module: Module, hops: int) -> Own | None:
+        dotted = absolute(one, module)
+        if dotted is None:
+            return None
+        found = self.find(dotted)
+        if one.name is None:
+            return None if found is None else Own(found, module_scope(found))
+        if hops >= _MOST_HOPS:
+            return None
+        if found is not None:
+            named = self._named(one.name, module_scope(found), hops + 1)
+            if named is not None or one.name in found.names:
+                return named
+        inner = self.find((*dotted, one.name))
+        return None if inner is None else Own(inner, module_scope(inner))
+
+    def _attribute(self, node: ast.Attribute, scope: Scope, hops: int) -> Own | None:
+        holder = self.resolve(node.value, scope, hops + 1)
+        if holder is None:
+            return None
+        if isinstance(holder.node, Module):
+            named = self._named(node.attr, holder.scope, hops + 1)
+            if named is not None or node.attr in holder.node.names:
+                return named
+            inner = self.find((*holder.node.dotted, node.attr))
+            return None if inner is None else Own(inner, module_scope(inner))
+        if isinstance(holder.node, ast.ClassDef):
+            return self.method(holder, node.attr, hops)
+        return None
+
+    def method(self, holder: Own, name: str, hops: int = 0) -> Own | None:
+        """Find a method of an own class, or of an own class that it comes from."""
+        for one in self.lineage(holder, hops):
+            assert isinstance(one.node, ast.ClassDef)  # noqa: S101  for the type checker
+            for statement in one.node.body:
+                if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+                    statement.name == name
+                ):
+                    inside = Scope(one.scope.module, one.scope.names, holder_class(holder))
+                    return Own(statement, inside)
+        return None
+
+    def lineage(self, holder: Own, hops: int = 0) -> Iterator[Own]:
+        """Give a class and the own classes that it comes from, the nearest first."""
+        waiting = [holder]
+        seen: set[int] = set()
+        while waiting and len(seen) < _MOST_HOPS:
+            one = waiting.pop(0)
+            if not isinstance(one.node, ast.ClassDef) or id(one.node) in seen:
+                continue
+            seen.add(id(one.node))
+            yield one
+            bases = [
+                self.resolve(base, one.scope, hops + _MOST_HOPS // 2)
+                for base in one.node.bases[:_MOST_HOPS]
+            ]
+            waiting.extend(base for base in bases if base is not None and not base.is_made)
+
+    def _result(self, node: ast.Call, scope: Scope, hops: int) -> Own | None:
+        """Say what a call gives: an object of an own class, or the own function in `partial(f)`."""
+        callee = self.resolve(node.func, scope, hops + 1)
+        if callee is not None:
+            is_class = isinstance(callee.node, ast.ClassDef) and not callee.is_made
+            return Own(callee.node, callee.scope, is_made=True) if is_class else None
+        if len(node.args) > _MOST_HOPS:
+            return None
+        for argument in node.args[:2]:
+            if isinstance(argument, (ast.Name, ast.Attribute)):
+                found = self.resolve(argument, scope, hops + 4)
+                if found is not None and isinstance(found.node, Function):
+                    return found
+        return None

@@ -1,0 +1,1 @@
+"""What a word, the settings or a folder name: targets."""

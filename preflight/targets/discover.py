@@ -1,0 +1,301 @@
+"""Finds the targets of a run: those that words or the settings name, or what lies around."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from preflight.settings.job import DataSettings, Factory, Job
+from preflight.targets.folders import (
+    holds_no_cache,
+    holds_parts,
+    holds_sounds,
+    holds_videos,
+    look_around,
+    may_be_there,
+)
+from preflight.targets.targets import (
+    Built,
+    CacheFolder,
+    CaptionRule,
+    Dataset,
+    Folder,
+    Host,
+    Missing,
+    Remote,
+    Shard,
+    Source,
+    Target,
+    Unread,
+)
+from preflight.targets.told_once import told_once
+from preflight.targets.word import UnknownWordError, built_by, read_data, read_word, source_of
+from preflight.values.code_name import parse_spec
+from preflight.values.names import name_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """The targets, and what each word was taken for."""
+
+    targets: tuple[Target, ...]
+    """Each once, however many words name it."""
+
+    pairs: tuple[tuple[str, Target], ...]
+    """Each word with each target that it names."""
+
+    datasets: tuple[Dataset, ...] = ()
+    """What belongs together as data: by entries of the settings, by words, or by folders."""
+
+
+def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
+    """Find the targets that words name; with no word, those of the settings, or what lies around.
+
+    Args:
+        words: as on the command line.
+        job: the settings.
+        folder: the current folder, to which words are relative.
+
+    Raises:
+        UnknownWordError: a word that fits no rule, or names nothing.
+    """
+    words = tuple(words)
+    pairs: list[tuple[str, Target]] = []
+    datasets: list[Dataset] = []
+    if words:
+        for word in words:
+            found = read_word(word, folder, python=job.python)
+            pairs += [(word, target) for target in found]
+            datasets += _by_folder(word, found, folder)
+    elif job.data or job.cache or job.loader or job.model:
+        for index, data in enumerate(job.data):
+            named = list(_named_data(job, data, f"data.{index}"))
+            pairs += named
+            if named:
+                name = data.name or named[0][0]
+                datasets += _as_one(name, (one for _, one in named), index)
+        pairs += from_settings(job)
+    else:
+        around = look_around(folder)
+        pairs += [(_name_around(target, folder), target) for target in around]
+        datasets += _by_folder(None, around, folder)
+        if not pairs:
+            raise UnknownWordError(
+                f"nothing to look at was named, and {folder} holds no shards, images, cache files "
+                "or sources. Name a target:  preflight run data/ train:make_loader"
+            )
+    if instead := told_once(target for _, target in pairs):
+        pairs = [
+            (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
+            for word, target in pairs
+        ]
+    targets = [target for _, target in pairs]
+    targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
+    if not job.launch.elsewhere and not any(isinstance(target, Host) for target in targets):
+        targets.append(Host())
+    return Discovered(targets=_once(targets), pairs=tuple(pairs), datasets=tuple(datasets))
+
+
+def _as_one(name: str, targets: Iterable[Target], entry: int | None = None) -> Iterator[Dataset]:
+    """Take all shards, and each folder of images, for one data set."""
+    found = tuple(targets)
+    shards = tuple(
+        one.path
+        for one in found
+        if isinstance(one, Shard) or (isinstance(one, Missing) and one.kind == "shard")
+    )
+    if shards:
+        more = sum(one.more for one in found if isinstance(one, Missing))
+        yield Dataset(name=name, shards=shards, more=more, entry=entry)
+    for one in found:
+        if isinstance(one, Folder):
+            yield Dataset(name=name, folder=one.path, entry=entry)
+
+
+def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterator[Dataset]:
+    """Take shards of one folder for a data set; a pattern names one, wherever its shards lie."""
+    found = tuple(targets)
+    if word is not None and any(sign in word for sign in "*?[{") and len(found) > 1:
+        yield from _as_one(word, found)
+        return
+    shards: dict[str, list[Target]] = {}
+    for one in found:
+        if isinstance(one, Shard):
+            shards.setdefault(os.path.dirname(one.path), []).append(one)
+    for place, those in shards.items():
+        yield from _as_one(word if len(found) == 1 and word else name_of(place, root), those)
+    for one in found:
+        if isinstance(one, Folder):
+            yield from _as_one(word or name_of(one.path, root), (one,))
+
+
+def _once(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Keep the first of equal targets: a file named by two words is looked at once."""
+    seen: dict[Target | str, Target] = {}
+    for target in targets:  # what the user's code is given need not have a hash
+        seen.setdefault(repr(target) if isinstance(target, Built) else target, target)
+    return tuple(seen.values())
+
+
+def _sources_of(targets: Iterable[Target]) -> Iterator[str]:
+    """Give the files that hold the loaders and models, since what they read at start-up counts."""
+    for target in targets:
+        spec = parse_spec(target.spec) if isinstance(target, Built) else None
+        path = source_of(spec, target.folder or "") if spec is not None else None  # type: ignore[union-attr]
+        if path is not None:
+            yield path
+
+
+def kind_of(target: Target) -> str:
+    """Say the word for the kind of a target."""
+    match target:
+        case Shard() | Folder():
+            return "data"
+        case CacheFolder():
+            return "cache"
+        case Built():
+            return target.kind or "built"
+        case Source():
+            return "source"
+        case Host():
+            return "host"
+        case Remote():
+            return "remote"
+        case Missing():
+            return "missing"
+        case Unread():
+            return "unread"
+
+
+def target_name(target: Target, root: str) -> str:
+    """Name a target for a report."""
+    match target:
+        case Shard() | Folder() | CacheFolder() | Source() | Missing() | Unread():
+            return name_of(target.path, root)
+        case Built():
+            return target.name or target.spec
+        case Remote():
+            return target.address
+        case Host():
+            return "this machine" if target.recording is None else target.recording
+
+
+def _name_around(target: Target, root: str) -> str:
+    """Name what lies around: all shards of a folder by that."""
+    return (
+        name_of(os.path.dirname(target.path), root)
+        if isinstance(target, Shard)
+        else (target_name(target, root))
+    )
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
+    """Give the targets that the settings name beside data, each with the name of its entry."""
+    for index, cache in enumerate(job.cache):
+        path = os.path.join(job.root, cache.path)
+        name = cache.name or cache.path
+        absent = _missing(job, path, "cache", f"cache.{index}.path")
+        if not may_be_there(path):
+            yield name, absent
+        else:
+            empty = holds_no_cache(path)
+            there = CacheFolder(
+                path=path, entry=index, checkpoint=cache.checkpoints or holds_parts(path)
+            )
+            is_one = empty is None or _may_be_filled(path, job)
+            yield name, there if is_one else replace(absent, holds=empty)
+    for kind, factories in (("loader", job.loader), ("model", job.model)):
+        for factory in factories:
+            yield factory.name or factory.call, _factory(job, kind, factory)
+
+
+def _may_be_filled(path: str, job: Job) -> bool:
+    """Whether this is a folder in which the job may still put its entries.
+
+    Nothing else is in it, or the images beside which some trainers put them.
+    """
+    if not os.path.isdir(path):
+        return False
+    if not any(isinstance(one, (Shard, Folder, Source)) for one in look_around(path, whole=True)):
+        return True
+    data = [os.path.join(job.root, one.path) for one in job.data if one.path is not None]
+    return any(os.path.realpath(path) == os.path.realpath(one) for one in data)
+
+
+def captions_of(data: DataSettings) -> CaptionRule:
+    """Give the rule by which captions of a data set are found."""
+    return CaptionRule(
+        rule=data.captions,
+        extension=(data.caption_extension or "").lstrip(".") or None,
+        images=tuple(extension.lstrip(".").lower() for extension in data.images),
+    )
+
+
+def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:
+    captions = captions_of(data)
+    for field, value in (("path", data.path), ("shards", data.shards)):
+        if value is None:
+            continue
+        name = data.name or value
+        try:
+            for target in read_data(value, job.root, captions):
+                yield name, _placed(target, job, f"{key}.{field}")
+        except UnknownWordError as error:
+            path = os.path.join(job.root, value)
+            if os.path.isdir(path) and (holds_videos(path) or holds_sounds(path)):
+                # They are not read, but the cache that was made of them can be judged.
+                yield name, Folder(path=path, captions=captions)
+                continue
+            absent = _missing(job, path, "data", f"{key}.{field}")
+            holds = "holds no image and no shard" if os.path.isdir(path) else None
+            if holds is None and os.path.lexists(path):
+                holds = str(error)
+            yield name, replace(absent, holds=holds)
+
+
+def _placed(target: Target, job: Job, key: str) -> Target:
+    """Say of what is missing where it is named."""
+    if not isinstance(target, Missing):
+        return target
+    file, line = job.origin(key)
+    return replace(target, named_in=file, named_at=line)
+
+
+def _missing(job: Job, path: str, kind: str, key: str) -> Missing:
+    file, line = job.origin(key)
+    return Missing(path=path, kind=kind, named_in=file, named_at=line)
+
+
+def _factory(job: Job, kind: str, factory: Factory) -> Built:
+    spec = parse_spec(factory.call)
+    if spec is None:
+        raise UnknownWordError(f"{kind}.call: {factory.call!r} is no module:name or file.py:name")
+    built = built_by(spec, factory.call, job.root, job.python)
+    return replace(
+        built,
+        kind=kind,
+        name=factory.name,
+        args=tuple(factory.args),
+        kwargs=dict(factory.kwargs),
+        pick=factory.pick,
+    )
+
+
+def plain_options(job: Job) -> Mapping[str, Any]:
+    """Give what a process of ours is told of the job."""
+    return {
+        "root": job.root,
+        "ranks": job.launch.ranks,
+        "num_workers": job.launch.num_workers,
+        "batch_size": job.launch.batch_size,
+        "start_method": job.launch.start_method,
+        "import_anyway": job.look.import_anyway,
+        "trust_caches": job.look.trust_caches,
+        "timeout": job.look.timeout,
+        "depth": job.look.depth,
+    }

@@ -1,0 +1,265 @@
+"""What a folder holds: shards, images, caches, sources; read by names, with nothing opened."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from unicodedata import normalize
+
+from preflight.formats.suffixes import dcp as dcp_names
+from preflight.formats.suffixes.sounds import is_sound
+from preflight.formats.suffixes.videos import is_video
+from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Target, Unread
+from preflight.values.links import leads_to_system
+from preflight.values.listing import Listed, keep, list_names
+
+SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
+
+PTH_TAR = ".pth.tar"
+"""How checkpoints of torch.save are often called, after what torch wrote before 2017."""
+
+CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", dcp_names.PART)
+
+_LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
+
+CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
+"""As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does."""
+
+# Others call them so; where they are in parts, they are nothing else.
+_STEP = re.compile(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d.*", re.IGNORECASE)
+
+# A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
+# are no more of them than that.
+_ENTRY = re.compile(r"(?:\d+|[0-9a-f]{32,128})\.(?:pt|pth|npy|npz|safetensors)")
+_MOST_RANKS = 100
+
+# Paths of one folder that are looked up singly, before the folder is listed.
+_OFTEN = 1_000
+
+# Folders that hold no part of a job, whatever is in them.
+SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+
+def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
+    """Give each kind of thing that a folder holds: shards, images, cache files, sources.
+
+    Args:
+        folder: looked at with all below it.
+        whole: the folder was named itself, so that images and caches in it are one target each;
+            else each folder below it that holds them is one. Checkpoints are told from caches in
+            either case, and those of one folder are one target.
+    """
+    shards: list[Target] = []
+    unread: list[str] = []
+    states: set[str] = set()
+    entries: set[str] = set()
+    in_parts = False
+    kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
+    for place, listed in _walk(folder, unread):
+        below, names = _first_below(folder, place), listed.names
+        spelled = listed.suffixes()
+        in_parts = _holds_parts(listed, spelled) if place == folder else in_parts
+        is_state = below != folder and _is_state(below, in_parts=in_parts)
+        if place == below and not is_state and _holds_checkpoints(listed, spelled):
+            states.add(place)
+        top = folder if whole else below
+        suffixes = {suffix.lower() for suffix in spelled}
+        if not suffixes.isdisjoint(_LAST_OF_SHARDS):
+            found = sorted(filter(is_shard, names))
+            shards += (Shard(path=os.path.join(place, name)) for name in found)
+            if any(name.lower().endswith(PTH_TAR) for name in names):
+                suffixes.add(PTH_TAR)
+        if not suffixes.isdisjoint(IMAGE_SUFFIXES):
+            kinds["image"][top] = None
+            keep(place, listed)
+        if not suffixes.isdisjoint(CACHE_SUFFIXES):
+            home = folder if is_state else below if below in states else top
+            kinds["cache"][home] = None
+            if _is_state(place) and _holds_entries(names):
+                entries.add(home)
+            keep(place, listed)
+        if ".py" in suffixes:
+            kinds["source"][folder] = None
+    return (
+        *shards,
+        *(Folder(path=path) for path in kinds["image"]),
+        *(CacheFolder(path=one, checkpoint=one in states - entries) for one in kinds["cache"]),
+        *(Source(path=path) for path in kinds["source"]),
+        *(Unread(path=path) for path in unread),
+    )
+
+
+def is_shard(name: str) -> bool:
+    """Whether a file is a shard by its name."""
+    name = name.lower()
+    return name.endswith(SHARD_SUFFIXES) and not name.endswith(PTH_TAR)
+
+
+def _holds_checkpoints(listed: Listed, suffixes: frozenset[str]) -> bool:
+    """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
+    if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
+        return True
+    in_pieces = ".json" in suffixes and any(map(_is_index, listed.names))
+    return in_pieces or _holds_parts(listed, suffixes)
+
+
+def _is_index(name: str) -> bool:
+    return name.endswith(".safetensors.index.json")
+
+
+def holds_parts(folder: str) -> bool:
+    """Whether a folder is a checkpoint of torch.distributed.checkpoint, or holds some: no cache."""
+    try:
+        listed = list_names(folder)
+        return _holds_parts(listed, listed.suffixes())
+    except OSError:
+        return False
+
+
+def _holds_parts(listed: Listed, suffixes: frozenset[str]) -> bool:
+    if dcp_names.PART in suffixes:
+        return True
+    steps = (one.path for one in listed.folders if _STEP.fullmatch(one.name))
+    return any(name.endswith(dcp_names.PART) for one in steps for name in _names_in(one) or ())
+
+
+def _is_state(folder: str, *, in_parts: bool = False) -> bool:
+    name = os.path.basename(folder)
+    called = (CHECKPOINT, _STEP) if in_parts else (CHECKPOINT,)
+    return any(one.fullmatch(name) is not None for one in called)
+
+
+def _holds_entries(names: list[str]) -> bool:
+    """Whether a folder that is called as a checkpoint holds what was computed with that one."""
+    if len(names) <= _MOST_RANKS:
+        return False
+    return sum(_ENTRY.fullmatch(name) is not None for name in names) > _MOST_RANKS
+
+
+class Presence:
+    """Says of many paths whether they are there; a folder is listed once it has been asked often.
+
+    Names are held against the listing as file systems do that make no difference between large and
+    small letters, or between two ways to write an accent; what may be there is looked up.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no folder."""
+        self._asked: Counter[str] = Counter()
+        self._names: dict[str, frozenset[str] | None] = {}
+
+    def holds(self, path: str) -> bool:
+        """Whether there is such a path, also where it is a link that leads nowhere."""
+        folder, name = os.path.split(path)
+        if sys.platform != "win32" and name not in ("", os.curdir, os.pardir):
+            self._asked[folder] += 1
+            if self._asked[folder] == _OFTEN:
+                self._names[folder] = _names_in(folder)
+            names = self._names.get(folder)
+            if names is not None and _alike(name) not in names:
+                return False
+        return os.path.lexists(path)
+
+
+def _names_in(folder: str) -> frozenset[str] | None:
+    """Give what is alike for names of one file; None where the folder cannot be listed."""
+    try:
+        return frozenset(map(_alike, os.listdir(folder)))
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+    except OSError:
+        return None
+
+
+def _alike(name: str) -> str:
+    if name.isascii():
+        return name.lower()
+    return normalize("NFD", normalize("NFD", name).casefold())
+
+
+def _first_below(folder: str, place: str) -> str:
+    """Give the folder directly below this one that a place lies in; at its top, itself."""
+    below = os.path.relpath(place, folder)
+    return folder if below == os.curdir else os.path.join(folder, below.split(os.sep)[0])
+
+
+def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
+    """Walk a tree, its folders in the order of their names, each once; links come at the end.
+
+    Args:
+        folder: where to begin.
+        unread: takes the folders that cannot be listed; None: nobody asks.
+    """
+    todo, links, seen = [folder], list[str](), set[tuple[int, int]]()
+    while todo or links:
+        place = todo.pop() if todo else links.pop(0)
+        try:
+            status = os.stat(place)
+            listed = list_names(place)
+        except OSError:
+            if unread is not None:
+                unread.append(place)
+            continue
+        if status.st_ino and (status.st_dev, status.st_ino) in seen:
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        inner = [one for one in listed.folders if _may_hold_a_job(one)]
+        todo += sorted((one.path for one in inner if not one.is_symlink()), reverse=True)
+        links += sorted(one.path for one in inner if one.is_symlink())
+        yield place, listed
+
+
+def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
+    """Leave out what is hidden, installed, or leads out of the tree to a whole system."""
+    if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
+        return False
+    if leads_to_system(entry.path):
+        return False
+    return not os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+
+
+def holds_videos(folder: str) -> bool:
+    """Whether there are videos in a folder or below it, by their names."""
+    return any(is_video(name) for _, listed in _walk(folder) for name in listed.names)
+
+
+def holds_sounds(folder: str) -> bool:
+    """Whether there are audio files in a folder or below it, by their names."""
+    return any(is_sound(name) for _, listed in _walk(folder) for name in listed.names)
+
+
+def look_for_sources(folder: str) -> Iterator[str]:
+    """Give all Python files below a folder that may be the job's own."""
+    for place, listed in _walk(folder):
+        found = sorted(name for name in listed.names if name.endswith(".py"))
+        yield from (os.path.join(place, name) for name in found)
+
+
+def may_be_there(path: str) -> bool:
+    """Whether there is such a path, or one in a folder that we may not look into."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def holds_no_cache(path: str) -> str | None:
+    """Say why a path is no cache, as far as names go; None where it is one, or nobody knows."""
+    suffixes = (*CACHE_SUFFIXES, ".bin")
+    if not os.path.isdir(path):
+        fits = path.lower().endswith(suffixes)
+        return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
+    unread: list[str] = []
+    for _, listed in _walk(path, unread):
+        if any(name.lower().endswith(suffixes) for name in listed.names):
+            return None
+    if unread:
+        return None
+    return f"holds no cached file ({', '.join(suffixes)})"

@@ -1,0 +1,321 @@
+"""What is this word: a path, a pattern, a name? Reads folders and sources, and imports nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from preflight.targets.folders import (
+    CACHE_SUFFIXES,
+    IMAGE_SUFFIXES,
+    Presence,
+    holds_no_cache,
+    holds_parts,
+    holds_videos,
+    is_shard,
+    look_around,
+    may_be_there,
+)
+from preflight.targets.targets import (
+    Built,
+    CacheFolder,
+    CaptionRule,
+    Folder,
+    Host,
+    Missing,
+    Remote,
+    Shard,
+    Source,
+    Target,
+    Unread,
+)
+from preflight.values import braces
+from preflight.values.code_name import Spec, parse_spec
+from preflight.values.names import shown
+
+KINDS = ("data", "cache", "loader", "model", "source", "script", "checkpoint", "host")
+
+# Shards of one pattern that are not there and are named one by one; the others are counted.
+_NAMED = 10_000
+
+SCRIPTS = "scripts cannot be run yet; say source={0} to have it read"
+
+
+class UnknownWordError(ValueError):
+    """A word that is no target; the text says what was tried."""
+
+    def __init__(self, text: str) -> None:
+        """Keep it to one line, whatever is in the names that it quotes."""
+        super().__init__(shown(text))
+
+
+def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Target, ...]:
+    """Read one word by the first rule that fits.
+
+    Args:
+        word: as on the command line.
+        folder: the current folder.
+        python: the job's interpreter, which may have other packages; None: ours.
+
+    Raises:
+        UnknownWordError: none fits, or what it names is not there.
+    """
+    if not word:
+        raise UnknownWordError("an empty word is no target; was a variable not set?")
+    kind, equals, value = word.partition("=")
+    if equals and kind in KINDS:
+        if not value:
+            raise UnknownWordError(f"{word} names nothing; was a variable not set?")
+        return _read_kind(kind, value, folder, python)
+    path = os.path.join(folder, word)
+    if os.path.lexists(path) or may_be_there(path):
+        return _read_path(word, path)
+    if _is_remote(word):
+        return (Remote(address=word),)
+    spec = parse_spec(word)
+    if spec is not None:
+        return (built_by(spec, word, folder, python),)
+    if any(sign in word for sign in "*?[{") or "::" in word:
+        return tuple(_read_pattern(word, folder, CaptionRule()))
+    raise UnknownWordError(_what_was_tried(word, folder))
+
+
+def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[Target, ...]:
+    path = os.path.join(folder, value)
+    if kind in {"loader", "model"}:
+        spec = parse_spec(value)
+        if spec is None:
+            raise UnknownWordError(f"{kind}={value}: {value!r} is no module:name or file.py:name")
+        return (replace(built_by(spec, value, folder, python), kind=kind),)
+    if kind == "host":
+        return (Host(recording=None if value in {"", "here"} else _existing(path, kind, value)),)
+    if kind == "script":
+        raise UnknownWordError(f"script={value}: " + SCRIPTS.format(value))
+    if kind == "data":
+        return tuple(read_data(value, folder, CaptionRule()))
+    if kind == "source":
+        return (Source(path=_existing(path, kind, value)),)
+    _existing(path, kind, value)
+    empty = holds_no_cache(path)
+    if empty is not None:
+        raise UnknownWordError(f"{kind}={value} {empty}")
+    return (CacheFolder(path=path, checkpoint=kind == "checkpoint" or holds_parts(path)),)
+
+
+def _existing(path: str, kind: str, value: str) -> str:
+    if may_be_there(path):
+        return path
+    if os.path.islink(path):
+        leads = f"leads to {os.readlink(path)}, which is not there"
+        raise UnknownWordError(f"{kind}={value} is a link that {leads}")
+    raise UnknownWordError(f"{kind}={value}: there is no such path{_nearest_path(path)}")
+
+
+def _read_path(word: str, path: str) -> tuple[Target, ...]:
+    """Take an existing path for what it is."""
+    if os.path.isdir(path):
+        found = look_around(path, whole=True)
+        if not found:
+            raise UnknownWordError(
+                f"{word} holds no shards, images, cache files or sources{_but_videos(path)}"
+                f"{_but_weights(word, path)}"
+            )
+        return found
+    lower = word.lower()
+    if is_shard(word):
+        return (Shard(path=path),)
+    if lower.endswith((*CACHE_SUFFIXES, ".bin")):
+        return (CacheFolder(path=path),)
+    if lower.endswith(IMAGE_SUFFIXES):
+        return (Folder(path=path),)
+    if lower.endswith(".py"):
+        raise UnknownWordError(f"{word}: " + SCRIPTS.format(word))
+    if not os.path.lexists(path):
+        raise UnknownWordError(f"{word} cannot be seen: the folder that it names may not be read")
+    raise UnknownWordError(
+        f"{word} is there, and is no shard, image, cache file or folder by its name; "
+        f"data={word}, cache={word} or source={word} says what it is"
+    )
+
+
+def _but_videos(folder: str) -> str:
+    return ", but videos, which are not read by this version" if holds_videos(folder) else ""
+
+
+def _but_weights(word: str, folder: str) -> str:
+    """Name the word that has files looked at whose suffix says little, where torch wrote them."""
+    if holds_no_cache(folder) is not None:
+        return ""
+    from preflight.cached_files.listing import list_cache
+
+    try:
+        is_looked_at = bool(list_cache(folder).files)
+    except OSError:
+        return ""
+    if is_looked_at:
+        return f"; cache={word} has its .bin files looked at"
+    return "; its .bin files are none of torch's, and others are not read by this version"
+
+
+def _is_remote(word: str) -> bool:
+    scheme, separator, _ = word.partition("://")
+    plain = len(scheme) > 1 and scheme.replace("+", "").replace("-", "").isalnum()
+    return word.startswith("pipe:") or (bool(separator) and plain)
+
+
+def _what_was_tried(word: str, folder: str) -> str:
+    path = os.path.join(folder, word)
+    tried = "no path of that name, no module:name or file.py:name, no pattern"
+    kinds = f"; KIND= is one of {', '.join(KINDS)}" if "=" in word else ""
+    return f"{word!r} is no target: {tried}{kinds}{_nearest_path(path)}"
+
+
+def _nearest_path(path: str) -> str:
+    """Say what lies beside a missing path and is called alike."""
+    near = near_path(path)
+    return f"; did you mean {shown(near)}?" if near else ""
+
+
+def near_path(path: str) -> str | None:
+    """Find a name like a missing path's own, in its folder."""
+    import difflib
+
+    folder, name = os.path.split(path.rstrip("/\\"))
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        return None
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
+    return found[0] if found else None
+
+
+# --- patterns -------------------------------------------------------------------------------------
+
+
+def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
+    """Take a value for data, whatever its suffix."""
+    path = os.path.join(folder, value)
+    if os.path.isdir(path):
+        found = [
+            target if isinstance(target, Unread) else replace(target, captions=captions)
+            for target in look_around(path, whole=True)
+            if isinstance(target, (Shard, Folder, Unread))
+        ]
+        if not found:
+            raise UnknownWordError(f"{value} holds no image and no shard{_but_videos(path)}")
+        yield from found
+    elif os.path.lexists(path):
+        image = value.lower().endswith(IMAGE_SUFFIXES)
+        yield (Folder if image else Shard)(path=path, captions=captions)
+    elif _is_remote(value):
+        yield Remote(address=value)
+    elif any(sign in value for sign in "*?[{") or "::" in value:
+        yield from _read_pattern(value, folder, captions)
+    else:
+        raise UnknownWordError(_what_was_tried(value, folder))
+
+
+def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
+    """Expand `::`, braces and wildcards; what a brace range names and is not there is `Missing`."""
+    try:
+        names = braces.expand(pattern)
+    except braces.TooManyError as error:
+        raise UnknownWordError(str(error)) from error
+    there = Presence()
+    gaps = 0
+    for name in names:
+        path = os.path.join(folder, name)
+        if _is_remote(name):
+            yield Remote(address=name)
+        elif there.holds(path):
+            yield Shard(path=path, captions=captions)
+        elif any(sign in name for sign in "*?["):
+            yield from _read_wildcards(name, folder, captions)
+        else:
+            gaps += 1
+            if gaps <= _NAMED:
+                yield Missing(path=path, kind="shard", pattern=pattern)
+            last = path
+    if gaps > _NAMED:
+        yield Missing(path=last, kind="shard", pattern=pattern, more=gaps - _NAMED - 1)
+
+
+def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
+    found = sorted(_glob(os.path.join(folder, name)))
+    if not found:
+        raise UnknownWordError(f"the pattern {name!r} fits no file in {folder}")
+    fits: list[Target] = []
+    unfit: UnknownWordError | None = None
+    for one in found:
+        if os.path.isdir(one) or not is_shard(one):
+            try:
+                fits += _read_path(one, one)
+            except UnknownWordError as error:  # such as a list of checksums beside the shards
+                unfit = unfit or error
+        else:
+            fits.append(Shard(path=one, captions=captions))
+    if unfit is not None and not fits:
+        raise unfit
+    yield from fits
+
+
+def _glob(path: str) -> list[str]:
+    import glob
+
+    return glob.glob(path, recursive=True)
+
+
+# --- the user's code, by name ---------------------------------------------------------------------
+
+
+def built_by(spec: Spec, word: str, folder: str, python: str | None) -> Built:
+    """Hold a name against the source, as far as that can be done without running it.
+
+    Raises:
+        UnknownWordError: there is no such file, or its source binds no such name.
+    """
+    path = source_of(spec, folder)
+    if spec.module is not None and path is None and python is None:
+        _expect_installed(word, spec.module.partition(".")[0], folder)
+    if spec.file is not None and path is None:
+        near = _nearest_path(os.path.join(folder, spec.file))
+        raise UnknownWordError(f"{word}: there is no file {spec.file}{near}")
+    if path is not None:
+        from preflight.targets.bound_names import bound_names
+
+        names = bound_names(path)
+        if names is not None and spec.name not in names:
+            import difflib
+
+            alike = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.7)
+            hint = f"; did you mean {alike[0]}?" if alike else ""
+            raise UnknownWordError(f"{word}: {spec.home} has no {spec.name}{hint}")
+    return Built(spec=word, folder=folder)
+
+
+def _expect_installed(word: str, top: str, folder: str) -> None:
+    """Refuse a module that neither lies here nor is installed; nothing is imported for it."""
+    import importlib.util
+
+    if os.path.isdir(os.path.join(folder, top)):
+        return  # a package without __init__.py, or one that is compiled
+    try:
+        found = importlib.util.find_spec(top)
+    except ValueError:  # loaded already, by something that left no trace of where it is
+        return
+    if found is None:
+        near = _nearest_path(os.path.join(folder, top + ".py"))
+        raise UnknownWordError(f"{word}: there is no module {top} in {folder}{near}")
+
+
+def source_of(spec: Spec, folder: str) -> str | None:
+    """Find the file that a name of the user's code stands in; None where it is not here."""
+    if spec.file is not None:
+        path = os.path.join(folder, spec.file)
+        return path if os.path.isfile(path) else None
+    stem = os.path.join(folder, *(spec.module or "").split("."))
+    for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
+        if os.path.isfile(path):
+            return path
+    return None

@@ -1,0 +1,1 @@
+"""The numbers in cached files, loaded by torch, and which of them stand out."""

@@ -1,0 +1,102 @@
+"""Says what stands out in one cached file, whatever the files beside it are like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from preflight.tensors.facts import CachedTensor, Content, OddContent
+
+# A view that is saved with this many times its bytes, and so many more.
+_TIMES, _DRAGGED = 4, 1_000_000
+
+# Elements from which on a tensor is no handful of settings or coordinates.
+_FEW = 64
+
+# A file of more tensors than this is a model or an optimizer, in which zeros are where one starts.
+_MOST_TENSORS = 16
+
+# Hashes of nothing, by which caches name the embedding of the empty prompt (MD5, SHA-1, SHA-256).
+_OF_NOTHING = ("d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d", "e3b0c44298fc1c14")
+_EMPTY = ("empty", "null", "uncond", "negative", "neg_", "zero")
+_MASKS = ("mask", "bias")
+
+Shape: TypeAlias = "tuple[int, ...] | None"
+
+
+def by_itself(content: Content) -> Iterator[OddContent]:
+    """Say what is wrong in a file whatever its neighbours are."""
+    for kind, wrong in _WRONG.items():
+        found = [one for one in content.tensors if wrong(content.file, one)]
+        if found:
+            first = found[0]
+            count, of = _NUMBERS[kind](first)
+            yield OddContent(
+                file=content.file,
+                kind=kind,
+                path=first.path,
+                more=len(found) - 1,
+                seen=described(first),
+                count=count,
+                of=of,
+            )
+
+
+def _is_a_score(one: CachedTensor) -> bool:
+    """Whether it is one number, as trainers keep the best loss so far, which begins with inf."""
+    return one.shape == ()
+
+
+def _is_nan(_: str, one: CachedTensor) -> bool:
+    return one.nan > 0 and not _is_a_score(one)
+
+
+def _is_infinite(file: str, one: CachedTensor) -> bool:
+    """Whether a number is infinite that should not be: -inf is what masks are made of."""
+    if _is_a_score(one):
+        return False
+    legal = one.zero or _speaks_of(_MASKS, file, one.path)
+    return one.infinite > 0 or (one.negative > 0 and not legal and not one.nan)
+
+
+def _drags(_: str, one: CachedTensor) -> bool:
+    return one.storage > _TIMES * one.used and one.storage - one.used > _DRAGGED
+
+
+_WRONG = {"nan": _is_nan, "infinite": _is_infinite, "storage": _drags}
+_NUMBERS = {
+    "nan": lambda one: (one.nan, one.elements),
+    "infinite": lambda one: (one.infinite + one.negative, one.elements),
+    "storage": lambda one: (one.storage, one.used),
+}
+
+
+def described(one: CachedTensor) -> str:
+    """Say what a tensor is: `4 x 128 x 128, float16`."""
+    return f"{size_text(one.shape)}, {one.dtype}"
+
+
+def size_text(shape: Shape) -> str:
+    """Say a shape: `4 x 128 x 128`."""
+    if shape is None:
+        return "nested"
+    return " x ".join(str(side) for side in shape) or "one number"
+
+
+def _speaks_of(words: Iterable[str], file: str, path: str) -> bool:
+    text = f"{file.rpartition('/')[2]} {path}".lower()
+    return any(word in text for word in words)
+
+
+def zeros_of(content: Content) -> list[CachedTensor]:
+    """Give the tensors that are zero throughout and should not be."""
+    if len(content.tensors) + content.more > _MOST_TENSORS:
+        return []
+    return [one for one in content.tensors if _holds_zeros(content.file, one)]
+
+
+def _holds_zeros(file: str, one: CachedTensor) -> bool:
+    """Whether it is zero throughout and should not be: settings, masks and coordinates may."""
+    if not one.zero or one.negative or one.infinite or one.elements < _FEW:
+        return False
+    return not _speaks_of((*_OF_NOTHING, *_EMPTY, *_MASKS), file, one.path)

@@ -1,0 +1,1 @@
+"""Imports the code of the job, or says why that would start the training."""

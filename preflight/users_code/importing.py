@@ -1,0 +1,162 @@
+"""Imports the user's code as the job would: as rank 0, by the names that Python would find."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from types import ModuleType
+
+from preflight.sources import guard
+from preflight.targets.targets import CannotLookError, MistypedError
+from preflight.values.code_name import Spec
+
+# A module may hold many of the loaders and models that were named.
+_work_of_import = functools.cache(guard.work_of_import)
+
+
+def import_torch() -> None:
+    """Import torch, before anything of the user's can stand in its way.
+
+    Raises:
+        CannotLookError: this interpreter has none.
+    """
+    try:
+        importlib.import_module("torch")
+    except ImportError as error:
+        raise CannotLookError(
+            f"torch cannot be imported by {sys.executable}: {error}",
+            fix="Name the interpreter of the job:  preflight run --python EXE",
+        ) from error
+
+
+def join_world(ranks: int) -> None:
+    """Stand for rank 0: the launcher's variables, and a process group that talks to nobody.
+
+    A call of `init_process_group` in the user's code then finds the group that is there.
+    """
+    import torch.distributed as dist
+
+    launched = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1"}
+    for variable, value in {**launched, "MASTER_PORT": 29500}.items():
+        os.environ.setdefault(variable, str(value))
+    if not dist.is_available() or dist.is_initialized():
+        return
+    try:
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks)
+    except (ImportError, AttributeError, ValueError, RuntimeError):
+        # The fake group is private to torch; a real group of one stands in for it.
+        store = dist.HashStore()  # type: ignore[attr-defined]  # not in the stubs
+        dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+
+    def already_there(*_: object, **__: object) -> None:
+        """Do nothing: the group was made before the user's code ran."""
+
+    dist.init_process_group = already_there
+    dist.distributed_c10d.init_process_group = already_there
+
+
+def refuse_unguarded(spec: Spec, root: str) -> None:
+    """Stop before an import that would start the training."""
+    path = _source_of(spec)
+    if path is None:
+        return
+    # What an import puts first on the path: the file's folder, or the current one.
+    folder = os.getcwd() if spec.file is None else os.path.dirname(os.path.abspath(path))
+    work = _work_of_import(path, folder, root)
+    if work is not None:
+        raise CannotLookError(
+            f"importing {spec.home} would start the training: {work.file}:{work.line} {work.what}",
+            fix=f"{work.guard}  To look all the same:  preflight run --import-anyway",
+        )
+
+
+def _source_of(spec: Spec) -> str | None:
+    """Find the file that an import would run."""
+    if spec.file is not None:
+        return spec.file
+    assert spec.module is not None  # noqa: S101  for the type checker
+    stem = os.path.join(os.getcwd(), *spec.module.split("."))
+    for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def import_named(spec: Spec) -> ModuleType:
+    """Import as `python FILE` and `python -m MODULE` would find it."""
+    if spec.file is not None:
+        return _import_file(os.path.abspath(spec.file))
+    assert spec.module is not None  # noqa: S101  for the type checker
+    folder = os.getcwd()
+    sys.path.insert(0, folder)
+    _make_room("preflight", folder)
+    _make_room(spec.module.partition(".")[0], folder)
+    try:
+        return importlib.import_module(spec.module)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if spec.module == missing or spec.module.startswith(missing + "."):
+            raise MistypedError(f"there is no module {missing} in {folder}") from error
+        raise
+
+
+def _import_file(path: str) -> ModuleType:
+    folder, name = os.path.split(path)
+    stem = name.removesuffix(".py")
+    sys.path.insert(0, folder)
+    sys.argv[:] = [path]
+    _make_room("preflight", folder)
+    if stem.isidentifier():
+        _make_room(stem, folder)
+        if _would_find(stem, path):
+            return importlib.import_module(stem)
+    found = importlib.util.spec_from_file_location(stem, path)
+    if found is None or found.loader is None:
+        raise MistypedError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[stem] = module
+    found.loader.exec_module(module)
+    return module
+
+
+def _would_find(stem: str, path: str) -> bool:
+    """Whether an import of this name gives this file: the path has no say for what is built in."""
+    try:
+        known = importlib.util.find_spec(stem)
+    except ValueError:  # loaded already, by something that left no trace of where it is
+        return False
+    origin = known.origin if known is not None else None
+    return origin is not None and os.path.abspath(origin) == path
+
+
+def files_of_workers(spec: Spec) -> dict[str, str]:
+    """Give the file that a worker has to be told: the path would lead it elsewhere by this name.
+
+    In the job it is the main module, which multiprocessing finds by its file.
+    """
+    if spec.file is None:
+        return {}
+    path = os.path.abspath(spec.file)
+    stem = os.path.basename(path).removesuffix(".py")
+    found = importlib.machinery.PathFinder.find_spec(stem)
+    if stem not in sys.builtin_module_names and found is not None and found.origin == path:
+        return {}
+    return {stem: path}
+
+
+def _make_room(top: str, folder: str) -> None:
+    """Let the user's own module have its name, where something we imported holds it already."""
+    loaded = sys.modules.get(top)
+    here = os.path.join(folder, top)
+    ours_to_find = os.path.isfile(here + ".py") or os.path.isdir(here)
+    if loaded is None or not ours_to_find:
+        return
+    file = getattr(loaded, "__file__", None) or ""
+    if not os.path.abspath(file).startswith(os.path.abspath(folder) + os.sep):
+        del sys.modules[top]

@@ -1,0 +1,733 @@
+"""The command line keeps its contract: what is typed, what goes to stdout, what it exits with."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+WHOLE = (2).to_bytes(8, "little") + b"{}"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A folder with one whole cache file and one that is empty."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "whole.safetensors").write_bytes(WHOLE)
+    (folder / "empty.safetensors").write_bytes(b"")
+    return folder
+
+
+# --- typed wrong: exit 2, stdout empty ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing/here"], "'nothing/here' is no target"),
+        (["cahce"], "did you mean cache?"),
+        (["train:make"], "there is no module train"),
+        (["train.py:make"], "there is no file train.py"),
+        (["mod:mke"], "mod has no mke; did you mean make?"),
+        (["mod.py:mke"], "mod.py has no mke; did you mean make?"),
+        (["dynamic:nope"], "dynamic has no nope"),
+        (["*.tar"], "fits no file"),
+        (["{0..99999999999}.tar"], "names 100,000,000,000 files"),
+        (["data=nothing"], "'nothing' is no target"),
+        (["cache=nothing"], "there is no such path"),
+        (["loader=7"], "is no module:name"),
+        (["mod.py"], "say source=mod.py to have it read"),
+        (["mod.py", "--lr", "3"], "say source=mod.py to have it read"),
+        (["-m", "mod"], "scripts cannot be run yet"),
+        (["--", "simpletuner", "train"], "scripts cannot be run yet"),
+        (["script=mod.py"], "say source=mod.py to have it read"),
+        (["hollow"], "holds no shards, images, cache files or sources"),
+        (["notes.xyz"], "cache=notes.xyz"),
+        (["cache", "--select", "cahce"], "did you mean cache?"),
+        (["cache", "--ignore", "nonsense-id"], "there is no check 'nonsense-id'"),
+        (["cache", "--vram", "80"], "write it with its unit"),
+        (["cache", "--gpus", "-1"], "-1 is not in the range"),
+        (["cache", "--format", "yaml"], "'yaml' is not one of"),
+        (["cache", "--baseline", "nothing.json"], "cannot be read"),
+        (["cache", "--config", "nothing.toml"], "cannot be read"),
+        (["cache", "-o", "report.xyz"], "the suffix says no format"),
+        (["cache", "--start-method", "thread"], "is not one of"),
+        (["cache", "--require", "nonsense"], "there is no check"),
+        (["cache", "--nonsense"], "No such option"),
+    ],
+)
+def test_what_is_typed_wrong_runs_nothing(
+    preflight: Run, cache: Path, words: list[str], said: str
+) -> None:
+    """Exit 2, one paragraph on stderr, nothing on stdout, no report left."""
+    folder = cache.parent
+    (folder / "mod.py").write_text("def make(): pass\n")
+    (folder / "dynamic.py").write_text("globals()['make'] = print\n")
+    (folder / "hollow").mkdir()
+    (folder / "notes.xyz").write_text("?")
+
+    done = preflight("run", *words)
+
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / ".preflight").exists()
+
+
+def test_all_mistakes_in_the_settings_are_told_at_once(preflight: Run, tmp_path: Path) -> None:
+    """Each with its line, and the nearest key that there is."""
+    (tmp_path / "preflight.toml").write_text(
+        '[launch]\ngpu = 3\nvram = 24\nstart_method = "swpan"\n\n'
+        "[[data]]\npath = 4\n\n[lok]\nx = 1\n"
+    )
+
+    done = preflight("run")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (tmp_path / "more.toml").write_text(
+        '[launch]\nnum_workers = -1\n[data]\npath = "x"\n[[loader]]\nname = "a"\n'
+    )
+    more = preflight("run", "--config", "more.toml")
+    for said in (
+        "more.toml:2: launch.num_workers: -1 is less than 0",
+        "more.toml:3: data: write [[data]], with two brackets",
+        "more.toml:5: loader.0.call: is required",
+    ):
+        assert said in more.stderr
+    for said in (
+        "preflight.toml:2: launch.gpu: unknown key; did you mean gpus?",
+        "preflight.toml:3: launch.vram: '24' is no size",
+        "preflight.toml:4: launch.start_method: should be 'fork', 'spawn' or 'forkserver'",
+        "preflight.toml:7: data.0.path: should be a valid string",
+        "preflight.toml:9: lok: unknown key; did you mean look?",
+    ):
+        assert said in done.stderr
+
+
+def test_an_empty_folder_says_what_to_name(preflight: Run) -> None:
+    """With nothing named and nothing around there is nothing to judge."""
+    done = preflight("run")
+
+    assert done.returncode == 2
+    assert "Name a target" in done.stderr
+
+
+# --- the verdicts ---------------------------------------------------------------------------------
+
+
+def test_a_sound_job_is_go_and_exit_0(preflight: Run, cache: Path) -> None:
+    """Quiet: at most ten lines."""
+    (cache / "empty.safetensors").unlink()
+
+    done = preflight("run", "cache")
+
+    assert done.returncode == 0, done
+    lines = done.stdout.strip().splitlines()
+    assert lines[0].startswith("GO")
+    assert lines[-1].startswith("GO")
+    assert len(lines) <= 12
+    assert done.stderr == ""
+
+
+def test_a_finding_is_no_go_and_exit_1(preflight: Run, cache: Path) -> None:
+    """The verdict is the first line and the last."""
+    done = preflight("run", "cache")
+
+    assert done.returncode == 1
+    lines = done.stdout.strip().splitlines()
+    assert lines[0].startswith("NO-GO")
+    assert lines[-1].startswith("NO-GO")
+    assert "cache/empty.safetensors" in done.stdout
+
+
+def test_fail_on_moves_the_gate(preflight: Run, cache: Path) -> None:
+    """`never` reports and does not gate."""
+    assert preflight("run", "cache", "--fail-on", "never").returncode == 0
+    assert preflight("run", "cache", "--fail-on", "note").returncode == 1
+
+
+def test_only_machine_findings_exit_4(preflight: Run, cache: Path) -> None:
+    """A scheduler retries elsewhere; with a finding of the job beside it, it does not."""
+    (cache / "empty.safetensors").unlink()
+    (cache.parent / "host.json").write_text(json.dumps({"nvml": {"state": "no-driver"}}))
+
+    done = preflight("run", "cache", "--gpus", "4096")
+    assert done.returncode == 4, done
+
+    (cache / "empty.safetensors").write_bytes(b"")
+    assert preflight("run", "cache", "--gpus", "4096").returncode == 1
+    assert preflight("run", "cache", "--gpus", "4096", "--elsewhere").returncode == 1
+
+
+def test_the_host_alone_is_no_verdict(preflight: Run) -> None:
+    """Unless only checks of the host were asked for."""
+    assert preflight("run", "host=here").returncode == 3
+    assert preflight("run", "host=here", "--select", "gpu").returncode in {0, 3}
+    assert preflight("run", "host=here", "--select", "env").returncode == 0
+
+
+def test_a_remote_target_cannot_be_judged(preflight: Run, cache: Path) -> None:
+    """It says so instead of passing it over; --may-skip accepts it."""
+    (cache / "empty.safetensors").unlink()
+
+    done = preflight("run", "cache", "s3://bucket/{000..009}.tar")
+    assert done.returncode == 3
+    assert "not read by this version" in done.stdout
+
+    again = preflight("run", "cache", "s3://bucket/a.tar", "--may-skip", "shard,sample,image")
+    assert again.returncode == 0, again
+
+
+def test_a_required_check_that_was_skipped_is_no_go_ahead(preflight: Run, cache: Path) -> None:
+    """CI can hold that a loader was really looked at."""
+    (cache / "empty.safetensors").unlink()
+
+    done = preflight("run", "cache", "--require", "loader-unpicklable")
+
+    assert done.returncode == 3
+    assert "is required" in done.stdout
+
+
+def test_a_baseline_accepts_what_it_holds_and_nothing_new(preflight: Run, cache: Path) -> None:
+    """The fingerprint of a file's damage stays when another file joins it."""
+    preflight("run", "cache", "-o", "old.json")
+
+    assert preflight("run", "cache", "--baseline", "old.json").returncode == 0
+
+    (cache / "new.safetensors").write_bytes(b"")
+    done = preflight("run", "cache", "--baseline", "old.json", "--format", "json")
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert [finding["at"]["file"] for finding in report["findings"]] == ["cache/new.safetensors"]
+    assert [one["reason"] for one in report["accepted"]] == ["in the baseline"]
+
+
+def test_an_ignore_holds_until_its_day(preflight: Run, cache: Path) -> None:
+    """With a reason, for a place; one that has run out gates again."""
+    settings = cache.parent / "preflight.toml"
+    entry = '[[ignore]]\ncheck = "cache"\nat = "cache/empty*"\nreason = "known"\nuntil = "{}"\n'
+
+    settings.write_text(entry.format("2999-01-01"))
+    assert preflight("run", "cache").returncode == 0
+
+    settings.write_text(entry.format("2001-01-01"))
+    assert preflight("run", "cache").returncode == 1
+
+
+def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
+    preflight: Run, cache: Path
+) -> None:
+    """The page says so, and so does `not_judged`."""
+    (cache / "empty.safetensors").unlink()
+
+    done = preflight("run", "cache", "--select", "env")
+    assert "not looked at" in done.stdout
+
+    report = json.loads(preflight("run", "cache", "--select", "env", "--format", "json").stdout)
+    assert "cache" in report["not_judged"]
+
+
+def test_a_cache_that_is_held_against_no_data_says_so(preflight: Run, cache: Path) -> None:
+    """Where there are data; a folder of checkpoints is made of none."""
+    folder = cache.parent
+    (cache / "empty.safetensors").unlink()
+    with tarfile.open(folder / "a.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("a.cls"))
+
+    def parts() -> list[str]:
+        return list(json.loads(preflight("run", "--format", "json").stdout)["not_judged"])
+
+    assert "cache against data" in parts()
+    assert "of = [...]" in preflight("run").stdout
+    (cache / "checkpoint-5").mkdir()
+    assert "cache against data" not in parts()
+    (cache / "checkpoint-5").rmdir()
+    assert preflight("init").returncode == 0
+    assert "cache against data" not in parts()
+
+
+def test_memory_that_is_asked_for_without_a_gpu_is_no_go(preflight: Run, cache: Path) -> None:
+    """It was asked for, so that it is no skip."""
+    (cache / "empty.safetensors").unlink()
+    (cache.parent / "host.json").write_text("{}")
+
+    done = preflight("run", "cache", "host=host.json", "--vram", "40GB")
+
+    assert done.returncode == 4
+    assert "this machine has no GPU" in done.stdout
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
+    preflight: Run, cache: Path
+) -> None:
+    """Exit 2 means that nothing ran."""
+    done = preflight("run", "cache", "-o", "no/such/folder.json")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert not (cache.parent / ".preflight").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_full_disk_behind_stdout_is_no_crash(cache: Path) -> None:
+    """One line on stderr; the exit code is the verdict's."""
+    import sys
+
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "preflight", "run", "cache"],
+            cwd=cache.parent,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        "preflight: stdout cannot be written: No space left on device"
+    ]
+
+
+def test_the_interpreter_is_named_where_it_may_not_be_the_jobs(
+    preflight: Run, tmp_path: Path
+) -> None:
+    """Another environment is active, or one was named."""
+    import sys
+
+    (tmp_path / "train.py").write_text("import torch\nmake = torch.nn.Linear(2, 2)\n")
+
+    assert "VIRTUAL_ENV is /some/env" in (
+        preflight("run", "train:make", env={"VIRTUAL_ENV": "/some/env"}).stdout.replace("\n", " ")
+    )
+    assert "VIRTUAL_ENV" not in preflight("run", "train:make").stdout
+    named = preflight("run", "train:make", "--python", sys.executable).stdout
+    assert "Your code was run by" in named
+
+
+# --- formats and files ----------------------------------------------------------------------------
+
+
+def test_json_goes_to_stdout_and_nothing_else_does(preflight: Run, cache: Path) -> None:
+    """UTF-8 whatever the console; the fields of the contract are there."""
+    done = preflight("run", "cache", "--format", "json", env={"PYTHONIOENCODING": "cp1252"})
+
+    report = json.loads(done.stdout)
+    assert list(report)[:2] == ["schema", "tool"]
+    for field in (
+        "verdict",
+        "verdict_by",
+        "complete",
+        "not_judged",
+        "started",
+        "seconds",
+        "job",
+        "machine",
+        "checks",
+        "findings",
+        "more",
+    ):
+        assert field in report
+    (finding,) = report["findings"]
+    assert finding["check"] == "cache-damaged"
+    assert finding["at"] == {"file": "cache/empty.safetensors", "line": None, "name": None}
+    assert finding["severity"] == "error"
+    (outcome,) = [one for one in report["checks"] if one["id"] == "cache-damaged"]
+    assert (outcome["outcome"], outcome["targets"], outcome["found"]) == ("found", 2, 1)
+    assert set(report["not_judged"]) == {"data", "loader", "model", "script"}
+
+
+def test_reports_are_written_to_files_too(preflight: Run, cache: Path) -> None:
+    """The suffix says the format, or the word before `=` does."""
+    preflight("run", "cache", "-o", "a.json", "-o", "b.md", "-o", "json=c.txt")
+
+    folder = cache.parent
+    assert json.loads((folder / "a.json").read_text())["verdict"] == "no-go"
+    assert json.loads((folder / "c.txt").read_text())["verdict"] == "no-go"
+    assert "NO-GO" in (folder / "b.md").read_text(encoding="utf-8")
+
+
+def test_the_last_report_is_kept_and_ignored_by_git(preflight: Run, cache: Path) -> None:
+    """`preflight report` makes a bug report of it; rank 3 keeps its own."""
+    preflight("run", "cache")
+    preflight("run", "cache", env={"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "3"})
+    preflight("run", "cache", env={"RANK": "../../x"})  # no number, and no name of a file
+
+    state = cache.parent / ".preflight"
+    assert (state / ".gitignore").read_text() == "*\n"
+    assert {path.name for path in state.iterdir()} - {"ledger.sqlite"} == {
+        ".gitignore",
+        "last.json",
+        "last.rank3.json",
+    }
+    done = preflight("report")
+    assert done.returncode == 0
+    assert "cache-damaged" in done.stdout
+    assert str(cache.parent) not in done.stdout
+    assert json.loads(preflight("report", "--format", "json").stdout)["verdict"] == "no-go"
+
+
+def test_a_state_that_cannot_be_written_changes_no_verdict(preflight: Run, cache: Path) -> None:
+    """One line on stderr."""
+    (cache.parent / "state").write_text("a file is in the way")
+
+    done = preflight("run", "cache", "--state", "state")
+
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "was not kept" in done.stderr
+
+
+def test_a_saved_report_is_shown_in_any_format(preflight: Run, cache: Path) -> None:
+    """And its schema is written on request."""
+    preflight("run", "cache", "-o", "saved.json")
+
+    assert preflight("report", "saved.json", "--format", "terminal").stdout.startswith("NO-GO")
+    assert json.loads(preflight("report", "--schema").stdout)["$schema"].startswith("https://")
+    assert preflight("report", "nothing.json").returncode == 2
+    (cache.parent / "other.json").write_text("{}")
+    assert preflight("report", "other.json").returncode == 2
+
+
+def test_no_run_yet_is_told(preflight: Run) -> None:
+    """Exit 2, and how to come by one."""
+    done = preflight("report")
+
+    assert done.returncode == 2
+    assert "preflight run" in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "ascii", "utf-8"])
+def test_the_page_can_be_said_on_any_console(preflight: Run, tmp_path: Path, encoding: str) -> None:
+    """Names with emoji, Chinese and bytes that are no UTF-8 are escaped, and never crash."""
+    folder = tmp_path / "缓存 🐕"
+    folder.mkdir()
+    (folder / "空.safetensors").write_bytes(b"")
+    (folder / "line\nbreak\x1b[31m[bold]x.safetensors").write_bytes(b"")
+    with open(os.fsencode(folder) + b"/caf\xe9.safetensors", "wb"):
+        pass
+
+    done = preflight("run", folder.name, env={"PYTHONIOENCODING": encoding})
+
+    assert done.returncode == 1, done
+    assert "\x1b" not in done.stdout
+    assert "caf\\xe9.safetensors" in done.stdout
+    assert "line\\nbreak\\x1b[31m[bold]x.safetensors" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_no_color_unless_a_terminal_or_asked_for(preflight: Run, cache: Path) -> None:
+    """A redirected page is plain."""
+    assert "\x1b[" not in preflight("run", "cache").stdout
+    assert "\x1b[" in preflight("run", "cache", "--color", "always").stdout
+
+
+def test_quiet_is_one_line_and_verbose_names_each_check(preflight: Run, cache: Path) -> None:
+    """-q prints the verdict; -v what each check looked at."""
+    assert len(preflight("run", "cache", "-q").stdout.strip().splitlines()) == 1
+    assert "shard-damaged" in preflight("run", "cache", "-v").stdout
+
+
+@pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    ("words", "code"), [("run cache", 1), ("run nothing", 2), ("--version", 0)], ids=str
+)
+def test_a_closed_stream_changes_no_exit_code(
+    cache: Path, stream: str, words: str, code: int
+) -> None:
+    """Nor does one that cannot be written."""
+    import sys
+
+    if os.name == "nt":
+        pytest.skip("this is a POSIX shell's business")
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"{sys.executable}" -m preflight {words} {stream}'],
+        cwd=cache.parent,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == code, done
+
+
+def test_a_folder_that_cannot_be_listed_is_no_go_ahead(preflight: Run, cache: Path) -> None:
+    """What is in it, nobody knows."""
+    if os.name == "nt" or os.geteuid() == 0:
+        pytest.skip("root lists everything")
+    (cache / "empty.safetensors").unlink()
+    (cache / "sub").mkdir(mode=0o000)
+
+    assert preflight("run", "cache").returncode == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "launch = 5\n",
+        "[[launch]]\ngpus = 1\n",
+        "x = " + "[" * 5000 + "]" * 5000,
+        'python = "\\u0000"\n',
+        "[launch]\nvram = " + '"' + "9" * 400 + 'GB"\n',
+        "[look]\njobs = -3\ntimeout = -1\n",
+        '[[ignore]]\ncheck = "cache"\nreason = "x"\nuntil = "garbage"\n',
+        "\xff",
+        '[job]\nroot = "nowhere"\n',
+    ],
+    ids=range(9),
+)
+def test_odd_settings_are_mistakes_and_no_crashes(preflight: Run, cache: Path, text: str) -> None:
+    """Exit 2, a paragraph, no traceback."""
+    (cache.parent / "preflight.toml").write_text(text, encoding="latin-1")
+
+    done = preflight("run", "cache", "--elsewhere")
+
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 5000
+
+
+@pytest.mark.parametrize(
+    "text", ["tool = 5", "[tool]\npreflight = 5", "[[tool.preflight]]", "x = " + "[" * 5000]
+)
+def test_somebody_elses_project_file_is_left_alone(preflight: Run, cache: Path, text: str) -> None:
+    """It is theirs to mend."""
+    (cache / "empty.safetensors").unlink()
+    (cache.parent / "pyproject.toml").write_text(text)
+
+    assert preflight("run", "cache").returncode == 0
+
+
+def test_pipes_and_deep_files_are_no_reports(preflight: Run, cache: Path) -> None:
+    """A pipe would be waited for for ever."""
+    folder = cache.parent
+    (folder / "deep.json").write_text("[" * 100_000)
+    names = ["deep.json"]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(folder / "pipe")
+        names += ["pipe", "/dev/zero"]
+    for name in names:
+        assert preflight("report", name).returncode == 2
+        assert preflight("run", "cache", "--baseline", name).returncode == 2
+        assert preflight("run", "cache", "--config", name).returncode == 2
+
+
+def test_names_that_a_console_would_obey_are_escaped_in_errors_too(
+    preflight: Run, tmp_path: Path
+) -> None:
+    """Wherever they came from."""
+    name = "\x1b]0;PWN\x07\x1b[31mred"
+    (tmp_path / name).touch()
+
+    for words in (["run", name], ["run", f"{name}x"], ["run", f"cache={name}"], ["explain", name]):
+        done = preflight(*words)
+        assert done.returncode == 2
+        assert "\x1b" not in done.stderr
+
+
+def test_empty_words_are_told(preflight: Run, cache: Path) -> None:
+    """An unset variable in quotes is no wish to look at everything."""
+    assert preflight("run", "").returncode == 2
+    assert preflight("run", "cache", "data=").returncode == 2
+
+
+def test_the_users_own_folder_is_not_hidden_from_git(preflight: Run, cache: Path) -> None:
+    """Only a folder that we made ignores itself."""
+    preflight("run", "cache", "--state", ".")
+
+    assert (cache.parent / "last.json").exists()
+    assert not (cache.parent / ".gitignore").exists()
+
+
+# --- a hostile folder -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["cache"], ["train:make"]], ids=["a cache", "a loader"])
+def test_the_users_own_modules_harm_nothing(preflight: Run, cache: Path, words: list[str]) -> None:
+    """A folder that holds preflight.py, checks.py, click.py, numbers.py, json.py."""
+    folder = cache.parent
+    for name in ("preflight", "checks", "click", "numbers", "rich", "psutil"):
+        (folder / f"{name}.py").write_text(f"raise RuntimeError('the user has a {name}.py')\n")
+    (folder / "train.py").write_text(
+        "from torch.utils.data import DataLoader\nmake = DataLoader([1])\n"
+    )
+    (cache / "empty.safetensors").unlink()
+
+    done = preflight("run", *words)
+
+    assert done.returncode == 0, done
+
+
+def test_a_users_own_preflight_can_be_looked_at(preflight: Run, tmp_path: Path) -> None:
+    """`preflight:make` is the user's module, and not ours."""
+    (tmp_path / "preflight.py").write_text(
+        "from torch.utils.data import DataLoader\ndef make():\n    return DataLoader([1])\n"
+    )
+
+    assert preflight("run", "preflight:make").returncode == 0
+    assert preflight("run", "preflight.py:make").returncode == 0
+
+
+def test_a_job_with_chinese_names_and_captions(preflight: Run, tmp_path: Path) -> None:
+    """Folders, files and captions; the page names them as they are."""
+    data = tmp_path / "数据"
+    data.mkdir()
+    for number in range(3):
+        picture(data / f"狗 {number}.jpg")
+        (data / f"狗 {number}.txt").write_text("一只狗的照片", encoding="utf-8")
+    picture(data / "没有说明.jpg")
+    (tmp_path / "preflight.toml").write_text(
+        '[[data]]\npath = "数据"\ncaptions = "textfile"\n', encoding="utf-8"
+    )
+
+    done = preflight("run")
+
+    assert done.returncode == 1, done
+    assert "没有说明" in done.stdout
+
+
+def picture(path: Path) -> None:
+    """Write a small JPEG."""
+    from PIL import Image
+
+    Image.new("RGB", (16, 16), "tan").save(path)
+
+
+# --- other commands -------------------------------------------------------------------------------
+
+
+def test_python_m_is_the_same_command(tmp_path: Path) -> None:
+    """Also beside a user's own click.py."""
+    import sys
+
+    (tmp_path / "click.py").write_text("raise RuntimeError\n")
+    root = str(Path(__file__).parents[2])
+
+    done = subprocess.run(
+        [sys.executable, "-m", "preflight", "--version"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.startswith("preflight, version ")
+
+
+def test_checks_are_listed_and_explained(preflight: Run) -> None:
+    """By id, or all of a first word."""
+    listed = preflight("checks").stdout
+    assert "shard-damaged" in listed
+    assert json.loads(preflight("checks", "--format", "json").stdout)
+
+    explained = preflight("explain", "shard-damaged").stdout
+    assert "What it finds" in explained
+    assert preflight("explain", "shard").stdout.count("What it finds") >= 2
+    assert preflight("explain", "shard-damagd").returncode == 2
+
+
+def test_init_writes_settings_that_run(preflight: Run, cache: Path) -> None:
+    """It looks around, reads sources, imports nothing, and does not write over a file."""
+    folder = cache.parent
+    (cache / "empty.safetensors").unlink()
+    tarfile.open(folder / "a.tar", "w").close()
+    (folder / "train.py").write_text(
+        "open('imported', 'w').close()\nfrom torch.utils.data import DataLoader\n"
+        "def make_loader():\n    return DataLoader([1])\n"
+        "def make_other(path):\n    return DataLoader([path])\n"
+    )
+
+    assert preflight("init").returncode == 0
+    assert not (folder / "imported").exists()
+    text = (folder / "preflight.toml").read_text()
+    assert 'call = "train:make_loader"' in text
+    assert '# call = "train:make_other"' in text
+    assert preflight("init").returncode == 2
+    assert preflight("init", "--force").returncode == 0
+    assert preflight("run").returncode == 0
+    assert (folder / "imported").exists()
+
+
+def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> None:
+    """Neither here nor in a reader: torch alone would cost more than everything else."""
+    (tmp_path / "a.safetensors").write_bytes(WHOLE)
+    for name in ("torch.py", "numpy.py"):
+        (tmp_path / name).write_text("open('imported', 'w').close()")
+    root = Path(__file__).parents[2]
+
+    done = preflight("run", "a.safetensors", env={"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"})
+
+    assert done.returncode == 0, done
+    assert not (tmp_path / "imported").exists()
+
+
+def test_a_crash_of_ours_is_a_report_ready_for_an_issue(preflight: Run, cache: Path) -> None:
+    """Exit 3: nothing is said about the job."""
+    root = Path(__file__).parents[2]
+    (cache.parent / "sitecustomize.py").write_text(
+        "import preflight.findings.gate\n"
+        "def judge(*_, **__): raise ZeroDivisionError('planted')\n"
+        "preflight.findings.gate.judge = judge\n"
+    )
+
+    done = preflight("run", "cache", env={"PYTHONPATH": f"{root}{os.pathsep}{cache.parent}"})
+
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "planted" in done.stderr
+    assert "bug of ours" in done.stderr
+
+
+def test_shells_complete_ids_and_formats(preflight: Run) -> None:
+    """After a comma too."""
+    words = {"_PREFLIGHT_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+
+    done = preflight(env={**words, "COMP_WORDS": "preflight run --select shard-damaged,load"})
+    assert "shard-damaged,loader-unpicklable" in done.stdout
+
+    done = preflight(env={**words, "COMP_WORDS": "preflight run --format js"})
+    assert "json" in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are POSIX's")
+def test_a_bar_and_the_first_error_are_shown_on_a_terminal_only(cache: Path) -> None:
+    """On stderr, while stdout is a file."""
+    import pty
+    import sys
+
+    ours, theirs = pty.openpty()
+    with open(cache.parent / "page.txt", "w", encoding="utf-8") as page:
+        done = subprocess.run(
+            [sys.executable, "-m", "preflight", "run", "cache"],
+            cwd=cache.parent,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+            stdout=page,
+            stderr=theirs,
+            check=False,
+        )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed, as Linux says it
+        while part := os.read(ours, 65536):
+            shown += part
+    os.close(ours)
+
+    assert done.returncode == 1
+    assert b"looking" in shown
+    assert b"first error: cache-damaged" in shown
+    assert "looking" not in (cache.parent / "page.txt").read_text(encoding="utf-8")

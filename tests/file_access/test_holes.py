@@ -1,0 +1,211 @@
+"""Holes of sparse files take no time, and change nothing of what is said of their zeros."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import random
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from preflight.cached_files.file import read_cache
+from preflight.file_access.large import Large
+from preflight.formats.bytes.blocks import Block
+from preflight.formats.bytes.crc import with_zeros
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "SEEK_HOLE"), reason="the system does not tell holes"
+)
+
+
+Opener = Callable[..., Large]
+
+
+@pytest.fixture
+def large() -> Iterator[Opener]:
+    """Give what opens a file as a large one; all are closed in the end."""
+    with contextlib.ExitStack() as opened:
+
+        def open_large(path: Path, tell: Callable[[], None] = lambda: None) -> Large:
+            return Large(opened.enter_context(io.FileIO(path)), tell)
+
+        yield open_large
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (b"", "is 10,000,000,000,000 zero bytes"),
+        (b"\1" * 4096, "begins with 9,999,999,995,904 zero bytes"),
+    ],
+    ids=["nothing else", "data at the end"],
+)
+def test_a_file_that_is_a_hole_takes_no_time(tmp_path: Path, end: bytes, said: str) -> None:
+    """As a job leaves it that has made room for a file, and was killed before it wrote."""
+    path = tmp_path / "a.pt"
+    with path.open("wb") as file:
+        file.truncate(10_000_000_000_000)
+        if end:
+            file.seek(-len(end), os.SEEK_END)
+            file.write(end)
+    begun = time.process_time()
+
+    facts = read_cache(str(path), str(tmp_path), lambda _: None)
+
+    assert time.process_time() - begun < 60
+    assert facts.damage is not None
+    assert facts.damage.text.startswith(said)
+
+
+@pytest.mark.parametrize("written", [0, 9_000_000_000_000, 9_999_999_995_904], ids=str)
+def test_the_holes_of_a_memory_map_take_no_time(tmp_path: Path, written: int) -> None:
+    """`numpy.lib.format.open_memmap` makes room for all, and each worker fills in its part."""
+    path = tmp_path / "a.npy"
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (10000000000000,)}"
+    with path.open("wb") as file:
+        file.write(b"\x93NUMPY\1\0v\0" + header.ljust(117) + b"\n")
+        file.truncate(128 + 10_000_000_000_000)
+        file.seek(128 + written)
+        file.write(b"\1" * 4096)
+    begun = time.process_time()
+
+    facts = read_cache(str(path), str(tmp_path), lambda _: None)
+
+    assert time.process_time() - begun < 60
+    assert facts.damage is None
+
+
+def sparse(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
+    """Write a file of so many bytes, of which only these are stored."""
+    with path.open("wb") as file:
+        file.truncate(size)
+        for at, piece in pieces.items():
+            file.seek(at)
+            file.write(piece)
+    return path
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [{}, {0: b"a"}, {50_000_000: b"b" * 9}, {0: b"a" * 5_000, 20_000_001: b"b", 59_999_999: b"c"}],
+    ids=["nothing", "its beginning", "the middle", "several"],
+)
+def test_a_hole_counts_for_its_zeros(
+    large: Opener, tmp_path: Path, pieces: dict[int, bytes]
+) -> None:
+    """In checksums, and for whoever looks: what is told and what is shown make the whole."""
+    path = sparse(tmp_path / "file", 60_000_000, pieces)
+    content = path.read_bytes()
+
+    for begin, end in ((0, 60_000_000), (7, 59_999_990), (4_096, 30_000_000), (1, 100)):
+        read = large(path)
+        seen = bytearray(b"?" * (end - begin))
+
+        def look(block: Block, at: int, seen: bytearray = seen, begin: int = begin) -> None:
+            seen[at - begin : at - begin + len(block)] = block
+
+        def hole(at: int, stop: int, seen: bytearray = seen, begin: int = begin) -> None:
+            seen[at - begin : stop - begin] = bytes(stop - at)
+
+        assert read.checksum(begin, end - begin) == zlib.crc32(content[begin:end])
+        read.pass_over(begin, end - begin, look, hole)
+        assert seen == content[begin:end]
+        read.pass_over(begin, end - begin, look)
+        assert seen == content[begin:end]
+
+
+def test_bytes_that_a_system_takes_for_a_hole_are_read(
+    large: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ZFS did for a while with what had just been written."""
+    path = tmp_path / "file"
+    path.write_bytes(b"\1" * 30_000_000)
+    monkeypatch.setattr(Large, "next_data", lambda *_: None)
+
+    assert large(path).checksum(0, 30_000_000) == zlib.crc32(path.read_bytes())
+
+
+def test_a_file_that_grows_is_read_as_far_as_it_was(large: Opener, tmp_path: Path) -> None:
+    path = sparse(tmp_path / "file", 30_000_000, {})
+    read = large(path, lambda: os.truncate(path, 50_000_000))
+
+    assert read.checksum(0, 30_000_000) == zlib.crc32(bytes(30_000_000))
+
+
+def tensors(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
+    """Write one tensor of so many bytes."""
+    described = {"dtype": "F32", "shape": [size // 4096, 1024], "data_offsets": [0, size]}
+    header = json.dumps({"w": described})
+    begin = 8 + len(header)
+    stored = {begin + at: piece for at, piece in pieces.items()}
+    start = {0: len(header).to_bytes(8, "little") + header.encode()}
+    return sparse(path, begin + size, start | stored)
+
+
+@pytest.mark.parametrize(
+    ("size", "every"),
+    [(10 << 40, 10 << 40), (10 << 40, 1 << 40), (1 << 40, 1 << 30), (1 << 30, 1 << 15)],
+    ids=["one", "several", "a thousand", "many small ones"],
+)
+def test_the_holes_of_a_tensor_take_no_time(tmp_path: Path, size: int, every: int) -> None:
+    """However large they are, and however many; zeros of a tensor's own are left alone."""
+    pieces = dict.fromkeys(range(every // 2, size, every), b"\1" * 4_096)
+    path = tensors(tmp_path / "a.safetensors", size, pieces)
+    begun = time.process_time()
+
+    facts = read_cache(str(path), str(tmp_path), lambda _: None)
+
+    assert time.process_time() - begun < 60
+    assert facts.damage is None
+
+
+def test_pages_that_were_lost_are_found_as_a_hole_too(tmp_path: Path) -> None:
+    """It is the same to whoever reads them, whether or not they are stored."""
+    content = random.Random(3).randbytes(40 << 20).replace(b"\0", b"\1")
+    path = tensors(tmp_path / "a.safetensors", len(content), {0: content})
+    begin, end = 8 << 20, 28 << 20
+    whole = path.read_bytes()
+    said = set()
+    for name in ("stored.safetensors", "hole.safetensors"):
+        lost = sparse(tmp_path / name, len(whole), {0: whole[:begin], end: whole[end:]})
+        if name[0] == "s":
+            lost.write_bytes(lost.read_bytes())
+        damage = read_cache(str(lost), str(tmp_path), lambda _: None).damage
+        assert damage is not None
+        assert (damage.kind, damage.offset) == ("pages", begin)
+        said.add(damage.text)
+
+    assert len(said) == 1
+
+
+def test_a_record_that_is_a_hole_takes_no_time(tmp_path: Path) -> None:
+    """And its checksum is compared: here it is that of other bytes."""
+    size, name = 1 << 40, b"a.npy"
+    path = tmp_path / "a.npz"
+    for crc in (with_zeros(0, size), with_zeros(0, size) ^ 1):
+        sizes = struct.pack("<5H3L", 45, 0, 0, 0, 0, crc, 0xFFFFFFFF, 0xFFFFFFFF)
+        sizes += struct.pack("<2H", len(name), 20)
+        extra = struct.pack("<2H2Q", 1, 16, size, size)
+        local = b"PK\3\4" + sizes + name + extra
+        entry = b"PK\1\2\x2d\0" + sizes + bytes(14) + name + extra
+        at = len(local) + size
+        end = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, len(entry), at)
+        end += struct.pack("<4sLQL", b"PK\6\7", 0, at + len(entry), 1)
+        end += struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+        sparse(path, at, {0: local})
+        with path.open("ab") as file:
+            file.write(entry + end)
+        begun = time.process_time()
+
+        facts = read_cache(str(path), str(tmp_path), lambda _: None)
+
+        assert time.process_time() - begun < 60
+        assert facts.verified is (crc == with_zeros(0, size))
+        assert (facts.damage is None) is facts.verified

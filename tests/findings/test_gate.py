@@ -1,0 +1,369 @@
+"""The verdict follows from what was found, what broke, and what was asked for."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from preflight.cached_files.facts import CacheFacts
+from preflight.findings import gate, registry
+from preflight.findings import judge as runner
+from preflight.findings.check import Check
+from preflight.findings.finding import Finding, Location, Scope, Severity, fingerprint
+from preflight.findings.judge import Failed, Left, Looked
+from preflight.findings.report import Broken, Outcome, Report
+from preflight.host.facts import HostFacts
+from preflight.settings.job import Gate, Ignore, Job, Look
+from preflight.shards.facts import ShardFacts
+from preflight.targets.facts import Absent
+from preflight.values.wire import from_plain, to_plain
+
+TODAY = datetime.date(2026, 6, 1)
+SHARD = ShardFacts(file="a.tar", size=1, damage=(), members=1, samples=1)
+
+
+def finding(check: str = "a", severity: Severity = Severity.ERROR, **more: object) -> Finding:
+    """A finding of a check."""
+    at = Location(file="data/a.tar")
+    one = Finding(check=check, severity=severity, message="is bad", at=at, fingerprint="f1")
+    return replace(one, **more)  # type: ignore[arg-type]
+
+
+def check(name: str, *, over: type = ShardFacts, scope: Scope = Scope.JOB, **more: object) -> Check:
+    """A check that finds what it is told to find."""
+
+    def ask(_facts: object, _job: Job) -> Iterator[Finding]:
+        yield from ()
+
+    one = Check(
+        id=name,
+        title=name,
+        many=name,
+        over=(over,),
+        severity=Severity.ERROR,
+        scope=scope,
+        ask=ask,
+        explanation="",
+    )
+    return replace(one, **more)  # type: ignore[arg-type]
+
+
+def outcome(name: str, word: str = "passed", **more: object) -> Outcome:
+    """What became of a check."""
+    one = Outcome(id=name, outcome=word, scope="job", title=name, targets=1, looked_at=1)
+    return replace(one, **more)  # type: ignore[arg-type]
+
+
+BROKEN = (Broken(at=Location(file="x"), error="died"),)
+
+
+def judge(*findings: Finding, **more: object) -> gate.Judgement:
+    """Judge a run of the checks `a` (job) and `m` (machine)."""
+    given: dict[str, object] = {
+        "outcomes": [outcome("a"), outcome("m", scope="machine")],
+        "job": Job(),
+        "looked": frozenset({ShardFacts}),
+        "today": TODAY,
+        **more,
+    }
+    checks = {"a": check("a"), "m": check("m", over=HostFacts, scope=Scope.MACHINE)}
+    return gate.judge(checks, findings=findings, **given)  # type: ignore[arg-type]
+
+
+def test_nothing_found_is_go() -> None:
+    """With at least one thing of the job looked at."""
+    assert judge().verdict == "go"
+    assert judge().verdict_by == {"job": "go", "machine": "go"}
+
+
+def test_only_the_host_looked_at_is_no_go_ahead() -> None:
+    """Nor is nothing at all."""
+    assert judge(looked=frozenset({HostFacts})).verdict == "cannot-judge"
+    assert judge(looked=frozenset({Absent})).verdict == "cannot-judge"
+    assert judge(looked=frozenset()).verdict == "cannot-judge"
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on"),
+    list(itertools.product(Severity, ["error", "warning", "note", "never"])),
+)
+def test_the_bar_is_where_it_is_set(severity: Severity, fail_on: str) -> None:
+    """`never` lets everything pass."""
+    verdict = judge(finding(severity=severity), job=Job(gate=Gate(fail_on=fail_on))).verdict  # type: ignore[arg-type]
+
+    over = fail_on != "never" and severity >= Severity[fail_on.upper()]
+    assert verdict == ("no-go" if over else "go")
+
+
+def test_a_finding_is_no_go_whatever_else_broke() -> None:
+    """And the reasons tell of both."""
+    result = judge(finding(), outcomes=[outcome("a", "broken", broken=BROKEN)])
+
+    assert result.verdict == "no-go"
+    assert result.reasons == ("a could not look at 1 target.",)
+
+
+def test_anything_broken_cannot_be_judged_unless_it_may_be_skipped() -> None:
+    """By id or by its first word."""
+    outcomes = [outcome("a", "broken", broken=BROKEN)]
+
+    assert judge(outcomes=outcomes).verdict == "cannot-judge"
+    assert judge(outcomes=outcomes, job=Job(gate=Gate(may_skip=("a",)))).verdict == "go"
+
+
+def test_the_verdict_is_also_given_by_scope() -> None:
+    """A sick machine does not make a sick job."""
+    result = judge(finding("m"))
+
+    assert result.verdict == "no-go"
+    assert result.verdict_by == {"job": "go", "machine": "no-go"}
+
+
+def test_what_somebody_accepted_does_not_gate() -> None:
+    """By a reasoned ignore until its last day, or by the baseline."""
+    ignore = Ignore(check="a", at="data/*", reason="known", until="2026-06-01")
+
+    assert judge(finding(), job=Job(ignore=(ignore,))).verdict == "go"
+    assert (
+        judge(finding(), job=Job(ignore=(replace(ignore, until="2026-05-31"),))).verdict == "no-go"
+    )
+    assert judge(finding(), job=Job(ignore=(replace(ignore, at="other/*"),))).verdict == "no-go"
+    assert judge(finding(), baseline=frozenset({"f1"})).verdict == "go"
+    assert judge(finding(), baseline=frozenset({"f2"})).verdict == "no-go"
+
+
+def test_a_required_check_must_have_looked() -> None:
+    """A skip is not a pass."""
+    skipped = [outcome("a", "skipped", looked_at=0), outcome("m", scope="machine")]
+
+    assert judge(outcomes=skipped).verdict == "go"
+    assert judge(outcomes=skipped, job=Job(gate=Gate(require=("a",)))).verdict == "cannot-judge"
+
+
+def report(**more: object) -> Report:
+    """A report with what decides its exit code."""
+    one = Report(
+        verdict="no-go",
+        verdict_by={},
+        complete=True,
+        not_judged=(),
+        started="",
+        seconds=0.0,
+        job={},
+        checks=(outcome("a"), outcome("m", scope="machine")),
+        findings=(),
+    )
+    return replace(one, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        (report(verdict="go"), 0),
+        (report(findings=(finding(),)), 1),
+        (report(verdict="cannot-judge"), 3),
+        (report(findings=(finding("m"),)), 4),
+        (report(findings=(finding("m"), finding("a"))), 1),
+        (report(findings=(finding("m"), finding("a", Severity.WARNING))), 4),
+        (report(findings=(finding("m"),), complete=False), 130),
+    ],
+    ids=["go", "no-go", "cannot judge", "machine", "both", "a warning beside it", "interrupted"],
+)
+def test_the_verdict_is_the_exit_code(made: Report, code: int) -> None:
+    """4 in place of 1 when all that gates is of the machine."""
+    assert gate.exit_code(made) == code
+
+
+# --- the runner -----------------------------------------------------------------------------------
+
+
+def ask_all(*checks: Check, looks: list[runner.Look], job: Job | None = None) -> runner.Judged:
+    """Run checks over looks."""
+    return runner.run({one.id: one for one in checks}, job or Job(), looks, tell=lambda _: None)
+
+
+def finds(number: int) -> Check:
+    """A check that finds so many things in each shard."""
+
+    def ask(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
+        for index in range(number):
+            yield finding("a", at=Location(file=facts.file, name=str(index)))
+
+    return check("a", ask=ask)
+
+
+def test_a_check_that_crashes_is_broken_and_keeps_what_it_found() -> None:
+    """The others are asked all the same."""
+
+    def ask(_facts: object, _job: Job) -> Iterator[Finding]:
+        yield finding("a")
+        raise ZeroDivisionError("in the check")
+
+    other = replace(finds(1), id="b")
+    judged = ask_all(check("a", ask=ask), other, looks=[Looked(facts=SHARD)])
+
+    crashed, sound = judged.outcomes
+    assert (crashed.outcome, crashed.found) == ("broken", 1)
+    assert "in the check" in crashed.broken[0].error
+    assert (sound.outcome, sound.found) == ("found", 1)
+
+
+def test_one_failure_is_told_of_every_check_that_would_have_looked() -> None:
+    """And of no other."""
+    failed = Failed(at=Location(file="a.tar"), error="died", kinds=(ShardFacts,))
+
+    judged = ask_all(check("a"), check("c", over=CacheFacts), looks=[failed])
+
+    assert [one.outcome for one in judged.outcomes] == ["broken", "skipped"]
+
+
+def test_what_is_left_out_is_a_skip_with_its_reason() -> None:
+    """Not a pass."""
+    judged = ask_all(check("a"), looks=[Left(reason="elsewhere", kinds=(ShardFacts,))])
+
+    assert judged.outcomes[0].outcome == "skipped"
+    assert judged.outcomes[0].skipped[0].reason == "elsewhere"
+    assert judged.looked == frozenset()
+
+
+def test_beyond_the_limit_findings_are_counted_by_file() -> None:
+    """None is lost without a word."""
+    job = Job(look=Look(max_findings=3))
+
+    judged = ask_all(finds(10), looks=[Looked(facts=SHARD)], job=job)
+
+    assert len(judged.findings) == 3
+    assert judged.more == {"a": {"a.tar": 7}}
+    assert judged.outcomes[0].found == 10
+
+
+def test_beyond_the_limit_the_gravest_are_kept() -> None:
+    """Ten thousand warnings, and one error behind them, are no GO."""
+    several = [Severity.NOTE, *[Severity.WARNING] * 5, Severity.ERROR, Severity.WARNING]
+    found = [finding("a", severity, message=str(n)) for n, severity in enumerate(several)]
+    told: list[Finding] = []
+    one = check("a", ask=lambda _facts, _job: iter(found))
+
+    judged = runner.run(
+        {"a": one}, Job(look=Look(max_findings=3)), [Looked(facts=SHARD)], tell=told.append
+    )
+
+    assert [one.message for one in judged.findings] == ["6", "1", "2"]
+    assert judged.more == {"a": {"data/a.tar": 5}}
+    assert judged.outcomes[0].found == 8
+    assert [one.message for one in told] == ["0", "1", "2", "3", "6"]
+
+
+@pytest.mark.parametrize(
+    ("severity", "found", "verdict"),
+    [
+        (Severity.ERROR, 4, "cannot-judge"),
+        (Severity.ERROR, 1, "go"),
+        (Severity.WARNING, 4, "go"),
+    ],
+    ids=["more errors", "nothing more", "more warnings"],
+)
+def test_what_was_only_counted_is_not_taken_for_accepted(
+    severity: Severity, found: int, verdict: str
+) -> None:
+    """Nobody has held it against the list of what somebody accepted."""
+    job = Job(ignore=(Ignore(check="a", reason="known"),))
+    outcomes = [outcome("a", "found", found=found)]
+
+    judgement = judge(finding("a", severity), job=job, outcomes=outcomes)
+
+    assert judgement.verdict == verdict
+    if verdict == "cannot-judge":
+        (reason,) = judgement.reasons
+        assert reason.endswith("3 more were only counted; --max-findings 4 keeps them.")
+
+
+def test_what_facts_only_count_is_counted() -> None:
+    """Of half a million damaged images, nobody reads the last."""
+    one = check("a", ask=lambda _facts, _job: iter([finding()]), more=lambda _facts: 7)
+
+    judged = ask_all(one, looks=[Looked(facts=SHARD)])
+
+    assert judged.outcomes[0].found == 8
+    assert judged.more == {"a": {"a.tar": 7}}
+
+
+def test_an_interrupt_keeps_what_was_found() -> None:
+    """It is marked incomplete."""
+
+    def looks() -> Iterator[runner.Look]:
+        yield Looked(facts=SHARD)
+        raise KeyboardInterrupt
+
+    judged = runner.run({"a": finds(1)}, Job(), looks(), tell=lambda _: None)
+
+    assert len(judged.findings) == 1
+    assert judged.complete is False
+
+
+def test_a_check_may_not_find_more_than_it_declares() -> None:
+    """`preflight checks` would be wrong about it."""
+    mild = check("a", severity=Severity.WARNING)
+
+    with pytest.raises(ValueError, match="declares warning"):
+        mild.found("is bad", at=Location(file="x"), severity=Severity.ERROR)
+
+
+# --- fingerprints, ids, plain values --------------------------------------------------------------
+
+
+def test_a_fingerprint_outlives_edits_above_its_line() -> None:
+    """A name, or the text of the line; never its number."""
+
+    def mark(line: int, text: str | None = None, name: str | None = None) -> str:
+        at = Location(file="train.py", line=line, name=name)
+        return fingerprint("env-launch", at, about=None, line_text=text)
+
+    assert mark(3, "  x = 1") == mark(9, "x = 1  ")
+    assert mark(3, "x = 1") != mark(3, "x = 2")
+    assert mark(3, "x = 1", "loader") == mark(4, "y", "loader")
+    assert fingerprint("a", Location(file="\udce9"), about="exif", line_text=None)
+
+
+@pytest.mark.parametrize(
+    ("word", "check_id", "yes"),
+    [
+        ("shard", "shard-damaged", True),
+        ("shard-", "shard-damaged", True),
+        ("shard-damaged", "shard-damaged", True),
+        ("sha", "shard-damaged", False),
+        ("shard-dam", "shard-damaged", False),
+        ("acme", "acme/shard-heavy", True),
+        ("shard", "acme/shard-heavy", False),
+    ],
+)
+def test_a_prefix_ends_where_a_word_ends(word: str, check_id: str, yes: bool) -> None:  # noqa: FBT001
+    """`sha` is no first word."""
+    assert registry.fits(word, check_id) is yes
+
+
+def test_facts_go_to_json_and_back() -> None:
+    """With what JSON numbers cannot hold as text."""
+    assert from_plain(ShardFacts, to_plain(SHARD)) == SHARD
+    assert to_plain((2**60, float("nan"), Severity.NOTE, Scope.JOB)) == [
+        str(2**60),
+        "nan",
+        "note",
+        "job",
+    ]
+    with pytest.raises(TypeError, match="no plain value"):
+        to_plain(object())
+
+
+def test_a_report_comes_back_from_json() -> None:
+    """Equal, findings and all; what is none is refused."""
+    made = report(findings=(finding(),))
+
+    assert Report.from_json(made.to_json()) == made
+    for text in ("{}", "[]", '{"schema": 2}', '{"schema": 1, "verdict": "go"}', "no json"):
+        with pytest.raises(ValueError, match=r".+"):
+            Report.from_json(text)

@@ -1,0 +1,168 @@
+"""Arrays of objects inside an archive are walked, forwards and within bounds; nothing else is."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import struct
+import time
+import tracemalloc
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+
+from preflight.formats.arrays import npz
+from preflight.formats.bytes.blocks import Block
+from preflight.formats.packing.inflated import Inflated
+from preflight.formats.stored import Held, look
+
+
+class Harm:
+    """What says that it is made by a call of a shell."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("true",)
+
+
+HARM = f"{os.system.__module__}.system"
+
+
+def look_at(content: bytes, suffix: str = ".npz") -> Held:
+    def read(offset: int, size: int) -> Block:
+        return memoryview(content)[offset : offset + size]
+
+    return look(read, len(content), suffix)
+
+
+def archive(*records: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as file:
+        for name, content in records:
+            file.writestr(name, content)
+    return out.getvalue()
+
+
+def array(descr: str, content: bytes, *, pad: int = 0, version: int = 1) -> bytes:
+    """What numpy.save writes, with any text for a type."""
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}".encode()
+    header += b" " * pad + b"\n"
+    return (
+        b"\x93NUMPY"
+        + bytes([version, 0])
+        + struct.pack("<H" if version == 1 else "<I", len(header))
+        + header
+        + content
+    )
+
+
+BAD = pickle.dumps([Harm()])
+
+
+@pytest.mark.parametrize(
+    "descr",
+    [
+        *("'|O'", "'O'", "'<O'", "'object'", "'O8'", "'\\x4f'", "'i4,O'", "('|O', (1,))"),
+        *("[('a', '|O')]", "[('a', '<f4'), (('t', 'b'), [('c', 'O', (2,))])]"),
+        *("'<f4', 'descr': '|O'", "[(\"'descr': '<f4'\", '|O')]"),
+    ],
+)
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_however_the_type_is_spelled_an_array_of_objects_is_walked(descr: str, method: int) -> None:
+    """Each of these numpy takes for a pickle, or may."""
+    content = array(descr, BAD)
+
+    assert look_at(content, ".npy").globals == (HARM,)
+    assert look_at(archive(("a.npy", content), method=method)).globals == (HARM,)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        array("'<f4'", b"\0" * 4),
+        array("[('O', '<f4'), ('object', '<i4')]", BAD[:8]),
+        array("'|V9'", BAD[:9]),
+        array("open('x')", BAD),
+        array("'|O'", BAD)[1:],
+        BAD,
+        b"x",
+    ],
+)
+def test_what_numpy_takes_for_no_pickle_is_not_walked(content: bytes) -> None:
+    """Numbers may look like anything."""
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        held = look_at(archive(("a.npy", content), ("note.txt", b"x"), method=method))
+        assert (held.globals, held.flaw, held.verified) == ((), None, True)
+
+
+def test_a_record_is_known_by_its_bytes_and_not_by_its_name() -> None:
+    """numpy.load goes by them; and a long header of a later version is read, too."""
+    held = look_at(archive(("a", array("'|O'", BAD, pad=30_000, version=2))))
+
+    assert held.globals == (HARM,)
+
+
+def test_a_pickle_that_makes_no_sense_is_damage_though_its_checksum_agrees() -> None:
+    """Python runs all that stands before the place where it stops."""
+    flaw = look_at(archive(("a.npy", array("'|O'", BAD[:-1] + b"\xff")))).flaw
+    cut = look_at(archive(("b.npy", array("'|O'", BAD[:-1])))).flaw
+
+    assert flaw is not None
+    assert flaw.kind == "structure"
+    assert flaw.member == "a.npy"
+    assert "holds an array of objects, a.npy, that holds a pickle that makes no sense" in flaw.text
+    assert cut is not None
+    assert cut.kind == "structure"
+
+
+def test_a_bomb_costs_little_time_and_memory() -> None:
+    """Whatever is unpacked is let go of again: here 268 MB of a text, from one."""
+    size = 1 << 28
+    unpacked = array("'|O'", b"\x80\x04\x8d" + struct.pack("<Q", size))
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
+        file.open("a.npy", "w", force_zip64=True) as record,
+    ):
+        record.write(unpacked)
+        for _ in range(size >> 24):
+            record.write(bytes(1 << 24))
+        record.write(BAD[2:])
+    content = out.getvalue()
+    begun = time.process_time()
+    tracemalloc.start()
+    held = look_at(content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert held.globals == (HARM,)
+    assert peak < 20_000_000
+    assert time.process_time() - begun < 60
+
+
+def test_many_hostile_arrays_take_no_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps that are followed are counted over all of them."""
+    monkeypatch.setattr(npz, "MOST_OPERATIONS", 1_000)
+    long = array("'|O'", b"\x80\x02(" + b"N" * 900 + b"t.")
+    last = array("'|O'", BAD)
+
+    assert look_at(archive(("a", long), ("b", last))).globals == (HARM,)
+    assert look_at(archive(("a", long), ("b", long), ("c", last))).globals == ()
+
+
+def test_inflated_bytes_can_be_had_in_any_pieces_forwards() -> None:
+    chance = np.random.default_rng(3)
+    content = chance.integers(0, 9, 3_000_000, dtype=np.uint8).tobytes()
+    packed = archive(("a", content))
+    begin = 30 + len("a")
+    with zipfile.ZipFile(io.BytesIO(packed)) as file:
+        stored = file.infolist()[0].compress_size
+    for step, size in ((1_000, 700), (1_000_000, 5), (400_000, 900_000)):
+        read = Inflated(lambda at, count: packed[at : at + count], begin, stored)
+        for at in range(0, len(content) + 1, step):
+            assert read(at, size) == content[at : at + size]
+        assert read(len(content), 9) == b""
+    broken = Inflated(lambda _, count: b"\xff" * count, begin, stored)
+    assert broken(0, 100) == b""

@@ -1,0 +1,169 @@
+"""Where the bytes show how damage came about, it is said; a guess is said to be one."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+import zlib
+
+import pytest
+import torch
+
+from preflight.formats.bytes import causes
+from preflight.formats.bytes.blocks import Block
+from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.zip import archive
+from preflight.formats.zip.directory import read_archive
+
+
+@pytest.mark.parametrize("size", [1, 2, 100, 4096, 100_003])
+def test_a_turned_bit_is_found_wherever_it_is(size: int) -> None:
+    """By the difference that it makes to the checksum alone."""
+    chance = random.Random(size)
+    content = chance.randbytes(size)
+    for _ in range(50):
+        at = chance.choice([0, size - 1, chance.randrange(size)])
+        turned = bytearray(content)
+        turned[at] ^= 1 << chance.randrange(8)
+
+        assert causes.turned_bit(zlib.crc32(turned) ^ zlib.crc32(content), size) == at
+
+
+def test_anything_else_is_no_turned_bit() -> None:
+    """Two bits, a byte, a page of something else."""
+    chance = random.Random(4)
+    content = chance.randbytes(100_000)
+    found = 0
+    for _ in range(300):
+        other = bytearray(content)
+        at, size = chance.randrange(90_000), chance.randrange(1, 9000)
+        other[at : at + size] = chance.randbytes(size)
+        other[0] ^= 3
+        found += causes.turned_bit(zlib.crc32(other) ^ zlib.crc32(content), 100_000) is not None
+
+    assert not found
+
+
+def test_a_turned_bit_of_the_checksum_itself_is_told_apart() -> None:
+    assert causes.turned_bit(1 << 17, 5000) == 5000
+
+
+def test_in_very_much_no_single_bit_is_looked_for() -> None:
+    """Chance alone would find one."""
+    assert causes.turned_bit(0x12345678, 1 << 30) is None
+
+
+# --- in an archive --------------------------------------------------------------------------------
+
+CONTENT = random.Random(3).randbytes(60_000)
+
+
+def written(content: bytes = CONTENT) -> bytes:
+    """Write an archive of two records."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr("x/data.pkl", b"\x80\x02}q\x00.")
+        file.writestr("x/data/0", content)
+    return out.getvalue()
+
+
+WHOLE = written()
+BEGIN = WHOLE.index(CONTENT)
+
+
+def said(content: bytes) -> str:
+    """Give what is said of an archive."""
+
+    def read(offset: int, size: int) -> Block:
+        return content[offset : offset + size]
+
+    with pytest.raises(DamagedError) as caught:
+        archive.read_records(read, read_archive(read, len(content)), lambda _: False)
+    return str(caught.value)
+
+
+def put(at: int, new: bytes, content: bytes = WHOLE) -> bytes:
+    """Put other bytes at this place."""
+    return content[:at] + new + content[at + len(new) :]
+
+
+def test_a_bit_that_is_turned_is_named_by_its_byte() -> None:
+    at = BEGIN + 777
+
+    assert said(put(at, bytes([WHOLE[at] ^ 4]))) == (
+        f"has wrong bytes in data/0 (its CRC differs): "
+        f"one bit is turned, in byte {at:,}, most likely by memory or a disk"
+    )
+
+
+def test_a_checksum_of_which_a_bit_is_turned_is_told() -> None:
+    at = WHOLE.rindex(b"PK\1\2") + 16
+
+    assert said(put(at, bytes([WHOLE[at] ^ 1]))).endswith(
+        ": one bit of the CRC is turned, and most likely none of the record"
+    )
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 page"), (3, "3 pages")])
+def test_pages_of_zeros_never_reached_the_disk(count: int, told: str) -> None:
+    """Pages are those of the file, not of the record."""
+    assert said(put(8192, bytes(4096 * count))).endswith(
+        f": {told} of zero bytes in it most likely never reached the disk"
+    )
+
+
+def test_zeros_that_are_the_content_are_no_cause() -> None:
+    """An embedding may be padded with them."""
+    content = bytes(50_000) + CONTENT[:10_000]
+    whole = written(content)
+    at = whole.index(CONTENT[:100])
+
+    assert said(put(at, b"\xff" * 9, whole)).endswith(f": {causes.SEVERAL}")
+
+
+def test_bytes_of_another_file_were_written_by_another_process() -> None:
+    """The right size, and another content."""
+    other = random.Random(9).randbytes(8192)
+
+    assert said(put(BEGIN + 12_345, other)).endswith(
+        "(its CRC differs): most likely several processes wrote it at once"
+    )
+
+
+def test_a_header_with_a_turned_bit_is_told_from_one_of_another_file() -> None:
+    at = WHOLE.index(b"x/data/0")
+
+    assert said(put(at, bytes([ord("x") ^ 8]))).endswith(
+        "one bit is turned, most likely by memory or a disk"
+    )
+    assert said(put(at, b"other/00")).endswith(causes.SEVERAL)
+    assert said(put(at - 30, b"garb")).endswith(causes.SEVERAL)
+    assert said(put(at - 30, bytes(60))).endswith(causes.NEVER_WRITTEN)
+
+
+def test_an_end_of_zeros_never_reached_the_disk() -> None:
+    """A crash of the machine; a writer that is killed leaves a shorter file."""
+    content = put(20_480, bytes(len(WHOLE) - 20_480))
+
+    assert said(content[:57_344]).endswith("its end most likely never reached the disk")
+
+
+def test_bytes_far_behind_the_end_are_of_a_longer_file() -> None:
+    assert said(WHOLE + bytes(90_000)).endswith("most likely written over a longer file")
+
+
+def test_an_archive_cut_in_its_last_bytes_is_cut() -> None:
+    """With torch's end records, and with the one that others write."""
+    out = io.BytesIO()
+    torch.save({"a": torch.zeros(9)}, out)
+    for content in (out.getvalue(), WHOLE):
+        for missing in range(1, 23):
+            assert "inside its directory" in said(content[:-missing]), missing
+
+
+def test_an_archive_of_nothing_with_an_array_behind_it_is_of_a_writer_that_came_to_an_error() -> (
+    None
+):
+    """numpy.savez_compressed on a disk that is full."""
+    assert said(b"PK\5\6" + bytes(18) + bytes(90_000)).endswith(causes.STOPPED)

@@ -1,0 +1,173 @@
+"""Whatever of a cached file is not looked at, since it takes too long, is told with its sizes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import random
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from preflight.formats.arrays import npz
+from preflight.formats.bytes.blocks import Block
+from preflight.formats.packing import inflated, packed
+from preflight.formats.stored import Held, look, look_at_whole
+from preflight.formats.torch import pickles
+
+MANY = {"a": [None] * 50_000}
+"""More than is followed in these tests, and in itself nothing odd."""
+
+
+def look_at(content: bytes, suffix: str = ".pt") -> Held:
+    def read(offset: int, size: int) -> Block:
+        return memoryview(content)[offset : offset + size]
+
+    held = look(read, len(content), suffix)
+    assert look_at_whole(memoryview(content), suffix) == held
+    return held
+
+
+def saved(value: object, *, legacy: bool = False) -> bytes:
+    out = io.BytesIO()
+    torch.save(value, out, _use_new_zipfile_serialization=not legacy)
+    return out.getvalue()
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Follow fewer opcodes."""
+    monkeypatch.setattr(pickles.walk, "__defaults__", (10_000,))
+    monkeypatch.setattr(npz, "MOST_OPERATIONS", 10_000)
+
+
+CONTENTS = {
+    "zip.pt": saved(MANY),
+    "legacy.pt": saved(MANY, legacy=True),
+    "pickle.pt": pickle.dumps(MANY, 2),
+    "text.pt": pickle.dumps(MANY, 0),
+    "gzip.pt": gzip.compress(saved(MANY)),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_pickle_that_is_followed_to_its_end_is_not_told(name: str) -> None:
+    held = look_at(CONTENTS[name])
+
+    assert (held.flaw, held.unread) == (None, None)
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("zip.pt", "data.pkl, "),
+        ("legacy.pt", "its pickle, "),
+        ("pickle.pt", "its pickle, "),
+        ("text.pt", "its pickle, "),
+        ("gzip.pt", "data.pkl, "),
+    ],
+)
+def test_a_pickle_that_is_too_long_is_told(name: str, said: str) -> None:
+    """What it names behind that, and what it says of storages, nobody has seen."""
+    held = look_at(CONTENTS[name])
+
+    assert held.flaw is None
+    assert held.unread is not None
+    assert held.unread.startswith(said)
+
+
+def test_a_pickle_that_is_too_large_to_be_held_is_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(inflated, "MOST_UNPACKED", 1 << 20)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x/data.pkl", bytes(40_000_000))
+        archive.writestr("x/version", b"3\n")
+    held = look_at(out.getvalue())
+
+    assert (held.flaw, held.verified) == (None, False)
+    assert held.unread == "data.pkl, 40.0 MB from 38.9 kB"
+
+
+@pytest.mark.usefixtures("brief")
+def test_a_long_pickle_of_one_array_is_told() -> None:
+    out = io.BytesIO()
+    np.save(out, np.array([None] * 12_000))
+
+    assert look_at(out.getvalue(), ".npy").unread == "its pickle, 12.3 kB"
+
+
+@pytest.mark.usefixtures("brief")
+def test_pickles_of_arrays_are_told_where_together_they_are_too_long() -> None:
+    out = io.BytesIO()
+    np.savez(out, a=np.array([None] * 9_000), b=np.array([None] * 9_000), c=np.arange(9))
+    held = look_at(out.getvalue(), ".npz")
+
+    assert (held.flaw, held.verified) == (None, True)
+    assert held.unread == "b.npy, 9.3 kB"
+
+
+def test_what_a_pickle_names_before_it_is_too_much_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inflated, "MOST_UNPACKED", 7 << 20)
+    out = io.BytesIO()
+    np.savez_compressed(out, a=np.array([Path, bytes(4_000_000)], dtype=object))
+    held = look_at(out.getvalue(), ".npz")
+
+    assert held.flaw is None
+    assert f"{Path.__module__}.Path" in held.globals
+    assert held.unread is not None
+
+
+# --- gzip -----------------------------------------------------------------------------------------
+
+
+def test_what_is_too_large_to_be_looked_into_is_told_though_its_checksum_agrees() -> None:
+    held = look_at(gzip.compress(saved(torch.zeros(9_000_000))))
+
+    assert (held.flaw, held.verified) == (None, True)
+    assert held.unread is not None
+    assert held.unread.startswith("what is in its gzip stream, 36.0 MB from ")
+
+
+def test_a_stream_in_a_stream_is_told() -> None:
+    held = look_at(gzip.compress(gzip.compress(saved(3))))
+
+    assert (held.flaw, held.verified) == (None, True)
+    assert held.unread == "the gzip stream in its gzip stream"
+
+
+def test_of_millions_of_empty_streams_some_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes 20 bytes; those of `bgzip`, which hold something, are all unpacked."""
+    monkeypatch.setattr(packed, "MOST_STREAMS", 5_000)
+    noise = random.Random(4).randbytes(2_000)
+    held = look_at(gzip.compress(b"", mtime=0) * 100_000)
+
+    assert (held.flaw, held.verified) == (None, False)
+    assert held.unread is not None
+    assert held.unread.startswith("its gzip stream, of which 0 bytes from its first ")
+    assert look_at(gzip.compress(noise, mtime=0) * 6_000, ".dat").verified
+
+
+# --- archives -------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_wrong_records_are_counted() -> None:
+    """Of which only some are kept."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number in range(10_000):
+            archive.writestr(f"{number}.npy", b"some text")
+    content = out.getvalue().replace(zlib.crc32(b"some text").to_bytes(4, "little"), b"\1\2\3\4")
+    flaw = look_at(content, ".npz").flaw
+
+    assert flaw is not None
+    assert flaw.text.startswith(
+        "has wrong bytes in 10,000 of its 10,000 records, first in 0.npy (their CRCs differ): "
+    )

@@ -1,0 +1,103 @@
+"""CUDA_VISIBLE_DEVICES is read as CUDA reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from preflight.host.gpus import Device
+from preflight.host.visible import Visible, visible_devices
+
+FOUR = tuple(Device(index=index, uuid=f"GPU-{index}a{index}b-77") for index in range(4))
+
+MIG = (
+    Device(index=0, uuid="MIG-aaaa", instance=0, parent="GPU-0000"),
+    Device(index=0, uuid="MIG-bbbb", instance=1, parent="GPU-0000"),
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "places"),
+    [
+        (None, (0, 1, 2, 3)),
+        ("0,1,2,3", (0, 1, 2, 3)),
+        ("2,1", (2, 1)),
+        (" 2 , 1 ", (2, 1)),
+        ("1,", (1,)),
+        ("0,2,-1,1", (0, 2)),
+        ("", ()),
+        ("-1", ()),
+        ("GPU-2a2b-77", (2,)),
+        ("GPU-2a,GPU-0a", (2, 0)),
+        ("1gpu", (1,)),
+    ],
+)
+def test_what_is_set_is_seen_in_its_order(setting: str | None, places: tuple[int, ...]) -> None:
+    assert visible_devices(FOUR, setting) == Visible(places=places)
+
+
+@pytest.mark.parametrize(
+    ("setting", "places", "unmatched"),
+    [
+        ("0,4,1", (0,), ("4",)),
+        ("4,5", (), ("4", "5")),
+        ("NoDevFiles", (), ("NoDevFiles",)),
+        ("GPU-ffff,GPU-0a", (), ("GPU-ffff",)),
+        ("GPU-", (), ("GPU-",)),
+        ("G", (), ("G",)),
+        ("0,GPU-1a", (0,), ("GPU-1a",)),
+        ("99999999999999999999999", (), ("99999999999999999999999",)),
+    ],
+    ids=[
+        "an index too high ends the list",
+        "two indices too high",
+        "Slurm's word for none",
+        "a uuid of another machine",
+        "a prefix that fits several",
+        "a prefix of the prefix",
+        "an index and a uuid cannot be mixed",
+        "a number beyond all",
+    ],
+)
+def test_the_first_entry_that_names_no_gpu_ends_the_list(
+    setting: str, places: tuple[int, ...], unmatched: tuple[str, ...]
+) -> None:
+    assert visible_devices(FOUR, setting) == Visible(places=places, unmatched=unmatched)
+
+
+@pytest.mark.parametrize("setting", ["0,1,0", "GPU-0a,GPU-0a0b"])
+def test_a_gpu_that_is_named_twice_leaves_none(setting: str) -> None:
+    assert visible_devices(FOUR, setting).places == ()
+    assert visible_devices(FOUR, setting).repeated is not None
+
+
+@pytest.mark.parametrize(
+    ("setting", "places"),
+    [
+        (None, (0,)),
+        ("0", (0,)),
+        ("MIG-bbbb", (1,)),
+        ("MIG-aaaa,MIG-bbbb", (0, 1)),
+        ("MIG-GPU-0000/7/0", (0,)),
+        ("GPU-0000", (0,)),
+    ],
+    ids=["unset", "index", "one", "both", "as before driver 470", "its GPU"],
+)
+def test_where_none_is_named_cuda_takes_the_first_instance(
+    setting: str | None, places: tuple[int, ...]
+) -> None:
+    assert visible_devices(MIG, setting) == Visible(places=places)
+
+
+def test_whole_gpus_are_seen_beside_one_instance() -> None:
+    assert visible_devices((*MIG, Device(index=1)), None).places == (2, 0)
+
+
+def test_a_lost_gpu_keeps_its_number() -> None:
+    lost = (Device(index=0, error="GPU is lost"), Device(index=1, uuid="GPU-1"))
+
+    assert visible_devices(lost, "1").places == (1,)
+
+
+def test_a_machine_without_gpus_has_none_to_see() -> None:
+    assert visible_devices((), None) == Visible(places=())
+    assert visible_devices((), "").places == ()

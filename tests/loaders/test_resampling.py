@@ -1,0 +1,100 @@
+"""Shards that are drawn with replacement are known by the source, and by the loader itself."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader
+
+import preflight
+from preflight.loaders.resampling import resampled_in, resamples
+from tests.archives import tarred
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "wds.WebDataset(urls, resampled=True)",
+        "wds.WebDataset(urls, resampled=args.resampled)",
+        "wds.DataPipeline(wds.ResampledShards(urls), wds.tarfile_to_samples())",
+        "ResampledShardList(urls)",
+    ],
+)
+def test_a_source_that_draws_with_replacement_is_known(line: str) -> None:
+    assert resampled_in(ast.parse(f"\n\n{line}\n")) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "wds.WebDataset(urls, resampled=False)",
+        "wds.WebDataset(urls, shardshuffle=True)",
+        "resampled = True",
+        "audio = librosa.resample(audio, orig_sr=1, target_sr=2)",
+        "wds.DataPipeline(wds.SimpleShardList(urls))",
+    ],
+)
+def test_other_sources_are_not(line: str) -> None:
+    assert resampled_in(ast.parse(line)) is None
+
+
+def loaders(*, resampled: bool) -> list[Any]:
+    """Give the loaders that webdataset's users build."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import webdataset as wds
+    data = wds.WebDataset("x-{0..3}.tar", resampled=resampled, shardshuffle=False)
+    shards = wds.ResampledShards("x.tar") if resampled else wds.SimpleShardList("x.tar")
+    piped = wds.DataPipeline(shards, wds.tarfile_to_samples())
+    return [
+        DataLoader(data, batch_size=None),
+        DataLoader(piped, batch_size=None),
+        wds.WebLoader(data, batch_size=None),
+        wds.WebLoader(data, batch_size=None).with_epoch(100),
+    ]
+
+
+@pytest.mark.parametrize("resampled", [True, False])
+def test_a_loader_tells_by_its_pipeline(*, resampled: bool) -> None:
+    assert [resamples(vars(one)) for one in loaders(resampled=resampled)] == [resampled] * 4
+
+
+def test_a_pipeline_that_holds_itself_is_looked_at_to_an_end() -> None:
+    class Stage:
+        pipeline: list[object]
+
+    stage = Stage()
+    stage.pipeline = [stage]
+
+    assert resamples(vars(stage)) is False
+
+
+@pytest.mark.parametrize("resampled", [True, False])
+def test_fewer_shards_than_workers_are_enough_where_they_are_drawn(
+    tmp_path: Path, *, resampled: bool
+) -> None:
+    """The source of a loader says so, also where nobody asked about loaders."""
+    (tmp_path / "0.tar").write_bytes(tarred({"0.txt": b"a dog"}))
+    (tmp_path / "train.py").write_text(
+        "import webdataset as wds\n\n\ndef make():\n"
+        f"    return wds.WebLoader(wds.WebDataset('0.tar', resampled={resampled}), num_workers=4)\n"
+    )
+
+    report = preflight.run(
+        "0.tar",
+        "train:make",
+        folder=str(tmp_path),
+        num_workers=4,
+        elsewhere=True,
+        select=["dataset", "shard-uneven"],
+    )
+
+    outcomes = {one.id: one for one in report.checks}
+    assert len(report.findings) == (0 if resampled else 1)
+    if resampled:
+        reasons = [one.reason for one in outcomes["dataset-small"].skipped]
+        assert reasons == ["shards are drawn with replacement (train.py:5)"]

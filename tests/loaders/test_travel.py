@@ -1,0 +1,596 @@
+"""What a loader sends is loaded in real workers, and what these cannot load is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.loaders.facts import Loaded
+from preflight.values.wire import from_plain
+from tests.warming import warm
+
+ROOT = Path(__file__).parents[2]
+
+TOP = """
+import functools, os, signal, sys, threading, time, types
+import numpy, torch
+from torch.utils.data import DataLoader, Dataset
+
+class Numbers(Dataset):
+    def __init__(self, *held):
+        self.held = held
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return index
+
+class Fussy:
+    def __new__(cls, *given):
+        assert given, "give me something"
+        return super().__new__(cls)
+
+class Dying:
+    def __setstate__(self, state):
+        os._exit(7)
+    def __getstate__(self):
+        return {"a": 1}
+
+class Killed(Dying):
+    def __setstate__(self, state):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Slow(Dying):
+    def __setstate__(self, state):
+        time.sleep(600)
+
+class Unequal:
+    def __init__(self):
+        self.labels = numpy.ones(1 << 18)
+    def __setstate__(self, state):
+        assert state["labels"].all(), "a label is zero"
+        self.__dict__.update(state)
+"""
+
+LOOK = """
+import json, sys
+sys.path.insert(0, {root!r})
+from preflight.plain import to_plain
+from preflight.readers.loaded import travel
+from preflight.readers.workers import Surroundings
+import psutil
+sys.path[:1] = [{folder!r}]
+import job
+
+if __name__ == "__main__":
+    loader = DataLoader = job.make()
+    around = Surroundings(timeout={timeout}, alive=lambda: None, path=sys.path[:], files={{}})
+    sent, loaded = travel(loader, name="loader", root={folder!r}, factory=None, num_workers=None,
+                          start_method="spawn", surroundings=around)
+    end = getattr(sys.modules.get("sitecustomize"), "end", None)
+    if end is not None:
+        end()  # those that were at hand, and that nobody has asked for
+    left = [one.cmdline() for one in psutil.Process().children(recursive=True)]
+    left = [one for one in left if not hasattr(job, "kept") or "resource_tracker" not in one[-1]]
+    print("FACTS" + json.dumps({{"loaded": to_plain(loaded), "left": left}}))
+"""
+
+
+def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -> Loaded:
+    """Look at a loader in a process of its own; nothing that was started is left over.
+
+    Args:
+        folder: where the code is written to.
+        code: makes the loader, by a function `make`.
+        timeout: seconds after which a worker that says nothing is late.
+        fresh: whether each worker imports torch itself.
+    """
+    (folder / "job.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
+    text = LOOK.format(root=str(ROOT), folder=str(folder), timeout=timeout)
+    (folder / "look.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "look.py"],
+        cwd=folder,
+        env=dict(os.environ) if fresh else {**os.environ, **warm(12)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout.partition("FACTS")[2])
+    assert facts["left"] == []
+    return from_plain(Loaded, facts["loaded"])
+
+
+def outcomes(loaded: Loaded) -> list[str]:
+    """Say how each way ended."""
+    return [trip.outcome for trip in loaded.trips]
+
+
+def test_a_healthy_loader_is_loaded_by_both(tmp_path: Path) -> None:
+    """With tensors, arrays large and small, partials, cycles; and no process stays behind."""
+    loaded = look(
+        tmp_path,
+        """
+        def add(a, b):
+            return a + b
+        def make():
+            shared = torch.arange(10)
+            ring = []
+            ring.append(ring)
+            big = torch.zeros(1 << 20)
+            return DataLoader(Numbers(
+                shared, shared[2:], big, big.view(2, -1), big.bfloat16(), torch.zeros(0),
+                torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2), torch.float16,
+                numpy.zeros(1 << 18), numpy.zeros((4, 4), order="F"),
+                numpy.array(["a", None], object),
+                numpy.rec.array(numpy.zeros(1 << 18, [("a", "i4")])), functools.partial(add, b=3),
+                ring, bytes(1 << 21), bytearray(1 << 21), "x" * (1 << 21), threading.Thread,
+                torch.sparse_coo_tensor([[0]], [1.0], (4,)), torch.Generator().get_state(),
+            ), num_workers=2)
+        """,
+        fresh=True,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+    assert loaded.objects == ()
+    assert loaded.weight is not None
+    assert loaded.weight.bytes > 9 << 20
+    assert 4 << 20 <= loaded.weight.shared_bytes < 16 << 20
+    assert all(trip.seconds_to_start and trip.seconds_to_start > 0 for trip in loaded.trips)
+
+
+def test_without_workers_nothing_is_started(tmp_path: Path) -> None:
+    """Nothing is sent, however badly it would travel."""
+    loaded = look(tmp_path, "def make(): return DataLoader(Numbers(Fussy(1)))")
+
+    assert (loaded.trips, loaded.objects, loaded.weight) == ((), (), None)
+
+
+def test_the_innermost_object_is_named_with_all_its_paths(tmp_path: Path) -> None:
+    """By the path to it, where its class is and where it raised."""
+    loaded = look(
+        tmp_path,
+        """
+        class Trainer:
+            def __init__(self):
+                self.config = Fussy(1)
+            def collate(self, batch):
+                return batch
+        def make():
+            trainer = Trainer()
+            return DataLoader(Numbers({"a": [trainer]}), num_workers=1, collate_fn=trainer.collate)
+        """,
+    )
+
+    (one,) = loaded.objects
+    assert one.type == "job.Fussy"
+    assert one.paths == ("dataset.held[0]['a'][0].config", "collate_fn.__self__.config")
+    assert one.error == "AssertionError: give me something"
+    assert (one.defined.file, one.raised.file) == ("job.py", "job.py")
+    assert one.raised.line_text == 'assert given, "give me something"'
+    assert outcomes(loaded) == ["refused", "refused"]
+
+
+def test_all_of_them_are_named_in_one_look(tmp_path: Path) -> None:
+    """Also beside what cannot be sent at all, and those that come after a death."""
+    loaded = look(
+        tmp_path,
+        """
+        def needs(value, *, unit):
+            return value
+        class Reduced:
+            def __reduce__(self):
+                return needs, (1,)
+        def make():
+            held = [Fussy(1), lambda x: x, Dying(), Reduced()]
+            return DataLoader(Numbers(*held), num_workers=1)
+        """,
+    )
+
+    named = {one.paths[0]: one.error for one in loaded.objects}
+    assert named.keys() == {"dataset.held[0]", "dataset.held[2]", "dataset.held[3]"}
+    assert named["dataset.held[2]"] == "the worker ended by itself with exit status 7"
+    assert "unit" in named["dataset.held[3]"]
+    assert loaded.unsendable == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
+def test_a_worker_that_is_killed_is_put_down_to_its_object(tmp_path: Path) -> None:
+    """As a crash in somebody's C would end it."""
+    loaded = look(tmp_path, "def make(): return DataLoader(Numbers(1, Killed()), num_workers=1)")
+
+    (one,) = loaded.objects
+    assert one.paths == ("dataset.held[1]",)
+    assert "SIGKILL" in one.error
+    assert outcomes(loaded) == ["died", "died"]
+
+
+def test_a_worker_that_never_comes_back_is_put_down_to_its_object(tmp_path: Path) -> None:
+    """It is given its time, and then ended."""
+    code = "def make(): return DataLoader(Numbers(1, Slow()), num_workers=1)"
+
+    loaded = look(tmp_path, code, timeout=4 if warm(1) else 13)
+
+    (one,) = loaded.objects
+    assert one.paths == ("dataset.held[1]",)
+    assert "said nothing for" in one.error
+    assert outcomes(loaded) == ["late", "late"]
+
+
+def test_what_a_worker_looks_for_in_vain_is_named(tmp_path: Path) -> None:
+    """A module that was never on disk, and a function that is only there in the first process."""
+    loaded = look(
+        tmp_path,
+        """
+        def make():
+            module = types.ModuleType("conjured")
+            exec("def crop(x): return x", module.__dict__)
+            sys.modules["conjured"] = module
+            def here(x):
+                return x
+            here.__qualname__ = "late_comer"
+            globals()["late_comer"] = here
+            return DataLoader(Numbers(module.crop, here), num_workers=1)
+        """,
+    )
+
+    assert {one.paths[0]: one.missing for one in loaded.objects} == {
+        "dataset.held[0]": "conjured",
+        "dataset.held[1]": "job.late_comer",
+    }
+
+
+def test_instances_of_a_class_that_is_not_found_are_one_object(tmp_path: Path) -> None:
+    """The class is at fault, and each instance is a path to it."""
+    loaded = look(
+        tmp_path,
+        """
+        def make():
+            kind = type("Conjured", (), {"__module__": "job"})
+            globals()["Conjured"] = kind
+            return DataLoader(Numbers(kind(), [kind(), kind]), num_workers=1)
+        """,
+    )
+
+    (one,) = loaded.objects
+    assert one.missing == "job.Conjured"
+    assert one.paths == ("dataset.held[0]", "dataset.held[1][0]", "dataset.held[1][1]")
+
+
+def test_zeros_in_place_of_data_raise_no_alarm(tmp_path: Path) -> None:
+    """What minds them is sent once more, as it is."""
+    loaded = look(tmp_path, "def make(): return DataLoader(Numbers(Unequal()), num_workers=1)")
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+    assert loaded.objects == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tensors are shared by name there")
+def test_a_tensor_that_is_gone_before_the_worker_starts_is_named(tmp_path: Path) -> None:
+    """Its memory goes by a descriptor, which is closed with it."""
+    loaded = look(
+        tmp_path,
+        """
+        class Doubles:
+            kept = torch.ones(4)
+            def __getstate__(self):
+                return {"doubled": self.kept * 2}
+        def make():
+            held = [torch.ones(4), torch.Generator(), {"a": Doubles()}]
+            return DataLoader(Numbers(*held), num_workers=1)
+        """,
+    )
+
+    assert {one.paths[0]: one.how for one in loaded.objects} == {
+        "dataset.held[1]": "gone",
+        "dataset.held[2]['a']": "gone",
+    }
+    assert outcomes(loaded) == ["refused", "refused"]
+
+
+def test_what_only_misses_what_was_left_out_is_not_blamed(tmp_path: Path) -> None:
+    """The lambda is left out for the look; its holder asks for it and is sound with it."""
+    loaded = look(
+        tmp_path,
+        """
+        class Holder:
+            def __init__(self):
+                self.function = lambda x: x
+            def __setstate__(self, state):
+                assert callable(state["function"])
+                self.__dict__.update(state)
+        def make():
+            return DataLoader(Numbers(Holder()), num_workers=1)
+        """,
+    )
+
+    assert loaded.objects == ()
+    assert outcomes(loaded) == ["unsent", "unsent"]
+
+
+def test_locks_and_pipes_of_multiprocessing_arrive(tmp_path: Path) -> None:
+    """They travel while a process starts, and then only."""
+    loaded = look(
+        tmp_path,
+        """
+        import multiprocessing
+        def make():
+            spawn = multiprocessing.get_context("spawn")
+            global kept
+            kept = [spawn.Lock(), spawn.Queue(), spawn.Value("i", 3), spawn.Array("d", 10),
+                    spawn.Event(), spawn.SimpleQueue(), *spawn.Pipe()]
+            return DataLoader(Numbers(*kept), num_workers=1)
+        """,
+        fresh=True,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+
+
+def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -> None:
+    """As multiprocessing itself says in a worker, by the line that did it."""
+    (tmp_path / "unguarded.py").write_text(
+        textwrap.dedent(
+            """
+            import multiprocessing
+            def crop(x):
+                return x
+            def idle():
+                pass
+            process = multiprocessing.get_context("spawn").Process(target=idle)
+            if getattr(multiprocessing.current_process(), "_inheriting", False):
+                process.start()
+            """
+        ),
+        encoding="utf-8",
+    )
+
+    loaded = look(
+        tmp_path,
+        """
+        def make():
+            import unguarded
+            return DataLoader(Numbers(unguarded.crop), num_workers=1)
+        """,
+        fresh=True,
+    )
+
+    assert loaded.started_work == "unguarded.py:9"
+    assert loaded.objects == ()  # it is sound, and nobody came to it
+    assert outcomes(loaded) == ["refused", "refused"]
+
+
+def test_a_default_that_was_not_chosen_stays_so(tmp_path: Path) -> None:
+    """The user's own set_start_method would raise otherwise."""
+    loaded = look(
+        tmp_path,
+        """
+        import atexit, multiprocessing
+        atexit.register(multiprocessing.set_start_method, "forkserver")
+        def make():
+            return DataLoader(Numbers(), num_workers=1)
+        """,
+        fresh=True,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+
+
+def test_a_real_culprit_beside_large_data_is_no_guess(tmp_path: Path) -> None:
+    """It fails alone, with all that it holds."""
+    loaded = look(
+        tmp_path,
+        """
+        class Raises:
+            def __setstate__(self, state):
+                raise ValueError("never")
+            def __getstate__(self):
+                return {"a": 1}
+        def make():
+            return DataLoader(Numbers(numpy.zeros(300 << 20, "u1"), Raises()), num_workers=1)
+        """,
+    )
+
+    assert [(one.paths[0], one.guess) for one in loaded.objects] == [("dataset.held[1]", False)]
+
+
+def test_a_worker_sees_what_it_sees_while_it_starts(tmp_path: Path) -> None:
+    """It has no parent yet and no number; its main module has been imported."""
+    loaded = look(
+        tmp_path,
+        """
+        import multiprocessing
+        class Curious:
+            def __setstate__(self, state):
+                me = multiprocessing.current_process()
+                assert multiprocessing.parent_process() is None
+                assert me._identity == () and me._inheriting
+            def __getstate__(self):
+                return {"a": 1}
+        def make():
+            return DataLoader(Numbers(Curious()), num_workers=1)
+        """,
+        fresh=True,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_processes_that_loading_starts_do_not_hold_us_up(tmp_path: Path) -> None:
+    """They have inherited our pipes, and outlive their worker."""
+    loaded = look(
+        tmp_path,
+        """
+        kept = True
+        class Forks:
+            def __setstate__(self, state):
+                if os.fork() == 0:
+                    time.sleep(5)
+                    os._exit(0)
+            def __getstate__(self):
+                return {"a": 1}
+        def make():
+            return DataLoader(Numbers(Forks()), num_workers=1)
+        """,
+    )
+
+    assert outcomes(loaded) == ["loaded", "loaded"]
+
+
+# --- a look from the caller's own process ---------------------------------------------------------
+
+SCRIPT = """
+import sys
+sys.path.append({root!r})
+import preflight
+from torch.utils.data import DataLoader
+
+class Fussy:
+    def __new__(cls, *given):
+        assert given
+        return super().__new__(cls)
+    def __call__(self, batch):
+        return batch
+
+{guard}:
+    report = preflight.inspect(
+        loader=DataLoader([1], collate_fn=Fussy(1), num_workers=1), start_method="spawn"
+    )
+    with open("report.json", "a", encoding="utf-8") as file:
+        file.write(report.to_json())
+"""
+
+
+def inspected(folder: Path, guard: str) -> preflight.Report:
+    """Run a script that looks at its own loader."""
+    (folder / "script.py").write_text(SCRIPT.format(root=str(ROOT), guard=guard), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return preflight.Report.from_json((folder / "report.json").read_text(encoding="utf-8"))
+
+
+def test_a_guarded_script_is_told_the_same(tmp_path: Path) -> None:
+    """The worker imports the script as its main module, and finds the class there."""
+    report = inspected(tmp_path, 'if __name__ == "__main__"')
+
+    found = [one for one in report.findings if one.check == "loader-unloadable"]
+    assert [one.at.name for one in found] == ["collate_fn"]
+    assert "Fussy" in found[0].message
+
+
+def test_no_worker_is_started_from_a_main_module_without_a_guard(tmp_path: Path) -> None:
+    """It would run the script again, and this look in it."""
+    report = inspected(tmp_path, "if True")
+
+    assert report.findings == ()
+    (outcome,) = (one for one in report.checks if one.id == "loader-unloadable")
+    assert outcome.outcome == "skipped"
+    assert "line" in outcome.skipped[0].reason and "not guarded" in outcome.skipped[0].reason
+    assert any("No worker was started" in one for one in report.reasons)
+
+
+ASKING = {
+    "a test": """
+        if preflight.inspect(loader=loader).verdict == "no-go":
+            raise SystemExit
+        """,
+    "a loop": """
+        for one in [preflight.inspect(loader=loader)]:
+            pass
+        """,
+    "a decorator": """
+        def run(function):
+            return function()
+        @run
+        def look():
+            return preflight.inspect(loader=loader)
+        """,
+    "a class body": """
+        class Look:
+            report = preflight.inspect(loader=loader)
+        """,
+    "a thread": """
+        import threading
+        thread = threading.Thread(target=preflight.inspect, kwargs={"loader": loader})
+        thread.start()
+        thread.join()
+        """,
+}
+ASKED = """
+import sys
+sys.path.append({root!r})
+print("runs", flush=True)
+import preflight
+from torch.utils.data import DataLoader
+loader = DataLoader([1], num_workers=1)
+"""
+
+
+@pytest.mark.parametrize("way", ASKING)
+def test_a_script_is_not_run_again_by_looking_at_it(tmp_path: Path, way: str) -> None:
+    """However it comes to ask."""
+    text = ASKED.format(root=str(ROOT)) + textwrap.dedent(ASKING[way])
+    (tmp_path / "script.py").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "runs\n", "")
+
+
+LEFT_ALONE = """
+import os, random, sys
+sys.path.append({root!r})
+import multiprocessing, tempfile
+import preflight
+from torch.utils.data import DataLoader
+
+def state():
+    return {{
+        "fds": len(os.listdir("/proc/self/fd")),
+        "method": multiprocessing.get_start_method(allow_none=True),
+        "path": sys.path[:],
+        "random": random.getstate(),
+        "tempdir": multiprocessing.current_process()._config.get("tempdir"),
+        "files": sorted(os.listdir(tempfile.gettempdir())),
+        "name": multiprocessing.Process().name,
+    }}
+
+if __name__ == "__main__":
+    preflight.inspect(loader=DataLoader([1]))
+    before = state()
+    report = preflight.inspect(loader=DataLoader([1], num_workers=2))
+    after = state()
+    assert report.verdict == "go", report
+    assert before.pop("name") == "Process-1" and after.pop("name") == "Process-2"
+    assert before == after, (before, after)
+    multiprocessing.set_start_method("spawn")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
+def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
+    """Its descriptors, its start method, its folders, the names of its next processes."""
+    (tmp_path / "script.py").write_text(LEFT_ALONE.format(root=str(ROOT)), encoding="utf-8")
+    (tmp_path / "tmp").mkdir()
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""

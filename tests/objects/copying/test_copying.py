@@ -1,0 +1,524 @@
+"""A copy without its memory says what the real one says, and names everything in its way."""
+
+# ruff: noqa: D101, D102, ARG005  the classes stand for a user's; all makers take the group
+
+from __future__ import annotations
+
+import copy
+import functools
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch import distributed, nn
+from torch.nn.utils import parametrizations, weight_norm
+
+from preflight.objects.copying.copy_trial import attempt
+from preflight.objects.copying.copying import try_copy
+
+pytestmark = pytest.mark.filterwarnings(  # of torch, while it makes old-fashioned models
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
+)
+
+
+@pytest.fixture(autouse=True)
+def group(tmp_path: Any) -> Iterator[Any]:
+    """Give this process a group of one rank, for as long as a test takes."""
+    if not distributed.is_available():
+        pytest.skip("this torch was built without torch.distributed")
+    store = distributed.FileStore(str(tmp_path / "store"), 1)
+    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        yield distributed.group.WORLD
+    finally:
+        distributed.destroy_process_group()
+
+
+class Attention(nn.Module):
+    def __init__(self, group: object = None) -> None:
+        super().__init__()
+        self.q = nn.Linear(4, 4)
+        self.group = group
+
+
+class Net(nn.Module):
+    def __init__(self, **held: object) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([Attention(held.get("group")) for _ in range(2)])
+        for name, value in held.items():
+            if name != "group":
+                setattr(self, name, value)
+
+
+class NeedsAnArgument:
+    def __new__(cls, _argument: int) -> Any:
+        return super().__new__(cls)
+
+    def __init__(self, argument: int) -> None:
+        self.argument = argument
+
+
+class Recurses:
+    """Its `__getattr__` asks for an attribute that an empty copy does not have yet."""
+
+    def __init__(self) -> None:
+        self.inner = nn.Linear(1, 1)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class RefusesToBeCopied(nn.Module):
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError("does not support deepcopy")
+
+
+class CopiesItself:
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return CopiesItself(copy.deepcopy(self.held, memo))
+
+
+class Exits:
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise SystemExit(0)
+
+
+class SkipsItsGroup:
+    def __init__(self, group: object) -> None:
+        self.group = group
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return SkipsItsGroup(self.group)
+
+
+class DropsItsLock:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {}
+
+
+class WritesWhenItIsRebuilt:
+    def __init__(self) -> None:
+        self.weight = torch.ones(4)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.weight = state["weight"]
+        self.weight.zero_()
+
+
+def tied() -> nn.Module:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    model[1].weight = model[0].weight
+    return model
+
+
+def pruned() -> nn.Module:
+    from torch.nn.utils import prune
+
+    return prune.l1_unstructured(nn.Linear(4, 4), "weight", 1)
+
+
+def with_forward(**keywords: object) -> nn.Module:
+    model = Net()
+    model.forward = functools.partial(model.forward, **keywords)
+    return model
+
+
+def hooked(hook: Any) -> nn.Module:
+    model = nn.Linear(2, 2)
+    model.register_forward_hook(hook)
+    return model
+
+
+def mesh() -> Any:
+    return torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+
+
+MODELS = {
+    "a plain model": lambda group: Net(),
+    "tied weights": lambda group: tied(),
+    "a lambda": lambda group: Net(activation=lambda x: x),
+    "a local function in a hook": lambda group: hooked(lambda *_: None),
+    "a parametrization": lambda group: parametrizations.weight_norm(nn.Linear(4, 4)),
+    "spectral norm": lambda group: parametrizations.spectral_norm(nn.Linear(4, 4)),
+    "batch norm": lambda group: nn.BatchNorm1d(4),
+    "a lazy layer": lambda group: nn.LazyLinear(4),
+    "weights on meta": lambda group: nn.Linear(4, 4, device="meta"),
+    "buffers and views": lambda group: Net(view=torch.ones(8)[2:4]),
+    "a sparse tensor": lambda group: Net(sparse=torch.eye(3).to_sparse()),
+    "numpy": lambda group: Net(table=numpy.ones(8), names=numpy.array(["a", None], dtype=object)),
+    "a device mesh": lambda group: Net(mesh=mesh()),
+    "a dtype, a device, a size": lambda group: Net(
+        kept=[torch.float32, torch.device("cpu"), torch.Size([1])]
+    ),
+    "a random generator": lambda group: Net(generator=torch.Generator()),
+    "a compiled module": lambda group: torch.compile(nn.Linear(2, 2), backend="eager"),
+    "a scripted module": lambda group: torch.jit.script(nn.Linear(2, 2)),
+    "a class that drops its lock": lambda group: Net(late=DropsItsLock()),
+    "a class that copies around its group": lambda group: Net(own=SkipsItsGroup(group)),
+    "an attribute of a parameter": lambda group: lock_on_parameter(),
+    "a group": lambda group: Net(group=group),
+    "a group in a dict": lambda group: Net(settings={"parallel": {"group": group}}),
+    "a group in a tuple": lambda group: Net(groups=(1, (group,))),
+    "a group in the keywords of forward": lambda group: with_forward(group=group),
+    "a group of a mesh": lambda group: Net(of_mesh=mesh().get_group()),
+    "sync batch norm with a group": lambda group: nn.SyncBatchNorm(4, process_group=group),
+    "a group in what copies itself": lambda group: Net(own=CopiesItself({"g": group})),
+    "a computed tensor": lambda group: Net(last=torch.ones(2, requires_grad=True) * 2),
+    "the old weight norm": lambda group: weight_norm(nn.Linear(4, 4)),
+    "pruned weights": lambda group: pruned(),
+    "a lock": lambda group: Net(lock=threading.Lock()),
+    "a generator": lambda group: Net(stream=(n for n in "a")),
+    "a module of Python": lambda group: Net(library=copy),
+    "a class that needs an argument": lambda group: Net(own=NeedsAnArgument(1)),
+    "a class whose __getattr__ recurses": lambda group: Net(own=Recurses()),
+    "a class that refuses": lambda group: Net(own=RefusesToBeCopied()),
+    "a class that exits": lambda group: Net(own=Exits()),
+    "a method bound to a lock's holder": lambda group: Net(call=Net(lock=threading.Lock()).forward),
+    "several at once": lambda group: Net(
+        group=group, lock=threading.Lock(), own=NeedsAnArgument(1)
+    ),
+}
+
+
+def lock_on_parameter() -> nn.Module:
+    model = nn.Linear(2, 2)
+    model.weight.note = threading.Lock()
+    return model
+
+
+def real(model: nn.Module) -> str | None:
+    """Give what the real copy says."""
+    try:
+        copy.deepcopy(model)
+    except BaseException as error:  # noqa: BLE001  the oracle takes all
+        return f"{type(error).__name__}: {error}"[:500]
+    return None
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
+def test_the_verdict_is_that_of_a_real_copy(make: Any, group: Any) -> None:
+    """In the same words."""
+    model = make(group)
+
+    assert try_copy(model).error == real(model)
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
+def test_what_is_named_is_all_that_is_in_the_way(make: Any, group: Any) -> None:
+    """A real copy that shares just these succeeds; one that shares all but one does not."""
+    model = make(group)
+    found = try_copy(model)
+    shared = {id(one.thing): one.thing for one in found.stuck}
+
+    assert (found.error is None) == (not shared)
+    copy.deepcopy(model, dict(shared))
+    for key in shared:
+        assert attempt(model, {k: v for k, v in shared.items() if k != key}).error is not None
+
+
+def named(model: object) -> dict[str, tuple[str, ...]]:
+    return {one.paths[0]: one.paths[1:] for one in try_copy(model).stuck}
+
+
+def test_one_group_in_many_places_is_one_object(group: Any) -> None:
+    """All its paths are given, those along the modules first."""
+    model = Net(group=group, settings={"group": group})
+    model.forward = functools.partial(model.forward, group=group)
+
+    assert named(model) == {
+        "settings['group']": (
+            "blocks[0].group",
+            "blocks[1].group",
+            "forward.keywords['group']",
+        )
+    }
+
+
+def test_a_module_under_two_names_gives_two_paths(group: Any) -> None:
+    """Both have to be known to whoever mends it."""
+    model = Net(lock=threading.Lock())
+    outer = Net(first=model, second=[model])
+
+    assert named(outer) == {"first.lock": ("second[0].lock",)}
+
+
+def test_what_fails_while_it_is_rebuilt_is_named_too() -> None:
+    """No walk could see it beforehand."""
+    assert named(Net(own=[NeedsAnArgument(1)])) == {"own[0]": ()}
+
+
+class Looks:
+    """It asks for its settings before it has any."""
+
+    def __init__(self) -> None:
+        self.settings = {"a": 1}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.settings:
+            return self.settings[name]
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("make", [Recurses, Looks])
+def test_what_goes_round_by_itself_is_named(make: Any) -> None:
+    """It is no deep nesting, and the attribute is to blame, not the model."""
+    assert named(Net(own=[make()], lock=threading.Lock())) == {"lock": (), "own[0]": ()}
+
+
+def test_nesting_that_is_too_deep_has_no_one_culprit() -> None:
+    """Each level is as good as the next."""
+    deep: object = None
+    for _ in range(3000):
+        deep = [deep]
+
+    assert named(Net(deep=deep)) == {"the model itself": ()}
+
+
+def test_a_model_that_refuses_itself_is_named_as_a_whole() -> None:
+    """There is no attribute to blame."""
+    assert named(RefusesToBeCopied()) == {"the model itself": ()}
+
+
+def test_a_circle_does_not_multiply_paths(group: Any) -> None:
+    """A layer that knows its parent is no second way in."""
+    model = Net(group=group)
+    for block in model.blocks:
+        block.__dict__["parent"] = model
+
+    assert named(model) == {"blocks[0].group": ("blocks[1].group",)}
+
+
+def test_a_list_that_holds_itself_is_followed_once() -> None:
+    """However the circle is closed."""
+    inner: list[object] = [threading.Lock()]
+    inner.append({"inner": inner})
+
+    assert named(Net(inner=inner)) == {"inner[0]": ()}
+
+
+def test_the_bytes_are_those_of_a_real_copy() -> None:
+    """Each storage once, however many tensors look at it."""
+    model = Net(view=torch.ones(8)[2:4], same=torch.ones(0), table=numpy.ones(16))
+    parameters = sum(p.numel() * 4 for p in model.parameters())
+
+    assert try_copy(model).bytes == parameters + 8 * 4 + 16 * 8
+
+
+def test_a_large_model_costs_nothing() -> None:
+    """A gigabyte of weights that nobody has touched stays untouched."""
+    resource = pytest.importorskip("resource")
+    model = nn.Linear(1, 1)
+    model.weight = nn.Parameter(torch.empty(10**9, dtype=torch.uint8), requires_grad=False)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert try_copy(model).bytes > 10**9
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+
+
+def test_the_users_weights_are_not_written() -> None:
+    """Also where a copy writes into its tensors as it is rebuilt."""
+    own = WritesWhenItIsRebuilt()
+    shared = WritesWhenItIsRebuilt()
+    shared.weight.share_memory_()
+    try_copy([own, shared, nn.Linear(2, 2)])
+
+    assert own.weight.tolist() == shared.weight.tolist() == [1, 1, 1, 1]
+
+
+class StartsFromNothing:
+    """Its copies begin with empty statistics, by writing into what they were given."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.held = state["held"]
+        self.held[:4] = 0
+
+
+def large_array() -> Any:
+    """Reserve 200 MiB, of which one page is written."""
+    array = numpy.zeros(200 << 20, dtype=numpy.uint8)
+    array[:8] = 1
+    return array
+
+
+def large_tensor() -> torch.Tensor:
+    tensor = torch.zeros(17 << 20, dtype=torch.uint8)
+    tensor[:8] = 1
+    return tensor
+
+
+LIVE = {
+    "an array": lambda: numpy.ones(8),
+    "an array in the order of Fortran": lambda: numpy.ones((8, 2), order="F"),
+    "an array that is too large to copy": large_array,
+    "a large tensor in shared memory": lambda: large_tensor().share_memory_(),
+    "a tensor in the memory of a large array": lambda: torch.from_numpy(large_array()),
+    "a view of a large array": lambda: torch.from_numpy(large_array())[: 160 << 20].view(-1, 2),
+}
+
+
+@pytest.mark.parametrize("make", LIVE.values(), ids=LIVE.keys())
+@pytest.mark.parametrize("lock", [False, True], ids=["in a model", "beside a lock"])
+def test_nothing_that_is_alive_is_written(make: Any, lock: bool) -> None:  # noqa: FBT001
+    """However large it is, and whatever memory it lies in."""
+    held = make()
+    before = held[:4].tolist()
+    found = try_copy(Net(own=StartsFromNothing(held), lock=threading.Lock() if lock else None))
+
+    assert len(found.stuck) == lock
+    assert held[:4].tolist() == before
+
+
+class CannotBeRebuilt(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise ValueError("no")
+
+
+class EmptiesItsPart(nn.Module):
+    def __init__(self, part: Any) -> None:
+        super().__init__()
+        self.part = part
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        with torch.no_grad():
+            self.part.weight.zero_()
+
+
+def test_not_even_what_stands_in_the_way_is_written() -> None:
+    """The rest of the copy goes on with something like it."""
+    part = CannotBeRebuilt()
+    part.weight.note = threading.Lock()  # type: ignore[attr-defined]
+
+    assert named(EmptiesItsPart(part)) == {"part": ()}
+    assert part.weight.tolist() == [1, 1, 1, 1]
+
+
+class Emptied:
+    def __init__(self, weight: torch.Tensor) -> None:
+        self.weight = weight
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.weight = state["weight"]
+        with torch.no_grad():
+            self.weight.zero_()
+
+
+def test_a_computed_tensor_that_is_in_the_way_is_not_written() -> None:
+    """It is shared as its data, and that is copied when it is written."""
+    computed = torch.ones(4, requires_grad=True) * 2
+
+    assert named(Net(own=Emptied(computed))) == {"own.weight": ()}
+    assert computed.tolist() == [2, 2, 2, 2]
+
+
+def test_what_was_left_blank_is_told_where_it_may_matter() -> None:
+    """Code that rebuilds the copy could have decided otherwise at the sight of the values."""
+    blank = ("209.7 MB of arrays and shared tensors copied without their values",)
+
+    assert try_copy(Net(own=CannotBeRebuilt(), table=large_array())).cut == blank
+    assert try_copy(Net(own=CannotBeRebuilt(), table=numpy.ones(8))).cut == ()
+    assert try_copy(Net(lock=threading.Lock(), table=large_array())).cut == ()
+
+
+def test_an_array_that_lies_in_a_file_is_not_read(tmp_path: Path) -> None:
+    """Its copy would be all of it, in memory."""
+    array = numpy.memmap(tmp_path / "a.bin", mode="w+", dtype=numpy.uint8, shape=(200 << 20,))
+    found = attempt(Net(table=array), {})
+
+    assert (found.error, found.blank) == (None, 200 << 20)
+
+
+def test_large_arrays_and_shared_tensors_cost_nothing() -> None:
+    """Nor many of them, together."""
+    resource = pytest.importorskip("resource")
+    arrays = [numpy.zeros(10**8, dtype=numpy.uint8) for _ in range(20)]
+    tensors = [torch.from_numpy(numpy.zeros(10**8, dtype=numpy.uint8)) for _ in range(20)]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert try_copy(Net(arrays=arrays, tensors=tensors)).bytes > 4 * 10**9
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
+
+
+class DrawsNumbers:
+    def __deepcopy__(self, memo: Any) -> Any:
+        random.random()
+        numpy.random.rand()  # noqa: NPY002  the state that everybody shares
+        return nn.Linear(2, 2)
+
+
+def test_everything_is_left_as_it_was() -> None:
+    """Random states, torch's own functions, and the weights' memory."""
+    model = Net(own=DrawsNumbers(), lock=threading.Lock())
+    where = [p.data_ptr() for p in model.parameters()]
+    states = (random.getstate(), torch.get_rng_state().tolist(), str(numpy.random.get_state()))  # noqa: NPY002
+    try_copy(model)
+
+    assert "__deepcopy__" not in vars(torch.UntypedStorage)
+    assert [p.data_ptr() for p in model.parameters()] == where
+    assert states == (
+        random.getstate(),
+        torch.get_rng_state().tolist(),
+        str(numpy.random.get_state()),  # noqa: NPY002
+    )
+
+
+FRESH = """
+import os, sys, warnings, torch
+before = dict(os.environ), list(warnings.filters)
+from preflight.objects.copying import try_copy
+assert try_copy(torch.nn.Linear(2, 2)).error is None
+assert (dict(os.environ), list(warnings.filters)) == before
+print(*(name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in sys.modules))
+"""
+
+
+def test_the_first_look_brings_no_compiler_into_the_process() -> None:
+    """Which would set variables of the environment and filter warnings."""
+    run = subprocess.run(
+        [sys.executable, "-c", FRESH],
+        capture_output=True, text=True, check=True, timeout=120, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+
+    assert run.stdout == "\n"
+
+
+class Interrupted:
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_let_through() -> None:
+    """Ctrl-C means the person, and torch is put back all the same."""
+    with pytest.raises(KeyboardInterrupt):
+        try_copy(Net(own=Interrupted()))
+    assert "__deepcopy__" not in vars(torch.UntypedStorage)
+
+
+def test_a_list_of_very_many_is_cut_and_the_verdict_is_not() -> None:
+    """What the walk leaves out, the copy itself still finds."""
+    model = Net(many=[*([i] for i in range(3000)), threading.Lock()])
+    found = try_copy(model)
+
+    assert found.error == "TypeError: cannot pickle '_thread.lock' object"
+    assert found.cut == ("2,000 of 3,001 items of a list",)
+    assert [one.paths for one in found.stuck] == [("many",)]

@@ -1,0 +1,627 @@
+"""Every object that cannot be sent to a worker is named, and nothing that can."""
+
+# ruff: noqa: D101, D102  the classes stand for a user's
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import functools
+import io
+import multiprocessing
+import os
+import pickle
+import random
+import sys
+import threading
+from multiprocessing import context, shared_memory
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+import torch
+from torch.utils.data import ChainDataset, ConcatDataset, IterableDataset, Subset, TensorDataset
+
+from preflight.objects.sending.pickling import PATHS, walk
+
+
+def paths(thing: object, name: str = "x") -> dict[str, str]:
+    """Walk one object: the first path of each refused object, and the rest of them."""
+    found = walk([(name, thing)])
+    return {one.paths[0]: ", ".join(one.paths[1:]) for one in found.refused}
+
+
+def double(x: int) -> int:
+    return x * 2
+
+
+def traced(function: Any) -> Any:
+    @functools.wraps(function)
+    def inner(*args: Any) -> Any:
+        return function(*args)
+
+    return inner
+
+
+def untraced(function: Any) -> Any:
+    def inner(*args: Any) -> Any:
+        return function(*args)
+
+    inner.__qualname__ = function.__qualname__
+    return inner
+
+
+@traced
+def wrapped(x: int) -> int:
+    return x
+
+
+ORIGINAL = double
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+@dataclasses.dataclass(frozen=True)
+class Slotted:
+    __slots__ = ("held",)
+    held: object
+
+
+@dataclasses.dataclass
+class Plain:
+    held: object
+    more: object = None
+
+
+class Crop:
+    def __call__(self, x: object) -> object:
+        return x
+
+
+class Compose:
+    def __init__(self, *steps: object) -> None:
+        self.steps = list(steps)
+
+    def __call__(self, x: object) -> object:
+        return x
+
+
+class Numbers(IterableDataset):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        return iter(range(3))
+
+
+class OpensLate:
+    """Drops its handle, as the documentation of pickle recommends."""
+
+    def __init__(self) -> None:
+        self.file = io.StringIO()
+        self.lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {}
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.me = self
+        self.items: list[object] = [self]
+
+
+class Trapped:
+    """Whatever is asked of it by name ends the test."""
+
+    def __init__(self) -> None:
+        self.held = [1, double]
+
+    @property
+    def data(self) -> object:
+        raise AssertionError("a property was read")
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("compared")
+
+    def __bool__(self) -> bool:
+        raise AssertionError("asked whether it is true")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class ArrayLike:
+    def __eq__(self, other: object) -> Any:
+        return numpy.zeros(3)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def noted_tensor() -> torch.Tensor:
+    """Make a tensor with an attribute, which torch does not send along."""
+    tensor = torch.ones(3)
+    tensor.note = threading.Lock()  # type: ignore[attr-defined]
+    return tensor
+
+
+SPAWN = multiprocessing.get_context("spawn")
+
+HEALTHY = {
+    "nothing": lambda: None,
+    "a function of a module": lambda: double,
+    "a function of a library": lambda: os.path.join,
+    "a function written in C": lambda: len,
+    "a method of a class written in C": lambda: str.upper,
+    "a class": lambda: Crop,
+    "a partial of a function": lambda: functools.partial(double, 3),
+    "a partial of a partial": lambda: functools.partial(functools.partial(max, 1), key=double),
+    "a function that was decorated with wraps": lambda: wrapped,
+    "a bound method": lambda: Compose(Crop()).__call__,
+    "a transform of transforms": lambda: Compose(Crop(), functools.partial(double)),
+    "an enum": lambda: [Color.RED, Color],
+    "a named tuple": lambda: Pair(1, [2]),
+    "an instance with slots": lambda: Slotted([1]),
+    "a dataclass": lambda: Plain({"a": (1, 2)}),
+    "a cycle": Ring,
+    "sets and deques": lambda: [{1, 2}, frozenset("a"), collections.deque([1])],
+    "a default dict of a type": lambda: collections.defaultdict(list, a=[1]),
+    "an ordered dict": lambda: collections.OrderedDict(a=[1]),
+    "a tensor": lambda: [torch.ones(3), torch.nn.Parameter(torch.ones(2))],
+    "a tensor in shared memory": lambda: torch.ones(3).share_memory_(),
+    "a tensor with a gradient of its own": lambda: torch.ones(3, requires_grad=True),
+    "a tensor whose note stays behind": noted_tensor,
+    "a storage": lambda: torch.ones(3).untyped_storage(),
+    "a module": lambda: torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()),
+    "an array": lambda: numpy.zeros((3, 4)),
+    "an array of objects": lambda: numpy.array([None, "a", (1,)], dtype=object),
+    "a recarray": lambda: numpy.zeros(3).view(numpy.recarray),
+    "a random generator": lambda: numpy.random.default_rng(0),
+    "a subset": lambda: Subset(TensorDataset(torch.ones(4)), [0, 1]),
+    "a concatenation": lambda: ConcatDataset([TensorDataset(torch.ones(4))]),
+    "a chain": lambda: ChainDataset([Numbers(), Numbers()]),
+    "a lock of multiprocessing": SPAWN.Lock,
+    "a queue of multiprocessing": SPAWN.Queue,
+    "an event of multiprocessing": SPAWN.Event,
+    "a value of multiprocessing": lambda: SPAWN.Value("i", 0),
+    "an array of multiprocessing": lambda: SPAWN.Array("i", 3),
+    "a file in memory": lambda: io.BytesIO(b"abc"),
+    "a class that drops its handle": OpensLate,
+    "an instance that must not be asked": Trapped,
+    "an instance whose comparison gives an array": lambda: [ArrayLike(), ArrayLike()],
+    "deep nesting that pickle can do": lambda: functools.reduce(lambda a, _: [a], range(200), []),
+}
+
+
+@pytest.mark.parametrize("make", HEALTHY.values(), ids=HEALTHY.keys())
+def test_what_can_be_sent_is_left_alone(make: Any) -> None:
+    """The first thing a walk owes its users is silence."""
+    assert paths([make(), make()]) == {}
+
+
+@pytest.mark.parametrize("make", HEALTHY.values(), ids=HEALTHY.keys())
+def test_what_can_be_sent_is_left_alone_beside_what_cannot(make: Any) -> None:
+    """The pickler in Python agrees with the one in C."""
+    assert paths([threading.Lock(), make(), make()]) == {"x[0]": ""}
+
+
+def test_shared_memory_can_be_sent() -> None:
+    """It travels by its name."""
+    block = shared_memory.SharedMemory(create=True, size=16)
+    try:
+        assert paths([threading.Lock(), block]) == {"x[0]": ""}
+    finally:
+        block.close()
+        block.unlink()
+
+
+def local_class() -> object:
+    class Inner:
+        pass
+
+    return Inner()
+
+
+def local_function() -> Any:
+    def inner() -> None:
+        pass
+
+    return inner
+
+
+def used_file() -> object:
+    with open(os.devnull, encoding="utf-8") as file:
+        return file
+
+
+REFUSED = {
+    "a lambda": (lambda: lambda x: x, "x"),
+    "a local function": (local_function, "x"),
+    "an instance of a local class": (local_class, "x.__class__"),
+    "a function that its name does not mean": (lambda: untraced(double), "x"),
+    "an evaluated lambda": (lambda: eval("lambda x: x", {"__name__": "config"}), "x"),
+    "a lock": (threading.Lock, "x"),
+    "a thread's own data": (threading.local, "x"),
+    "an open file": (used_file, "x"),
+    "a generator": (lambda: (n for n in "a"), "x"),
+    "a module": (lambda: sys, "x"),
+    "a computed tensor": (lambda: torch.ones(2, requires_grad=True) * 2, "x"),
+    "an attribute": (lambda: Plain(threading.Lock()), "x.held"),
+    "a slot": (lambda: Slotted(threading.Lock()), "x.held"),
+    "an item": (lambda: [1, (2, {"a": threading.Lock()})], "x[1][1]['a']"),
+    "a field of a named tuple": (lambda: Pair(1, threading.Lock()), "x[1]"),
+    "a key": (lambda: {(lambda: 0): 1}, "x.<key 0>"),
+    "an item of a deque": (lambda: collections.deque([0, threading.Lock()]), "x[1]"),
+    "an element of a set": (lambda: {threading.Lock()}, "x.<element>"),
+    "what a default dict calls": (lambda: collections.defaultdict(lambda: 0), "x.default_factory"),
+    "an item of a default dict": (
+        lambda: collections.defaultdict(list, k=threading.Lock()),
+        "x['k']",
+    ),
+    "the function of a partial": (lambda: functools.partial(lambda: 0), "x.func"),
+    "an argument of a partial": (lambda: functools.partial(double, lambda: 0), "x.args[0]"),
+    "a keyword of a partial": (
+        lambda: functools.partial(max, key=lambda n: n),
+        "x.keywords['key']",
+    ),
+    "what a bound method is bound to": (
+        lambda: Compose(threading.Lock()).__call__,
+        "x.__self__.steps[0]",
+    ),
+    "a part of a module": (
+        lambda: torch.nn.Sequential(torch.nn.ReLU(), local_module()),
+        "x[1].__class__",
+    ),
+    "an item of an array": (
+        lambda: numpy.array([None, threading.Lock()], dtype=object),
+        "x.<state>[4][1]",
+    ),
+}
+
+
+def local_module() -> torch.nn.Module:
+    class Inner(torch.nn.Module):
+        pass
+
+    return Inner()
+
+
+@pytest.mark.parametrize(("make", "path"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_sent_is_named_by_its_path(make: Any, path: str) -> None:
+    """As a person would write it to get at the object."""
+    assert paths(make()) == {path: ""}
+
+
+def test_all_are_named_in_one_look() -> None:
+    """Python names the first one only."""
+    lock = threading.Lock()
+    thing = Plain([lambda: 0, lock], {"a": lambda: 1, "again": lock})
+
+    assert paths(thing) == {"x.held[0]": "", "x.held[1]": "x.more['again']", "x.more['a']": ""}
+
+
+def test_a_shared_holder_gives_each_object_below_it_more_paths() -> None:
+    """The settings that three parts of a pipeline hold are one object."""
+    settings = Plain({"lock": threading.Lock()})
+    thing = [settings, {"of": settings}, Plain(settings)]
+
+    assert paths(thing) == {
+        "x[0].held['lock']": "x[1]['of'].held['lock'], x[2].held.held['lock']",
+    }
+
+
+def test_a_circle_does_not_multiply_paths() -> None:
+    """Nobody would go round it to get at the object."""
+    ring = Ring()
+    ring.items.append(threading.Lock())
+    ring.items.append(ring)
+
+    assert paths(ring) == {"x.items[1]": ""}
+
+
+def test_plain_values_are_passed_over_without_being_counted() -> None:
+    """A million numbers are looked at all the same."""
+    found = walk([("x", [list(range(10**6)), dict.fromkeys(range(10**5)), threading.Lock()])])
+
+    assert [one.paths for one in found.refused] == [("x[2]",)]
+    assert found.cut == ()
+
+
+def test_what_is_sent_together_is_one_look() -> None:
+    """The dataset and the collate function may hold the same thing."""
+    lock = threading.Lock()
+    found = walk([("dataset", Plain(lock)), ("collate_fn", functools.partial(double, lock))])
+
+    assert [one.paths for one in found.refused] == [("dataset.held", "collate_fn.args[0]")]
+
+
+def test_an_object_under_very_many_names_keeps_some_of_them() -> None:
+    """A list of a thousand equal entries is one problem."""
+    found = walk([("x", [threading.Lock()] * 1000)])
+
+    assert len(found.refused) == 1
+    assert len(found.refused[0].paths) <= PATHS
+
+
+def test_what_a_closure_holds_is_told_beforehand() -> None:
+    """It would be the next thing to fail, once the function has a name."""
+    lock, fine = threading.Lock(), 3
+
+    def collate(batch: object) -> object:
+        return lock, fine, batch
+
+    (one,) = walk([("collate_fn", collate)]).refused
+
+    assert one.inside == ("<closure lock>: _thread.lock",)
+
+
+def test_an_empty_cell_of_a_closure_is_no_trouble() -> None:
+    """A name that is only set later."""
+
+    def collate() -> object:
+        return later
+
+    found = walk([("collate_fn", collate)])
+    later = 1
+
+    assert [one.inside for one in found.refused] == [()]
+
+
+class Raises:
+    def __init__(self, error: type[BaseException]) -> None:
+        self.error = error
+
+    def __reduce__(self) -> Any:
+        raise self.error("no")
+
+
+@pytest.mark.parametrize("error", [TypeError, SystemExit, RecursionError, StopIteration])
+def test_whatever_a_class_raises_is_a_refusal(error: type[BaseException]) -> None:
+    """And the look goes on behind it."""
+    assert paths([Raises(error), threading.Lock()]) == {"x[0]": "", "x[1]": ""}
+
+
+def test_an_interrupt_is_let_through() -> None:
+    """Ctrl-C means the person, not the object."""
+    with pytest.raises(KeyboardInterrupt):
+        walk([("x", Raises(KeyboardInterrupt))])
+
+
+class ByProtocol:
+    """It can be pickled by some protocols only, and says so itself."""
+
+    def __init__(self, refused: range) -> None:
+        self.refused = refused
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if protocol in self.refused:
+            raise TypeError(f"not by protocol {protocol}")
+        return Plain, (None,)
+
+
+SENT_BY = pickle.DEFAULT_PROTOCOL
+
+
+def test_it_is_asked_by_the_protocol_that_workers_are_sent_by() -> None:
+    """Which multiprocessing does not choose: it is pickle's own default."""
+    fine = [ByProtocol(range(SENT_BY)), ByProtocol(range(SENT_BY + 1, 9))]
+
+    assert paths([fine, ByProtocol(range(SENT_BY, SENT_BY + 1))]) == {"x[1]": ""}
+    assert paths(fine) == {}
+
+
+def test_a_bare_buffer_is_refused_where_the_protocol_has_none() -> None:
+    """Protocol 4 has not; from Python 3.14 on, the default is 5."""
+    held = Plain(pickle.PickleBuffer(b"123"))
+
+    assert paths(held) == ({"x.held": ""} if SENT_BY < 5 else {})
+
+
+class RefusesOnce:
+    """It refuses the first time only; and to send it in earnest is to ask once."""
+
+    def __init__(self, times: int = 1) -> None:
+        self.times = [0] * times
+
+    def __getstate__(self) -> Any:
+        if self.times:
+            self.times.pop()
+            raise ValueError("not yet")
+        return {}
+
+
+def test_what_is_refused_the_first_time_only_is_a_refusal() -> None:
+    """Nothing more can be told of it than the part that it is in."""
+    found = walk([("dataset", Plain([1, double])), ("collate_fn", Plain(RefusesOnce()))])
+
+    (one,) = found.refused
+    assert (one.paths, one.error) == (("collate_fn",), "ValueError: not yet")
+
+
+class MakesItAnew:
+    """Each time it is asked, it is another lambda."""
+
+    def __reduce__(self) -> Any:
+        return lambda: 1, ()
+
+
+class PassesItAnew:
+    def __reduce__(self) -> Any:
+        return Plain, (lambda: 1,)
+
+
+class NewAnew:
+    def __new__(cls, _function: Any) -> Any:
+        return super().__new__(cls)
+
+    def __getnewargs__(self) -> Any:
+        return (lambda: 1,)
+
+
+class StateAnew:
+    def __getstate__(self) -> Any:
+        return {"steps": [{"function": lambda: 1}]}
+
+
+ANEW = {
+    "its function": (MakesItAnew, "x.held[0].__reduce__"),
+    "an argument": (PassesItAnew, "x.held[0].<argument 0>"),
+    "an argument of __new__": (lambda: NewAnew(0), "x.held[0].<argument 0>"),
+    "deep in its state": (StateAnew, "x.held[0].steps[0]['function']"),
+}
+
+
+@pytest.mark.parametrize(("make", "path"), ANEW.values(), ids=ANEW.keys())
+def test_what_is_made_anew_each_time_is_one_refusal(make: Any, path: str) -> None:
+    """And not one more of the whole that it is in."""
+    assert paths(Plain([make(), make()])) == {path: "", path.replace("held[0]", "held[1]"): ""}
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [(PassesItAnew, "AttributeError"), (threading.Lock, "TypeError")],
+    ids=["a lambda made anew", "a lock"],
+)
+def test_what_the_walk_cannot_name_is_told_beside_what_it_can(make: Any, error: str) -> None:
+    """A chain that is too deep, for one."""
+    deep: object = None
+    for _ in range(3000):
+        deep = Plain(deep)
+    found = walk([("x", [Plain(make()), deep])])
+
+    assert [one.error.partition(":")[0] for one in found.refused] == [error, "RecursionError"]
+
+
+class Liar:
+    @property
+    def __class__(self) -> Any:
+        raise ZeroDivisionError("no class")
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def test_an_object_that_lies_about_its_class_breaks_nothing() -> None:
+    """Pickle asks it, and refuses it; the walk does not."""
+    assert paths([Liar(), threading.Lock()]) == {"x[0]": "", "x[1]": ""}
+
+
+def test_an_exception_without_words_breaks_nothing() -> None:
+    """Its type is said."""
+    (one,) = walk([("x", Raises(UnspeakableError))]).refused
+
+    assert one.error == "UnspeakableError: "
+
+
+def test_a_chain_that_is_too_deep_for_pickle_is_found() -> None:
+    """A linked list of ten thousand is a RecursionError in training, too."""
+    chain: object = None
+    for _ in range(10_000):
+        chain = Plain(chain)
+    found = walk([("x", chain)])
+
+    assert [one.error.partition(":")[0] for one in found.refused] == ["RecursionError"]
+    assert found.cut == ("x.held.held.held.held.held.held: goes deeper than 1,000 levels",)
+
+
+def test_the_last_of_many_is_found() -> None:
+    """However many healthy ones stand before it."""
+    many: list[object] = [{"n": n} for n in range(20_000)]
+    many.append(threading.Lock())
+    found = walk([("x", many)])
+
+    assert [one.paths for one in found.refused] == [("x[20000]",)]
+    assert found.cut == ()
+
+
+def test_what_was_passed_over_does_not_matter_where_all_is_named() -> None:
+    """Pickle takes the rest: there cannot be more."""
+    found = walk([("x", [threading.Lock(), *({"n": n} for n in range(20_000))])])
+
+    assert [one.paths for one in found.refused] == [("x[0]",)]
+    assert found.cut == ()
+
+
+def test_a_billion_bytes_of_an_array_cost_nothing() -> None:
+    """Nor do they in the look that follows a refusal."""
+    resource = pytest.importorskip("resource")
+    array = numpy.zeros(10**9, dtype=numpy.uint8)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert paths([array, array[::2], array.data.obj, threading.Lock()]) == {"x[3]": ""}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+
+
+def table() -> Any:
+    """Hold 300 MB in a table in memory, as data sets of Hugging Face do."""
+    arrow = pytest.importorskip("pyarrow")
+    return arrow.table({"x": numpy.zeros(3 * 10**8 // 8)})
+
+
+@pytest.mark.parametrize("make", [lambda: bytes(3 * 10**8), table], ids=["bytes", "table"])
+def test_other_large_data_costs_nothing(make: Any) -> None:
+    """Nor does it where something beside it is refused."""
+    resource = pytest.importorskip("resource")
+    data = make()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert paths([data]) == {}
+    assert paths([data, threading.Lock()]) == {"x[1]": ""}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_a_tensor_is_not_moved_to_shared_memory() -> None:
+    """As sending it in earnest would."""
+    tensor = torch.ones(3)
+    walk([("x", [tensor, threading.Lock(), tensor.untyped_storage()])])
+
+    assert not tensor.is_shared()
+
+
+def test_everything_is_left_as_it_was() -> None:
+    """Also where the look finds something."""
+    module: Any = context
+    popen, limit, state = (
+        module.get_spawning_popen(),
+        sys.getrecursionlimit(),
+        torch.get_rng_state(),
+    )
+    walk([("x", [threading.Lock(), double])])
+
+    assert module.get_spawning_popen() is popen
+    assert sys.getrecursionlimit() == limit
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+class DrawsNumbers:
+    def __getstate__(self) -> Any:
+        random.random()
+        numpy.random.rand()  # noqa: NPY002  the state that everybody shares
+        return {"noise": torch.rand(1)}
+
+
+@pytest.mark.parametrize("beside", [None, threading.Lock()], ids=["alone", "beside a lock"])
+def test_random_numbers_go_on_as_if_nothing_had_been_asked(beside: object) -> None:
+    """A look changes no training."""
+    draw = (random.random, numpy.random.rand, lambda: torch.rand(1).item())
+    states = (random.getstate(), numpy.random.get_state(), torch.get_rng_state())  # noqa: NPY002
+    expected = [one() for one in draw]
+    random.setstate(states[0])
+    numpy.random.set_state(states[1])  # noqa: NPY002
+    torch.set_rng_state(states[2])
+    walk([("x", [DrawsNumbers(), beside])])
+
+    assert [one() for one in draw] == expected
+
+
+def test_a_lock_of_a_forking_context_is_refused() -> None:
+    """As it is by multiprocessing itself."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    assert list(paths([multiprocessing.get_context("fork").Lock()])) == ["x[0]"]

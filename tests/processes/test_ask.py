@@ -1,0 +1,110 @@
+"""Whatever a process says is heard, however much it says while nobody listens."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from preflight.processes import ask as asking
+from preflight.processes.start import Lines, Question, Started
+from preflight.settings.job import Job
+from preflight.targets.discover import plain_options
+from tests.archives import slow
+from tests.children import opened_by
+
+
+def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
+    """Who asks may be busy with an answer while thousands of others wait."""
+    items = tuple({"type": "Image", "path": f"{tmp_path}/{n}.jpg"} for n in range(3_000))
+    question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
+    batch = asking.Batch(question=question, keys=tuple(range(len(items))))
+    told: list[asking.Result] = []
+
+    for result in asking.ask([batch], jobs=1, timeout=60):
+        if not told:
+            time.sleep(1)
+        told.append(result)
+
+    errors = {one.error for one in told if isinstance(one, asking.Fault)}
+    assert errors == {"No such file or directory (FileNotFoundError)"}
+    assert len(told) == len(items)
+
+
+def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
+    """After many lines, others have their turn; the next line stays where it is."""
+    lines: Lines = queue.Queue()
+    for number in range(asking._AT_ONCE + 2):
+        lines.put((None, b"%d" % number))  # type: ignore[arg-type]
+
+    asking._hear([], lines)
+
+    assert lines.get_nowait()[1] == b"%d" % asking._AT_ONCE
+
+
+def cached(path: Path) -> str:
+    """Write an array of one zero."""
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
+    path.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(118).encode() + bytes(4))
+    return str(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="signals")
+def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: Path) -> None:
+    """However many it has just answered for; all others are looked at, each once."""
+    paths = [cached(tmp_path / f"{number:03}.npy") for number in range(300)]
+    endless = slow(tmp_path / "endless.npz")
+    paths.insert(200, endless)
+    folder, names = str(tmp_path), map(os.path.basename, paths)
+    items = tuple({"type": "CacheFiles", "folder": folder, "names": [name]} for name in names)
+    question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
+    batch = asking.Batch(question=question, keys=tuple(paths))
+
+    def kill() -> None:
+        while True:
+            for one in psutil.Process().children():
+                if one.pid not in before and endless in opened_by(one):
+                    return one.kill()
+            time.sleep(0.01)
+
+    before = {one.pid for one in psutil.Process().children()}
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    told = list(asking.ask([batch], jobs=1, timeout=60))
+    killer.join()
+
+    faults = [one for one in told if isinstance(one, asking.Fault)]
+    answers = [one for one in told if isinstance(one, asking.Answer)]
+    assert [one.key for one in faults] == [endless]
+    assert "was killed by SIGKILL" in faults[0].error
+    assert [one.key for one in answers] == [path for path in paths if path != endless]
+
+
+def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None:
+    """And the ones around it, in the pieces that a pipe makes of them."""
+    long = b"x" * 1_000_000
+    code = (
+        f"import os; [os.write(1, one + b'\\n') for one in (b'a', {len(long)} * b'x', b'', b'b')]"
+    )
+    popen = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    lines: Lines = queue.Queue()
+    started = Started(question=Question(items=(), options={}), popen=popen, lines=lines)
+    started.reader.join(30)
+    started.kill()
+    said = b""
+    while not lines.empty():
+        speaker, several = lines.get_nowait()
+        assert speaker is started
+        assert several.endswith(b"\n")
+        said += several
+
+    assert said.split(b"\n") == [b"a", long, b"", b"b", b""]

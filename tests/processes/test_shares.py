@@ -1,0 +1,113 @@
+"""Work is divided so that no process is started for nothing, and none is left with everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from preflight.processes.shares import seconds_for, shares, workers_for
+from tests.evicting import evicted
+
+
+def sizes(seconds: list[float], jobs: int) -> list[float]:
+    things = list(enumerate(seconds))
+    found = list(shares(iter(things), lambda one: one[1], total=sum(seconds), jobs=jobs))
+    assert [one for share in found for one in share] == things
+    return [sum(takes for _, takes in share) for share in found]
+
+
+@pytest.mark.parametrize("seconds", [[], [0.0], [0.0, 0.0], [0.001] * 9])
+def test_little_work_is_done_by_one_process(seconds: list[float]) -> None:
+    assert len(sizes(seconds, jobs=8)) == min(1, len(seconds))
+
+
+def test_work_that_is_worth_it_is_done_by_several() -> None:
+    found = sizes([0.05] * 12, jobs=4)
+
+    assert len(found) == 4
+    assert max(found) < 0.2
+
+
+def test_long_work_is_divided_more_finely() -> None:
+    assert len(sizes([0.5] * 100, jobs=2)) == 8
+
+
+def test_one_thing_that_takes_long_is_alone() -> None:
+    assert sizes([0.01, 0.01, 30.0, 0.01, 0.01], jobs=2)[0:1] == [0.02]
+
+
+def test_more_depth_takes_longer(tmp_path: Path) -> None:
+    (tmp_path / "a.tar").write_bytes(bytes(1 << 20))
+    (tmp_path / "a.tar.gz").write_bytes(bytes(1 << 20))
+    plain, packed = {"type": "Shard", "path": "a.tar"}, {"type": "Shard", "path": "a.tar.gz"}
+    root = str(tmp_path)
+
+    index, every_byte, decode = (seconds_for(plain, root, d) for d in ("index", "bytes", "decode"))
+
+    assert index < every_byte < decode
+    assert seconds_for(packed, root, "index") > index
+
+
+def test_what_is_not_there_takes_no_time(tmp_path: Path) -> None:
+    assert seconds_for({"type": "Shard", "path": "a.tar"}, str(tmp_path), "bytes") == 0
+
+
+def test_no_share_holds_more_than_fits_into_memory() -> None:
+    """What takes no time at all is divided all the same."""
+    found = list(shares(range(20_000), lambda _: 0.0, total=0.0, jobs=1))
+
+    assert max(map(len, found)) <= 8_192
+    assert sum(map(len, found)) == 20_000
+
+
+def test_things_are_taken_when_they_are_needed() -> None:
+    """The first share is there before the last thing is."""
+    taken: list[int] = []
+
+    def things() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    first = next(shares(things(), lambda _: 1.0, total=100.0, jobs=2))
+
+    assert len(taken) <= len(first) + 1 < 100
+
+
+def small_files(folder: Path, count: int, size: int = 100_000) -> list[str]:
+    for number in range(count):
+        (folder / f"{number:04}.pt").write_bytes(bytes(size))
+    return [str(path) for path in sorted(folder.iterdir())]
+
+
+def test_files_in_memory_are_read_by_as_many_processes_as_there_are_processors(
+    tmp_path: Path,
+) -> None:
+    assert workers_for(small_files(tmp_path, 300), 2) == 2
+
+
+def test_many_small_cold_files_are_read_by_more(tmp_path: Path) -> None:
+    """Each process waits most of the time; but no machine is filled with processes."""
+    paths = small_files(tmp_path, 300)
+    for path in paths:
+        evicted(Path(path))
+
+    assert workers_for(paths[:100], 2) == 2
+    assert workers_for(paths, 2) == 8
+
+
+def test_there_is_an_end_to_how_many_processes_wait(tmp_path: Path) -> None:
+    paths = small_files(tmp_path, 300)
+    for path in paths:
+        evicted(Path(path))
+
+    assert workers_for(paths, 6) == 16
+    for path in paths:
+        evicted(Path(path))
+    assert workers_for(paths, 64) == 64
+
+
+def test_files_that_are_gone_are_nobodys_reason_for_more(tmp_path: Path) -> None:
+    assert workers_for([str(tmp_path / f"{number}") for number in range(300)], 2) == 2

@@ -1,0 +1,161 @@
+"""A cache is held against all of its samples, or against none: what was left out is said."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Outcome, Report
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b5500"
+    "00000a49444154789c636800000082008177cd72b60000000049454e44ae426082"
+)
+ENTRY = (2).to_bytes(8, "little") + b"{}"
+
+
+def shards(folder: Path, *, number: int, samples: int) -> None:
+    folder.mkdir()
+    for shard in range(number):
+        with tarfile.open(folder / f"{shard:03}.tar", "w") as archive:
+            for sample in range(samples):
+                for suffix, content in (("png", PNG), ("txt", b"a dog")):
+                    member = tarfile.TarInfo(f"{shard:03}-{sample:05}.{suffix}")
+                    member.size = len(content)
+                    archive.addfile(member, io.BytesIO(content))
+
+
+def cache(folder: Path, stems: list[str]) -> None:
+    folder.mkdir()
+    for stem in stems:
+        (folder / f"{stem}.safetensors").write_bytes(ENTRY)
+
+
+def settings(folder: Path, data: str, *, key: str = "stem", more: str = "") -> None:
+    text = f'[[data]]\nname = "d"\n{data}\n{more}\n[[cache]]\npath = "cache"\nof = ["d"]\n'
+    (folder / "preflight.toml").write_text(f'{text}key = "{key}"\n', encoding="utf-8")
+
+
+def asked(report: Report) -> Outcome:
+    (outcome,) = [one for one in report.checks if one.id == "cache-incomplete"]
+    return outcome
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """Four shards, of which the cache has all samples."""
+    shards(tmp_path / "data", number=4, samples=3)
+    cache(tmp_path / "cache", [f"{a:03}-{b:05}" for a in range(4) for b in range(3)])
+    settings(tmp_path, 'shards = "data/{000..003}.tar"')
+    return tmp_path
+
+
+def test_all_shards_are_held_against_their_cache(job: Path) -> None:
+    """Nothing is left out, and nothing is wrong."""
+    report = preflight.run(folder=str(job))
+
+    assert (report.verdict, asked(report).outcome) == ("go", "passed")
+
+
+ONE = '[[data]]\npath = "photos"\ncaptions = "none"\n'
+ANOTHER = '[[data]]\npath = "others"\ncaptions = "none"\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "is_compared"),
+    [
+        (ONE, 'key = "stem"', True),
+        (ONE, "", False),
+        (ONE + ANOTHER, 'key = "stem"', False),
+        (ONE + ANOTHER, 'key = "stem"\nof = ["photos"]', True),
+    ],
+    ids=["one and a key", "one and no key", "two and a key", "two and a name"],
+)
+def test_a_key_alone_means_the_only_data_set(
+    tmp_path: Path, data: str, key: str, *, is_compared: bool
+) -> None:
+    """Where there are several, or nobody speaks of samples, the page says what is missing."""
+    for name in ("photos", "others"):
+        (tmp_path / name).mkdir()
+        for number in range(4):
+            (tmp_path / name / f"{number}.png").write_bytes(PNG)
+    cache(tmp_path / "cache", ["0", "1", "2"])
+    text = f'{data}[[cache]]\npath = "cache"\n{key}\n'
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path))
+
+    found = [one.message for one in report.findings if one.check == "cache-incomplete"]
+    assert found == (["lacks the entries of 1 of 4 samples: photos/3.png"] if is_compared else [])
+    assert ("cache against data" in report.not_judged) == (not is_compared)
+
+
+def test_checkpoints_are_not_made_of_the_only_data_set(tmp_path: Path) -> None:
+    """Whatever is said of a key beside them."""
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "3.png").write_bytes(PNG)
+    cache(tmp_path / "cache", ["0", "1"])
+    text = f'{ONE}[[cache]]\npath = "cache"\nkey = "stem"\ncheckpoints = true\n'
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path))
+
+    assert not [one for one in report.findings if one.check == "cache-incomplete"]
+
+
+@pytest.mark.parametrize("in_settings", [True, False])
+def test_of_sampled_shards_no_entry_is_said_to_lead_nowhere(
+    job: Path, *, in_settings: bool
+) -> None:
+    """What the other shards hold, nobody has looked at."""
+    if in_settings:
+        settings(job, 'shards = "data/{000..003}.tar"', more='sample = "2"')
+    report = preflight.run(folder=str(job), sample=None if in_settings else "2")
+
+    assert (report.verdict, asked(report).outcome) == ("go", "skipped")
+    assert not report.findings
+    said = "1 cache key list was not looked at: outside the sample (--sample 2)."
+    assert said in report.reasons
+
+
+def test_names_in_a_folder_are_compared_whole_beside_a_sample(tmp_path: Path) -> None:
+    """A sample is of what has to be opened."""
+    (tmp_path / "photos").mkdir()
+    for number in range(20):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(PNG)
+    cache(tmp_path / "cache", [str(number) for number in range(19)])
+    settings(tmp_path, 'path = "photos"\ncaptions = "none"')
+
+    report = preflight.run(folder=str(tmp_path), sample="2")
+
+    (finding,) = [one for one in report.findings if one.check == "cache-incomplete"]
+    assert finding.message == "lacks the entries of 1 of 20 samples: photos/19.png"
+
+
+def test_a_budget_that_is_used_up_leaves_keys_out(job: Path) -> None:
+    """A function of the user's that takes long is ended, too."""
+    source = "import time\n\ndef key(path):\n    time.sleep(200)\n    return path\n"
+    (job / "slow.py").write_text(source, encoding="utf-8")
+    settings(job, 'shards = "data/{000..003}.tar"', key="slow:key")
+    begun = time.monotonic()
+
+    report = preflight.run(folder=str(job), budget=1.0)
+
+    assert time.monotonic() - begun < 60
+    assert asked(report).outcome == "skipped"
+    assert "1 cache key list was not looked at: the budget of 1 s was used up." in report.reasons
+    assert not [one for one in report.findings if one.check == "cache-incomplete"]
+
+
+def test_no_budget_at_all_leaves_keys_out_beside_the_shards(job: Path) -> None:
+    """A list that was not made is no list without entries."""
+    report = preflight.run(folder=str(job), budget=1e-6, jobs=1)
+
+    assert report.verdict != "no-go"
+    assert asked(report).outcome == "skipped"
+    assert not [one for one in report.findings if one.check == "cache-incomplete"]

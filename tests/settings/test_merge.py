@@ -1,0 +1,200 @@
+"""Settings come from four places, each over the one before, and say where they came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from preflight.settings import job as jobs
+from preflight.settings.file import SettingsError, line_numbers
+from preflight.settings.job import Job
+from preflight.settings.merge import FLAGS, make_job
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_flags_lie_over_variables_over_the_file_over_defaults(tmp_path: Path) -> None:
+    """And each value remembers its place."""
+    (tmp_path / "preflight.toml").write_text("[launch]\ngpus = 1\nnodes = 2\nworld_size = 3\n")
+
+    job = make_job(
+        folder=str(tmp_path),
+        environ={"PREFLIGHT_GPUS": "4", "PREFLIGHT_WORLD_SIZE": "5"},
+        flags={"world-size": 6, "gpus": None},
+    )
+
+    assert (job.launch.nodes, job.launch.gpus, job.launch.world_size) == (2, 4, 6)
+    assert job.origins["launch.nodes"] == "preflight.toml:3"
+    assert job.origins["launch.gpus"] == "PREFLIGHT_GPUS"
+    assert job.origins["launch.world_size"] == "--world-size"
+    assert job.origin("launch.nodes") == ("preflight.toml", 3)
+    assert job.origin("launch.gpus") == (None, None)
+
+
+def test_the_nearest_file_upward_is_read_and_its_folder_is_the_jobs(tmp_path: Path) -> None:
+    """Wherever in the project one stands."""
+    (tmp_path / "preflight.toml").write_text('[job]\nname = "a"\n')
+    below = tmp_path / "x" / "y"
+    below.mkdir(parents=True)
+
+    job = make_job(folder=str(below), environ={})
+
+    assert job.root == str(tmp_path)
+    assert job.name == "a"
+
+
+def test_a_table_of_pyproject_is_the_same(tmp_path: Path) -> None:
+    """With its own lines; one of another tool is passed over."""
+    (tmp_path / "pyproject.toml").write_text(
+        "[project]\nname = 'x'\n\n[tool.preflight.launch]\ngpus = 2\n"
+        "[[tool.preflight.data]]\npath = 'photos'\n"
+    )
+
+    job = make_job(folder=str(tmp_path), environ={})
+
+    assert job.launch.gpus == 2
+    assert job.origins["launch.gpus"] == "pyproject.toml:5"
+    assert job.origins["data.0.path"] == "pyproject.toml:7"
+
+
+def test_only_a_file_costs_pydantic(tmp_path: Path) -> None:
+    """A command with flags alone starts without it."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\nfrom preflight.settings.merge import make_job\n"
+        "make_job(folder='.', environ={}, flags={'gpus': 2})\n"
+        "print('pydantic' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("GPUS", "two"), ("VRAM", "80"), ("TIMEOUT", "nan"), ("JOBS", "-1"), ("ELSEWHERE", "perhaps")],
+)
+def test_a_variable_that_is_not_valid_is_told(tmp_path: Path, variable: str, value: str) -> None:
+    """By its name."""
+    with pytest.raises(SettingsError, match=f"PREFLIGHT_{variable}: "):
+        make_job(folder=str(tmp_path), environ={f"PREFLIGHT_{variable}": value})
+
+
+def test_a_rule_for_keys_that_means_nothing_is_told(tmp_path: Path) -> None:
+    """With its line, and with the place where it goes wrong."""
+    file = tmp_path / "preflight.toml"
+    cache = (
+        '[[data]]\nname = "photos"\npath = "x"\n[[cache]]\npath = "c"\nof = ["photos"]\nkey = {}\n'
+    )
+
+    for good in ('"auto"', '"stem"', "'{md5(caption)}-flux.pt'", '"train:key"'):
+        file.write_text(cache.format(good))
+        assert make_job(folder=str(tmp_path), environ={}).cache[0].key is not None
+
+    file.write_text(cache.format('"md5(captoin)"'))
+    wrong = r"preflight\.toml:7: cache\.0\.key: 'md5\(captoin\)': at character 5 .* mean caption\?"
+    with pytest.raises(SettingsError, match=wrong):
+        make_job(folder=str(tmp_path), environ={})
+
+
+def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
+    """Under the plug-in's name; any other is a mistake."""
+    (tmp_path / "preflight.toml").write_text("[acme]\nlimit = 3\n")
+
+    job = make_job(folder=str(tmp_path), environ={}, plugins=["acme"])
+    assert job.plugins == {"acme": {"limit": 3}}
+
+    with pytest.raises(SettingsError, match="acme: unknown key"):
+        make_job(folder=str(tmp_path), environ={})
+
+
+def test_a_key_that_was_cut_short_is_told_whole(tmp_path: Path) -> None:
+    """By letters alone, `path` is as near to `batch`."""
+    (tmp_path / "preflight.toml").write_text('[[data]]\npath = "x"\nbatch = 4\n')
+
+    with pytest.raises(SettingsError, match=r"data\.0\.batch: .*; did you mean batch_size\?"):
+        make_job(folder=str(tmp_path), environ={})
+
+
+def test_lines_of_keys() -> None:
+    """Dotted keys, quoted keys, tables of tables, comments."""
+    text = "a = 1\n# b = 2\n[launch] # here\n'gpus' = 3\nx.y = 4\n\n[[data]]\npath = ''\n[[data]]\n"
+
+    lines = line_numbers(text)
+
+    assert lines["a"] == 1
+    assert "b" not in lines
+    assert lines["launch.gpus"] == 4
+    assert lines["launch.x.y"] == 5
+    assert (lines["data.0"], lines["data.0.path"], lines["data.1"]) == (7, 8, 9)
+
+
+def test_every_flag_has_its_setting() -> None:
+    """And an option of the command."""
+    import click
+
+    from preflight.command.cli import run
+
+    names = {
+        name.removeprefix("--")
+        for one in run.params
+        if isinstance(one, click.Option)
+        for name in one.opts
+    }
+    for name, flag in FLAGS.items():
+        assert name in names
+        table, _, key = flag.key.rpartition(".")
+        holder = getattr(Job(), table) if table else Job()
+        assert key in {field.name for field in dataclasses.fields(holder)}
+
+
+@pytest.mark.parametrize("table", ["launch", "data", "cache", "loader", "model", "look"])
+def test_what_is_said_to_be_read_is_read(table: str) -> None:
+    """A setting that nothing uses is told as such with -v; one that something uses is not."""
+    kinds = {
+        "launch": jobs.Launch,
+        "data": jobs.DataSettings,
+        "cache": jobs.CacheSettings,
+        "loader": jobs.Factory,
+        "model": jobs.Factory,
+        "look": jobs.Look,
+    }
+    word = {"loader": "factory", "model": "factory"}.get(table, table)
+    text = "".join(
+        path.read_text(encoding="utf-8")
+        for pattern in ("preflight/**/*.py", "checks/*.py")
+        for path in ROOT.glob(pattern)
+    )
+    for field in dataclasses.fields(kinds[table]):
+        used = re.search(rf"\b{word}\.{field.name}\b|self\.{field.name}\b", text) is not None
+        assert used or f"{table}.{field.name}" in jobs.UNREAD, field.name
+
+
+def test_a_batch_of_no_sample_is_a_mistake(tmp_path: Path) -> None:
+    """As it is on the command line."""
+    path = tmp_path / "preflight.toml"
+    path.write_text('[[data]]\npath = "photos"\nbatch_size = 0\n')
+
+    with pytest.raises(SettingsError, match=r"preflight\.toml:3: data\.0\.batch_size: 0 is less"):
+        make_job(folder=str(tmp_path), environ={})
+
+
+def test_a_cache_of_a_data_set_that_is_not_named_is_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "preflight.toml"
+    path.write_text(
+        '[[data]]\nname = "photos"\npath = "p"\n\n[[cache]]\npath = "c"\nof = ["fotos"]\n'
+    )
+
+    with pytest.raises(SettingsError, match=r"no \[\[data\]\] is called 'fotos'; known are p, "):
+        make_job(folder=str(tmp_path), environ={})

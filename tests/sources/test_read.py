@@ -1,0 +1,372 @@
+"""Sources are read for what they need of the environment; whoever tested first is left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from preflight.sources.facts import EnvironmentRead, SourceFacts
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
+from preflight.values.wire import from_plain, to_plain
+
+
+def read(folder: Path, text: str, **environment: str) -> tuple[EnvironmentRead, ...]:
+    """Give the reads of one file."""
+    (folder / "train.py").write_text(text, "utf-8")
+    return read_source(Source(path="train.py"), str(folder), environment).reads
+
+
+def bare(folder: Path, text: str) -> list[str]:
+    """Give the variables of one file that are read without a guard."""
+    return [one.variable for one in read(folder, text) if not one.guarded]
+
+
+HEALTHY = {
+    "a default": 'rank = int(os.environ.get("RANK", 0))',
+    "a default by name": 'rank = int(os.getenv("RANK", default="0"))',
+    "or": 'rank = int(os.environ.get("RANK") or 0)',
+    "no need": 'key = os.environ.get("RANK")',
+    "a flag": 'print(bool(os.getenv("RANK")), os.getenv("RANK") is None)',
+    "formatted": 'print("%s" % os.getenv("RANK"), f"{os.getenv(\'RANK\')}")',
+    "a test": 'if "RANK" in os.environ:\n    rank = int(os.environ["RANK"])',
+    "a test that leaves": """
+def setup():
+    if "RANK" not in os.environ:
+        return None
+    return int(os.environ["RANK"])
+""",
+    "a test that exits": """
+if os.environ.get("RANK") is None:
+    sys.exit("start me with torchrun")
+rank = int(os.environ["RANK"])
+""",
+    "else": 'if "RANK" not in os.environ:\n    rank = 0\nelse:\n    rank = os.environ["RANK"]',
+    "another variable of the same launcher": """
+if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+    gpu = int(os.environ["LOCAL_RANK"])
+elif "SLURM_PROCID" in os.environ:
+    gpu = int(os.environ["SLURM_LOCALID"])
+""",
+    "a flag that was read before": """
+ddp = int(os.environ.get("RANK", -1)) != -1
+if ddp:
+    local = int(os.environ["LOCAL_RANK"])
+""",
+    "a conditional expression": 'rank = int(os.environ["RANK"]) if "RANK" in os.environ else 0',
+    "and": 'rank = "RANK" in os.environ and int(os.environ["RANK"])',
+    "a comprehension": 'r = [os.environ["RANK"] for n in names if "RANK" in os.environ]',
+    "try": 'try:\n    rank = int(os.environ["RANK"])\nexcept KeyError:\n    rank = 0',
+    "try, for None": """
+try:
+    rank = int(os.getenv("RANK"))
+except (TypeError, ValueError):
+    rank = 0
+""",
+    "try, for all": 'try:\n    rank = os.environ["RANK"]\nexcept:\n    rank = 0',
+    "suppress": 'with contextlib.suppress(KeyError):\n    rank = os.environ["RANK"]',
+    "set before": 'os.environ["RANK"] = "0"\nrank = os.environ["RANK"]',
+    "setdefault": 'os.environ.setdefault("RANK", "0")\nrank = os.environ["RANK"]',
+    "update": 'os.environ.update({"RANK": "0"}, X="1")\nrank = os.environ["RANK"]',
+    "update by name": 'os.environ.update(RANK="0")\nrank = os.environ["RANK"]',
+    "update by dict": 'os.environ.update(dict(RANK="0"))\nrank = os.environ["RANK"]',
+    "united": 'os.environ |= {"RANK": "0"}\nrank = os.environ["RANK"]',
+    "set in another function": """
+def spawn(rank):
+    os.environ["RANK"] = str(rank)
+    work()
+def work():
+    return os.environ["RANK"]
+""",
+    "for one launcher": 'def init_slurm():\n    return os.environ["SLURM_PROCID"]',
+    "for one launcher, by class": """
+class MPIEnvironment:
+    def rank(self):
+        return int(os.environ["OMPI_COMM_WORLD_RANK"])
+""",
+    "for one launcher, by argument": """
+if args.launcher == "slurm":
+    rank = int(os.environ["SLURM_PROCID"])
+""",
+    "for one launcher, by match": """
+match args.launcher:
+    case "slurm":
+        rank = int(os.environ["SLURM_PROCID"])
+""",
+    "dotenv": 'from dotenv import load_dotenv\nload_dotenv()\nkey = os.environ["WANDB_API_KEY"]',
+    "a name that is not constant": 'rank = int(os.environ[f"{prefix}_RANK"])',
+    "another's environ": 'rank = config.environ["RANK"]',
+    "deleted": 'del os.environ["RANK"]',
+    "a dict called env": 'env = {}\nrank = env["RANK"]',
+}
+
+
+@pytest.mark.parametrize("text", HEALTHY.values(), ids=HEALTHY)
+def test_code_that_copes_without_the_variable_is_left_alone(tmp_path: Path, text: str) -> None:
+    assert bare(tmp_path, f"import os\n{text}\n") == []
+
+
+BARE = {
+    "a key": ('r = os.environ["RANK"]', "KeyError"),
+    "int of get": ('r = int(os.environ.get("RANK"))', "TypeError"),
+    "int of getenv": ('r = int(os.getenv("RANK"))', "TypeError"),
+    "int with an explicit None": ('r = int(os.getenv("RANK", None))', "TypeError"),
+    "float": ('r = float(os.getenv("RANK"))', "TypeError"),
+    "a method of None": ('r = os.environ.get("RANK").split(",")', "AttributeError"),
+    "an index into None": ('r = os.getenv("RANK")[0]', "TypeError"),
+    "a path of None": ('r = os.path.join(os.getenv("RANK"), "x")', "TypeError"),
+    "a Path of None": ('r = pathlib.Path(os.getenv("RANK"))', "TypeError"),
+    "None and a text": ('r = os.getenv("RANK") + "/x"', "TypeError"),
+    "a search in None": ('r = "," in os.getenv("RANK")', "TypeError"),
+    "by its own name": ('from os import environ\nr = environ["RANK"]', "KeyError"),
+    "by another name": ('from os import environ as e\nr = e["RANK"]', "KeyError"),
+    "getenv by another name": ('from os import getenv as g\nr = int(g("RANK"))', "TypeError"),
+    "os by another name": ('import os as o\nr = o.environ["RANK"]', "KeyError"),
+    "environ kept": ('env = os.environ\nr = env["RANK"]', "KeyError"),
+    "as a default": ('def f(r=int(os.environ["RANK"])): pass', "KeyError"),
+    "in a class": ('class C:\n    r = os.environ["RANK"]', "KeyError"),
+    "under a test of another thing": ('if debug:\n    r = os.environ["RANK"]', "KeyError"),
+    "with a handler for another error": (
+        'try:\n    r = os.environ["RANK"]\nexcept TypeError:\n    r = 0',
+        "KeyError",
+    ),
+    "in the handler itself": (
+        'try:\n    import x\nexcept KeyError:\n    r = os.environ["RANK"]',
+        "KeyError",
+    ),
+    "set afterwards": ('r = os.environ["RANK"]\nos.environ["RANK"] = r', "KeyError"),
+    "set from itself": ('os.environ["RANK"] = os.environ["RANK"] + "0"', "KeyError"),
+    "defined under a try, called outside": (
+        'try:\n    def f():\n        return os.environ["RANK"]\nexcept KeyError:\n    pass',
+        "KeyError",
+    ),
+    "as somebody's default": ('r = os.environ.get("LOCAL", os.environ["RANK"])', "KeyError"),
+    "a test for another variable": (
+        'if "DEBUG" in os.environ:\n    r = os.environ["RANK"]',
+        "KeyError",
+    ),
+    "a test of something else": (
+        'known = "RANK" in config\nif known:\n    r = os.environ["RANK"]',
+        "KeyError",
+    ),
+    "compile is not mpi": ('if compile:\n    r = os.environ["RANK"]', "KeyError"),
+}
+
+
+@pytest.mark.parametrize(("text", "raises"), BARE.values(), ids=BARE)
+def test_code_that_cannot_do_without_it_is_found(tmp_path: Path, text: str, raises: str) -> None:
+    reads = [one for one in read(tmp_path, f"import os\n{text}\n") if not one.guarded]
+
+    assert [(one.variable, one.raises) for one in reads] == [("RANK", raises)]
+
+
+def test_a_read_says_where_and_what_it_is(tmp_path: Path) -> None:
+    text = """\
+import os
+class Trainer:
+    def setup(self):
+        self.rank = int(
+            os.environ["X"]
+        )
+"""
+
+    (found,) = read(tmp_path, text)
+
+    assert found == EnvironmentRead(
+        file="train.py",
+        line=5,
+        variable="X",
+        code='os.environ["X"]',
+        line_text='            os.environ["X"]',
+        is_set=False,
+        guarded=False,
+        raises="KeyError",
+        inside="setup",
+    )
+
+
+def test_a_test_for_one_secret_does_not_speak_for_another(tmp_path: Path) -> None:
+    text = 'import os\nif "HF_TOKEN" in os.environ:\n    key = os.environ["WANDB_API_KEY"]\n'
+
+    assert bare(tmp_path, text) == ["WANDB_API_KEY"]
+
+
+def test_what_a_lambda_reads_is_not_read_at_once(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, 'import os\nrank = lambda: os.environ["RANK"]\n')
+
+    assert found.inside == "lambda"
+
+
+def test_code_over_several_lines_is_shown_on_one(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, 'import os\nr = int(\n    os.getenv("Größe")\n) + 1  # …\n')
+
+    assert found.code == 'int( os.getenv("Größe") )'
+
+
+def test_a_variable_that_is_set_is_told_so(tmp_path: Path) -> None:
+    assert read(tmp_path, 'import os\nos.environ["X"]\n', X="")[0].is_set
+    assert not read(tmp_path, 'import os\nos.environ["X"]\n')[0].is_set
+
+
+def test_a_folder_is_read_with_all_below_it_and_without_what_is_not_the_jobs(
+    tmp_path: Path,
+) -> None:
+    text = 'import os\nos.environ["X"]\n'
+    for name in (
+        "a.py",
+        "inner/b.py",
+        "inner/deeper/c.py",
+        "venv/lib/d.py",
+        ".git/e.py",
+        "node_modules/f.py",
+        "env/site-packages/g.py",
+        "setup.py",
+        "conftest.py",
+        "notes.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+
+    facts = read_source(Source(path="."), str(tmp_path), {})
+
+    assert [one.file for one in facts.reads] == ["a.py", "inner/b.py", "inner/deeper/c.py"]
+    assert (facts.file, facts.files, facts.is_folder) == (".", 3, True)
+
+
+def test_a_variable_that_another_file_sets_counts_as_thought_of(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('import os\nos.environ["X"]\n', "utf-8")
+    (tmp_path / "b.py").write_text('import os\nos.environ["X"] = "1"\n', "utf-8")
+
+    (found,) = read_source(Source(path="."), str(tmp_path), {}).reads
+
+    assert found.guarded
+
+
+def test_a_file_for_one_launcher_is_left_alone_in_a_folder_and_read_when_it_is_named(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "train_slurm.py").write_text('import os\nos.environ["SLURM_PROCID"]\n', "utf-8")
+
+    (in_folder,) = read_source(Source(path="."), str(tmp_path), {}).reads
+    (named,) = read_source(Source(path="train_slurm.py"), str(tmp_path), {}).reads
+
+    assert (in_folder.guarded, named.guarded) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'\xef\xbb\xbfimport os\nos.environ["X"]\n',
+        b'# -*- coding: latin-1 -*-\nimport os  # \xe4\nos.environ["X"]\n',
+        b'import os\r\nos.environ["X"]\r\n',
+        b'import os\n\x0c\nos.environ["X"]',
+        b'import os\nos.environ["X"]; "\\d"\n',
+    ],
+    ids=["byte order mark", "latin-1", "of Windows", "form feed", "invalid escape"],
+)
+def test_code_of_any_encoding_is_read(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "train.py").write_bytes(content)
+
+    facts = read_source(Source(path="train.py"), str(tmp_path), {})
+
+    assert [one.code for one in facts.reads] == ['os.environ["X"]']
+    assert facts.reads[0].line_text.strip().startswith("os.environ")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        (b'print "hello"\n', "1", "SyntaxError"),
+        (b"x = 1\ndef f(:\n", "2", "SyntaxError"),
+        (b"\xff\xfe\x00x", "", "encod"),
+        (b"# coding: no-such\n", "", "encoding"),
+        (b"# coding: rot13\n", "", "encoding"),
+        (b"x = 1\0\n", None, "null bytes"),
+        (b"(" * 100_000, None, ""),
+        (b"x = " + b"-" * 500_000 + b"1\n", None, ""),
+        (b"x" * (5 << 20), "", "larger than 4 MiB"),
+    ],
+    ids=[
+        "Python 2",
+        "half a line",
+        "UTF-16",
+        "an unknown encoding",
+        "a codec that is no encoding",
+        "null bytes",
+        "open brackets",
+        "signs",
+        "data",
+    ],
+)
+def test_what_cannot_be_parsed_is_told_and_hides_nothing_else(
+    tmp_path: Path, content: bytes, line: str | None, reason: str
+) -> None:
+    (tmp_path / "a.py").write_bytes(content)
+    (tmp_path / "b.py").write_text('import os\nos.environ["X"]\n', "utf-8")
+
+    facts = read_source(Source(path="."), str(tmp_path), {})
+
+    ((file, at, why),) = facts.unreadable
+    assert file == "a.py"
+    assert reason in why
+    assert line is None or at == line
+    assert [one.file for one in facts.reads] == ["b.py"]
+
+
+def test_deep_code_is_walked_without_recursion(tmp_path: Path) -> None:
+    """Whatever the parser takes."""
+    text = "import os\n" + "x = " + "1 + " * 900 + 'int(os.environ["X"])\n'
+
+    facts = read(tmp_path, text)
+
+    assert [one.variable for one in facts] == ["X"]
+
+
+def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_source(Source(path="train.py"), str(tmp_path), {})
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch(mode=0)
+
+    (unreadable,) = read_source(Source(path="."), str(tmp_path), {}).unreadable
+
+    assert unreadable[0] == "a.py"
+
+
+def test_links_that_turn_in_a_circle_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.py").touch()
+    try:
+        (tmp_path / "inner" / "up").symlink_to(tmp_path, target_is_directory=True)
+    except OSError:
+        pytest.skip("this system makes no links")
+
+    assert read_source(Source(path="."), str(tmp_path), {}).files == 1
+
+
+def test_a_shell_of_an_allocation_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+
+    assert read_source(Source(path="a.py"), str(tmp_path), {"SLURM_JOB_ID": "7"}).in_allocation
+    assert not read_source(Source(path="a.py"), str(tmp_path), {}).in_allocation
+
+
+def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('import os\nos.environ["X"]\n', "utf-8")
+    (tmp_path / "b.py").write_text("(", "utf-8")
+    facts = read_source(Source(path="."), str(tmp_path), {})
+
+    assert from_plain(SourceFacts, json.loads(json.dumps(to_plain(facts)))) == facts
+
+
+def test_nothing_of_the_source_is_run(tmp_path: Path) -> None:
+    read(tmp_path, f"open({str(tmp_path / 'ran')!r}, 'w')\nimport os\nos.environ['X']\n")
+
+    assert not (tmp_path / "ran").exists()

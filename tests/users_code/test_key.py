@@ -1,0 +1,115 @@
+"""The user's own function makes the keys of a cache, and is to blame for what it does."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from preflight.keys.facts import CacheKeys
+from preflight.processes import ask as asking
+from preflight.processes.start import Question
+from preflight.settings.job import Job
+from preflight.targets.discover import plain_options
+from preflight.targets.targets import CacheOf, KeyedData
+from preflight.values.wire import from_plain, to_plain
+
+
+def ask(tmp_path: Path, source: str, *, timeout: float = 60) -> asking.Answer | asking.Fault:
+    """Ask a process of ours, as a run does."""
+    (tmp_path / "keys.py").write_text(source, encoding="utf-8")
+    for folder in ("photos", "cache"):
+        (tmp_path / folder).mkdir()
+    for stem in ("dog", "cat"):
+        (tmp_path / "photos" / f"{stem}.jpg").touch()
+        (tmp_path / "photos" / f"{stem}.txt").write_text(f"a {stem}", encoding="utf-8")
+        path = f"photos/{stem}.jpg".encode()
+        key = hashlib.md5(path, usedforsecurity=False).hexdigest()
+        (tmp_path / "cache" / f"{key}.pt").touch()
+    data = KeyedData(name="photos", folder=f"{tmp_path}/photos", spelled="photos")
+    owed = CacheOf(path=f"{tmp_path}/cache", of=(data,), key="keys:key", entry=0)
+    item = {"type": "CacheKeys", **to_plain(owed)}
+    question = Question(
+        items=(item,),
+        options=plain_options(Job(root=str(tmp_path))),
+        folder=str(tmp_path),
+        starts_others=True,
+    )
+    batch = asking.Batch(question=question, keys=(0,))
+    told = list(asking.ask([batch], jobs=1, timeout=timeout))
+    (result,) = (one for one in told if isinstance(one, (asking.Answer, asking.Fault)))
+    return result
+
+
+HASHED = "import hashlib\ndef key(path):\n    return hashlib.md5(path.encode()).hexdigest() + '.pt'"
+
+
+def facts_of(answer: asking.Answer | asking.Fault) -> CacheKeys:
+    assert isinstance(answer, asking.Answer), answer
+    (plain,) = answer.facts
+    return from_plain(CacheKeys, {key: plain[key] for key in plain if key != "type"})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        HASHED,
+        HASHED.replace("key(path):", "key(path, size=512):\n    assert size == 512"),
+        HASHED.replace("key(path)", "key(path, caption)"),
+        f"import sys\nprint('hello'); sys.stdout.flush()\n{HASHED}",
+        f"{HASHED}\nimport pathlib\nold = key\ndef key(path):\n    return pathlib.Path(old(path))",
+    ],
+    ids=["of the path", "with an option", "of path and caption", "that prints", "of a Path"],
+)
+def test_a_function_is_called_in_a_process_of_its_own(tmp_path: Path, source: str) -> None:
+    """With the path as the settings spell it."""
+    facts = facts_of(ask(tmp_path, source))
+
+    assert (facts.matched, facts.missing, facts.rule) == (2, 0, "keys:key")
+    assert facts.of == ("photos",)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def key(path):\n    return {}[path]", "keys:key raises KeyError: 'photos/"),
+        ("def key(path):\n    return {}[path]", "in keys.py:2, for photos/"),
+        ("def key(path):\n    raise SystemExit(0)", "keys:key raises SystemExit: 0 in keys.py:2"),
+        ("def key(path):\n    return 7", "keys:key gives int for photos/"),
+        ("def key(path):\n    return None", "keys:key gives NoneType for photos/"),
+        (
+            "def key(a, b, c):\n    return a",
+            "keys:key wants more than a path and a caption: a, b, c",
+        ),
+        ("key = 7", "key of keys is no function"),
+        ("1 / 0\ndef key(path): ...", "importing keys raises ZeroDivisionError"),
+        ("import os\ndef key(path):\n    os._exit(3)", "the process that looked at it"),
+        ("def other(path): ...", "keys has no key"),
+    ],
+)
+def test_what_goes_wrong_in_a_function_is_put_down_to_it(
+    tmp_path: Path, source: str, said: str
+) -> None:
+    """And to the line of the user's."""
+    result = ask(tmp_path, source)
+
+    assert isinstance(result, asking.Fault)
+    assert said in result.error
+
+
+def test_a_function_that_hangs_is_ended(tmp_path: Path) -> None:
+    """Silence is what gives it away."""
+    result = ask(tmp_path, "import time\ndef key(path):\n    time.sleep(60)", timeout=2)
+
+    assert isinstance(result, asking.Fault)
+    assert "said nothing for 2 s" in result.error
+
+
+def test_a_module_that_would_start_the_training_is_not_imported(tmp_path: Path) -> None:
+    """As with a loader."""
+    training = "def main(): ...\ndef key(path): return path\nmain()\n"
+    result = ask(tmp_path, training)
+
+    assert isinstance(result, asking.Fault)
+    assert "would start the training" in result.error
