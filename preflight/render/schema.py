@@ -44,7 +44,7 @@ def schema() -> dict[str, Any]:
 
 def _of_dataclass(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
-    said = _docstrings(kind)
+    said = docstrings(kind)
     properties = {}
     for field in dataclasses.fields(kind):
         one = _of(hints[field.name], definitions)
@@ -87,7 +87,7 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is field.default_factory is dataclasses.MISSING
 
 
-def _docstrings(kind: type) -> dict[str, str]:
+def docstrings(kind: type) -> dict[str, str]:
     """Read the sentences that stand under fields; none where the source is not at hand."""
     try:
         body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]

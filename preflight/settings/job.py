@@ -22,6 +22,8 @@ class Launch:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     nodes: int = 1
+    """Machines that the job runs on."""
+
     gpus: int | None = None
     """GPUs that the job needs on each node."""
 
@@ -35,7 +37,11 @@ class Launch:
     """Workers of each DataLoader; where it is not said, the loader's own number."""
 
     batch_size: int | None = None
+    """Samples in a batch of each rank."""
+
     grad_accum: int | None = None
+    """Batches whose gradients make one step of the optimizer."""
+
     start_method: StartMethod | None = None
     """How workers are started; where it is not said, as the platform and the loader have it."""
 
@@ -55,21 +61,48 @@ class DataSettings:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     name: str | None = None
+    """By which `of` of a cache, and the page, name it."""
+
     path: str | None = None
+    """A folder of images, shards, videos or audio; or one file."""
+
     shards: str | None = None
+    """Shards, by a range or a pattern: `data/train-{000..099}.tar`."""
+
     captions: Captions = "auto"
+    """Where captions are. `auto`: what most images have; `textfile`: a text of the same stem;
+    `json`: a `.json` of the same stem, or metadata.jsonl; `table`: metadata.jsonl; `filename`,
+    `prompt` and `none`: beside no image."""
+
     caption_extension: str | None = None
+    """Of the texts with captions, such as `.txt`; where it is not said, txt or caption."""
+
     images: tuple[str, ...] = ()
-    """Extensions that the pipeline takes for images, such as `("jpg", "png")`; empty: every one."""
+    """Extensions that the pipeline takes for images, such as `["jpg", "png"]`; empty: every one."""
 
     resolution: int | None = None
+    """Pixels of a side that images are brought to."""
+
     ratios: tuple[str, ...] = ()
+    """Ratios of width to height that images are sorted into."""
+
     minimum_size: int | None = None
+    """Pixels of a side below which an image is left out."""
+
     caption_limit: int | None = None
+    """Tokens after which a caption is cut."""
+
     repeats: int | None = None
+    """Passes over the data that each epoch makes after the first."""
+
     batch_size: int | None = None
+    """Samples in a batch, where it is not that of the launch."""
+
     split: str | None = None
+    """How samples are divided among ranks."""
+
     sample: str | None = None
+    """How much of it is looked at: `500` shards or images, or `10%`; else as `look.sample` says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +112,28 @@ class CacheSettings:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     path: str
+    """The folder, or one file."""
+
     name: str | None = None
+    """What the cache is called."""
+
     of: tuple[str, ...] = ()
+    """The data sets of whose samples it has entries: name, path or shards of each."""
+
     key: str | None = None
+    """How entries are named after samples; where it is not said, the usual ways are tried."""
+
     checkpoints: bool = False
     """Whether it is a folder of checkpoints, of which the job takes the newest."""
 
     split: str | None = None
+    """How the ranks divide the work of caching."""
+
     writer: str | None = None
+    """What writes the entries."""
+
     atomic: bool | None = None
+    """Whether entries are written under another name and renamed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +143,34 @@ class Factory:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     call: str
+    """`module:name` or `file.py:name`: a function, a class or a partial is called."""
+
     name: str | None = None
+    """What the page calls it."""
+
     args: tuple[Any, ...] = ()
+    """What it is called with."""
+
     kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What it is called with, by name."""
+
     pick: str | None = None
     """A part of what is returned: `[0]`, `['val']`, `.loader`."""
 
     unpack: str | None = None
+    """How the loop takes a batch apart."""
+
     split: str | None = None
+    """How samples are divided among ranks."""
+
     optimizer: str | None = None
+    """What makes the optimizer."""
+
     step: str | None = None
+    """What makes one step."""
+
     process_group: str | None = None
+    """What makes the process group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +225,8 @@ class Gate:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     fail_on: FailOn = "error"
+    """The lowest severity that makes a NO-GO."""
+
     baseline: str | None = None
     """A saved report; what it holds does not gate again."""
 
@@ -179,8 +244,14 @@ class Ignore:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     check: str
+    """The check, by id or first word."""
+
     reason: str
+    """Why; the page repeats it."""
+
     at: str | None = None
+    """File, name or whole place of what is found; `*` stands for anything. Else: all places."""
+
     until: str | None = None
     """The last day on which it holds, such as `2027-01-31`."""
 
@@ -192,6 +263,8 @@ class Job:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     name: str | None = None
+    """What the job is called."""
+
     root: str = "."
     """The job's folder, absolute. Reports name files relative to it."""
 
