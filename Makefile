@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test bench check format clean
+.PHONY: demo test bench check format pages docs clean
 
 ## Run preflight on its own broken job; succeeds exactly when the verdict is NO-GO.
 demo: .venv/installed
@@ -30,8 +30,16 @@ format: .venv/installed-dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+## Write the generated parts of README.md and docs/ anew.
+pages: .venv/installed
+	$(BIN)/python docs/generate.py
+
+## Build the site of docs/ in site/.
+docs: .venv/installed-test
+	$(BIN)/python -m mkdocs build --strict
+
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; say make PYTHON=python3.12")'

@@ -1,123 +1,229 @@
-"""The README is true: its pages are real, its tables are generated, its commands work."""
+"""README.md and docs/ are true: generated parts are current, commands work, settings are valid.
+
+`make pages` writes the generated parts anew.
+"""
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import importlib.util
 import os
 import re
 import shlex
 import subprocess
+import sys
 import tarfile
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
-from preflight.command import catalogue
+from preflight.facts import ShardFacts
+from preflight.findings import exit_codes as exits
 from preflight.findings import registry
 from preflight.findings.check import Check
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
-from preflight.shards.facts import ShardFacts
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-RENEW = bool(os.environ.get("PREFLIGHT_RENEW"))
-"""`PREFLIGHT_RENEW=1 pytest tests/test_readme.py` writes the generated parts anew."""
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def part(name: str) -> str:
-    """What stands in the README under a mark."""
-    text = README.read_text(encoding="utf-8")
-    return text.split(f"<!-- {name} -->\n", 1)[1].split("<!-- end -->", 1)[0]
+def generator() -> ModuleType:
+    """Import docs/generate.py, which is no part of any package."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def renew(name: str, content: str) -> None:
-    """Write the part under a mark anew."""
-    text = README.read_text(encoding="utf-8")
-    head, rest = text.split(f"<!-- {name} -->\n", 1)
-    _, tail = rest.split("<!-- end -->", 1)
-    README.write_text(f"{head}<!-- {name} -->\n{content}<!-- end -->{tail}", encoding="utf-8")
+GENERATE = generator()
 
 
-def test_the_demos_page_is_the_real_one(preflight: Run) -> None:
-    """But for its times and its folder, which differ with every run."""
-    done = preflight("demo")
-    page = re.sub(r"/\S*preflight-demo-\w+", "/tmp/preflight-demo", done.stdout)
-    if "this machine has none" not in page:
+# --- generated parts ------------------------------------------------------------------------------
+
+
+def parts() -> Iterator[object]:
+    """All generated parts of all pages: where they stand, what makes them, and their text."""
+    for page in PAGES:
+        for _, name, text, _ in GENERATE.PART.findall(page.read_text(encoding="utf-8")):
+            yield pytest.param(name, text, id=f"{page.name}: {name}")
+
+
+@pytest.mark.parametrize(("name", "text"), list(parts()))
+def test_its_generated_parts_are_current(name: str, text: str) -> None:
+    """A new check, option or key stands in them once they are renewed."""
+    try:
+        made = GENERATE.made(name)
+    except GENERATE.OtherMachineError:
         pytest.skip("the README shows the page of a machine without a GPU")
-    if RENEW:
-        renew("generated: preflight demo", f"```console\n$ preflight demo\n\n{page}```\n")
 
-    assert still(part("generated: preflight demo")) == still(
-        f"```console\n$ preflight demo\n\n{page}```\n"
+    assert text == made
+
+
+def test_a_new_page_is_renewed_too() -> None:
+    """Those that are renewed are those that are held to it, and every kind of part is in use."""
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    marked = [name for text in texts for _, name, _, _ in GENERATE.PART.findall(text)]
+
+    assert GENERATE.PAGES == PAGES
+    unused = [one for one in GENERATE.PARTS if not any(name.startswith(one) for name in marked)]
+    assert unused == []
+
+
+def test_a_page_is_shortened_and_says_so() -> None:
+    """The list on top, the first groups, a mark, the last line."""
+    groups = "".join(f"{number}  a-check\n   is wrong\n\n" for number in range(1, 7))
+    page = f"NO-GO  6 things.\n\n  1  a  is wrong\n\nIn order:\n\n{groups}Looked at    a\n\nNO-GO\n"
+
+    assert GENERATE.shortened(page) == (
+        "NO-GO  6 things.\n\n  1  a  is wrong\n\nIn order:\n\n"
+        + "".join(f"{number}  a-check\n   is wrong\n\n" for number in (1, 2, 3))
+        + "…\n\nNO-GO\n"
     )
+    assert "3  a-check" not in GENERATE.shortened(page.replace("3  a-check", "   a-check"))
 
 
-def still(page: str) -> str:
-    """Take out what a clock decides."""
-    return re.sub(r"Took  .*\n(             .*\n)*", "", page)
+def test_every_table_of_the_settings_is_described() -> None:
+    """And every key of each; `[[model]]` has those of `[[loader]]`."""
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"<!-- generated: keys of \[+(\w+)\]+ -->", text))
+
+    fields = {one.name for one in dataclasses.fields(Job)}
+    assert described == {"job", *fields} - {"name", "root", "python", "model", "plugins", "origins"}
 
 
-def test_the_table_of_checks_is_current() -> None:
-    """A new check stands in it once it is renewed."""
-    table = catalogue.listing("markdown") + "\n"
-    if RENEW:
-        renew("generated: preflight checks --format markdown", table)
-
-    assert part("generated: preflight checks --format markdown") == table
+# --- blocks ---------------------------------------------------------------------------------------
 
 
-def commands() -> list[str]:
-    """All `preflight run` commands that are shown on lines of their own."""
-    blocks = re.findall(r"```console\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("preflight run")]
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    mark: str
+    """What the comment directly above it says: `not run: needs Slurm`, `exit: 4`; else empty."""
 
 
-@pytest.mark.parametrize("command", commands())
-def test_its_commands_work(preflight: Run, tmp_path: Path, command: str) -> None:
-    """On a small sound job that has all that they name; only a GPU may be missing."""
+_BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(*languages: str) -> Iterator[Block]:
+    """All blocks in these languages that somebody wrote; generated ones are held to more."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        plain = GENERATE.PART.sub(lambda part: "\n" * part[0].count("\n"), text)
+        for found in _BLOCK.finditer(plain):
+            if found[2] in languages:
+                line = plain.count("\n", 0, found.start(2)) + 1
+                yield Block(page.name, line, found[2], found[3], found[1] or "")
+
+
+def each(found: Iterator[Block]) -> pytest.MarkDecorator:
+    """One test a block, named by its place."""
+    params = [pytest.param(one, id=f"{one.page}:{one.line}") for one in found]
+    return pytest.mark.parametrize("block", params)
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def make_job_of_the_pages(folder: Path) -> None:
+    """Build a small sound job that has all that the commands name."""
     from PIL import Image
 
-    (tmp_path / "photos").mkdir()
-    for name in ("a", "b"):
-        Image.new("RGB", (32, 32), "tan").save(tmp_path / "photos" / f"{name}.jpg")
-        (tmp_path / "photos" / f"{name}.txt").write_text("a photograph")
-    (tmp_path / "data").mkdir()
+    for place in ("photos", "train/10_sks dog", "reg/1_dog"):
+        (folder / place).mkdir(parents=True)
+        for name in ("a", "b"):
+            Image.new("RGB", (32, 32), "tan").save(folder / place / f"{name}.jpg")
+            (folder / place / f"{name}.txt").write_text("a photograph")
+    (folder / "data").mkdir()
     for number in range(100):
-        tarfile.open(tmp_path / "data" / f"train-{number:03}.tar", "w").close()
-    for folder in ("cache/text", "out/checkpoint-500"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
-    (tmp_path / "train.py").write_text(
+        tarfile.open(folder / "data" / f"train-{number:03}.tar", "w").close()
+    for place in ("cache/text", "out/checkpoint-500"):
+        (folder / place).mkdir(parents=True)
+        (folder / place / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    zipfile.ZipFile(folder / "train" / "10_sks dog" / "a_0032x0032_sdxl.npz", "w").close()
+    (folder / "train.py").write_text(
         "import torch\n"
         "def make_loader():\n    return torch.utils.data.DataLoader([1, 2])\n"
         "def make_model():\n    return torch.nn.Linear(2, 2)\n"
+        "def make_parts():\n    return make_loader(), make_model()\n"
     )
 
-    done = preflight(*shlex.split(command)[1:])
 
-    assert done.returncode == (4 if "--gpus" in command else 0), done
+def runnable() -> Iterator[Block]:
+    """Blocks of commands that need no more than a folder, each once, since some import torch."""
+    found = {one.text: one for one in blocks("console", "bash", "fish")}
+    return (one for one in found.values() if not one.mark.startswith("not run:"))
 
 
-def test_its_settings_are_valid(tmp_path: Path) -> None:
-    """Every key of the examples is known."""
-    jobs = []
-    for text in re.findall(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
-        (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
-        jobs.append(make_job(folder=str(tmp_path), environ={}))
+@each(runnable())
+def test_its_commands_work(preflight: Run, tmp_path: Path, block: Block) -> None:
+    """One after the other, on the job that they are about; only a GPU may be missing."""
+    make_job_of_the_pages(tmp_path)
+    codes = block.mark.removeprefix("exit: ").split(" or ") if block.mark else ["0"]
 
-    of_a_cache, job = jobs
-    assert of_a_cache.cache[0].of == ("pets",)
+    for command in block.text.splitlines():
+        words = shlex.split(command)
+        variables = dict(words.pop(0).split("=") for _ in range(words.index("preflight")))
+        done = preflight(*words[1:], env=variables)
+        assert str(done.returncode) in codes, done
+
+
+def test_what_is_not_run_says_why() -> None:
+    """And nearly all is run."""
+    marks = [one.mark for one in blocks("console", "bash", "fish")]
+
+    assert len([mark for mark in marks if mark.startswith("not run: ")]) < len(marks) / 3
+
+
+@each(blocks("python"))
+def test_its_python_can_be_read(block: Block) -> None:
+    """No more is asked of what needs other people's packages."""
+    ast.parse(block.text)
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+@each(blocks("toml"))
+def test_its_settings_are_valid(tmp_path: Path, block: Block) -> None:
+    """Every key of the examples is known, and every value means something."""
+    (tmp_path / (block.mark or "preflight.toml")).write_text(block.text, encoding="utf-8")
+
+    job = make_job(folder=str(tmp_path), environ={})
+
+    assert job.origins
+
+
+def test_its_settings_come_to_what_they_say(tmp_path: Path) -> None:
+    """Of the one that shows most."""
+    whole = next(one for one in blocks("toml") if one.page == "settings.md")
+    (tmp_path / "preflight.toml").write_text(whole.text, encoding="utf-8")
+    job = make_job(folder=str(tmp_path), environ={})
+
     assert job.launch.gpus == 8
+    assert job.cache[0].of == ("data/train-{000..099}.tar",)
     assert job.loader[0].kwargs == {"batch_size": 16}
+
+
+# --- the rest -------------------------------------------------------------------------------------
 
 
 def test_its_check_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example is taken as it stands, and asked."""
-    text = README.read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "write-a-check.md").read_text(encoding="utf-8")
     code = re.search(
         r"<!-- example: checks/shard_heavy.py -->\n```python\n(.*?)```", text, re.DOTALL
     )
@@ -143,3 +249,45 @@ def test_it_names_what_the_classifiers_name() -> None:
 
     said = f"Tested on {' and '.join(systems)} with Python {', '.join(versions)}."
     assert said in README.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs" / "report.md"], ids=lambda page: page.name)
+def test_it_names_every_exit_code(page: Path) -> None:
+    """Scripts and schedulers act on them."""
+    table = re.findall(r"^\| (\d+) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+    codes = [value for name, value in vars(exits).items() if name.startswith("EXIT_")]
+    assert [*map(int, table)] == sorted(codes)
+
+
+def test_the_readme_can_be_read_at_one_go() -> None:
+    """What is longer belongs into docs/."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_readme_leads_to_pages_that_are_there() -> None:
+    """The links of the other pages are held by the test below."""
+    links = re.findall(r"\]\((docs/[^)#]+)", README.read_text(encoding="utf-8"))
+
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """Every page is in the navigation, and every link and anchor leads somewhere."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "checks" / "index.html").is_file()
+    left_out = [
+        page.name for page in PAGES[1:] if page.name not in (ROOT / "mkdocs.yml").read_text()
+    ]
+    assert left_out == []
