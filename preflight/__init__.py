@@ -17,7 +17,8 @@ from preflight.values.version import __version__
 TYPE_CHECKING = False  # as `typing` has it, which would take longer than all of this
 if TYPE_CHECKING:
     from preflight.findings.report import NoGo, Report
-    from preflight.session.run import inspect, run
+    from preflight.session.inspect import inspect
+    from preflight.session.run import run
 
 __all__ = ["NoGo", "Report", "__version__", "inspect", "run"]
 
@@ -33,7 +34,7 @@ if not os.path.isdir(os.path.join(_here, "checks")) and os.path.isfile(
 _HOME = {
     "NoGo": "findings.report",
     "Report": "findings.report",
-    "inspect": "session.run",
+    "inspect": "session.inspect",
     "run": "session.run",
 }
 

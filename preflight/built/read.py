@@ -9,17 +9,18 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType, TracebackType
-from typing import Any, TypeAlias
+from typing import Any
 
 from preflight.findings.check import Facts
+from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import walk as loader
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
-from preflight.targets.targets import Built, CannotLookError, MistypedError
+from preflight.targets.targets import BUILT, Built
 from preflight.users_code.facts import Frame, Unbuilt
 from preflight.users_code.importing import (
     files_of_workers,
@@ -30,8 +31,7 @@ from preflight.users_code.importing import (
 )
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
 from preflight.values.names import name_of
-
-StepLog: TypeAlias = Callable[[str], AbstractContextManager[None]]
+from preflight.values.wire import from_exact, from_wire
 
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
@@ -48,24 +48,21 @@ class _RaisedError(Exception):
         self.error = error
 
 
-def look(
-    built: Built, options: Mapping[str, Any], step: StepLog, alive: Callable[[], None]
-) -> list[Facts]:
+def look(asked: Asked) -> list[Facts]:
     """Make what was named; give `Sent` and `Loaded` of each loader, `Copied` of each model in it.
 
     What the user's code raises becomes `Unbuilt`.
-
-    Args:
-        built: what was named.
-        options: the job's settings, as plain values.
-        step: says that a step begins, and how long it took.
-        alive: says that work goes on, while a step takes long.
 
     Raises:
         CannotLookError: torch is missing, the import would start the training, or what was made is
             neither a loader nor a model.
         MistypedError: the module or the name does not exist.
     """
+    plain = dict(asked.plain)
+    kind, args, kwargs = plain.pop("kind"), plain.pop("args"), plain.pop("kwargs")
+    bare = from_wire(BUILT[kind], plain)
+    built = replace(bare, args=tuple(from_exact(args)), kwargs=from_exact(kwargs))
+    options, step = asked.options, asked.step
     spec = parse_spec(built.spec)
     if spec is None:
         raise MistypedError(f"{built.spec} is no module:name and no file.py:name")
@@ -87,7 +84,7 @@ def look(
         made = _pick(made, spec.pick + (parse_pick(built.pick or "") or ()), built)
         around = Surroundings(
             timeout=options["timeout"],
-            alive=alive,
+            alive=asked.alive,
             path=list(sys.path),
             files=files_of_workers(spec),
             modules=[module.__name__],

@@ -42,7 +42,7 @@ class CachePiece:
     """A letter for each: of `LETTERS` where the file is whole and names nothing, else `ODD`
     or `BROKEN`."""
 
-    marks: str
+    stamps: str
     """What tells its content from another, for each: numbers of 64 bits, in base64."""
 
     odd: tuple[CacheFacts, ...] = ()

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.values.links import leads_to_system
-from preflight.values.listing import Listed, list_names, take
+from preflight.values.listing import Listed, leads_to_system, list_names, take
 
 _SURE = (".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART)
 _PERHAPS = frozenset({".bin", ".ckpt"})

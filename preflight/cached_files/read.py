@@ -6,16 +6,30 @@ import os
 import time
 from array import array
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from preflight.cached_files.dcp_metadata import is_plan
 from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
 from preflight.cached_files.file import facts_of, look_at_file, open_file
+from preflight.kinds.asked import Asked
 from preflight.values.stamps import GONE, YOUNG, Mark, marked, unsure
 
 # Seconds after which what was seen is told, where files are large or far away.
 _SOON = 0.02
+
+
+def look(asked: Asked) -> Iterator[CachePiece]:
+    """Read the files that are asked about."""
+    files = Files(
+        root=asked.root,
+        depth=asked.depth,
+        memory=asked.memory,
+        opening=asked.opening,
+        tell=asked.alive,
+        some=asked.some,
+    )
+    yield files.read(asked.plain["folder"], asked.plain["names"])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,7 +55,7 @@ class Files:
     """Called after a while with what was seen of so many files up to then."""
 
     _seen: list[str] = field(default_factory=list)
-    _marks: array[int] = field(default_factory=lambda: array("q"))
+    _stamps: array[int] = field(default_factory=lambda: array("q"))
     _odd: list[CacheFacts] = field(default_factory=list)
     _broken: list[str] = field(default_factory=list)
 
@@ -92,19 +106,19 @@ class Files:
     def _note(self, letter: str, mark: Mark) -> None:
         self._seen.append(letter)
         try:
-            self._marks.extend(mark)
+            self._stamps.extend(mark)
         except OverflowError:  # some file systems number their files beyond 63 bits
-            del self._marks[len(self._marks) // len(mark) * len(mark) :]
-            self._marks.extend(unsure(mark))
+            del self._stamps[len(self._stamps) // len(mark) * len(mark) :]
+            self._stamps.extend(unsure(mark))
 
     def _given(self) -> CachePiece:
         piece = CachePiece(
             seen="".join(self._seen),
-            marks=b64encode(self._marks).decode(),
+            stamps=b64encode(self._stamps).decode(),
             odd=tuple(self._odd),
             broken=tuple(self._broken),
         )
-        for one in (self._seen, self._marks, self._odd, self._broken):
+        for one in (self._seen, self._stamps, self._odd, self._broken):
             del one[:]
         return piece
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
 from preflight.values.stamps import FIELDS, YOUNG
-from preflight.values.wire import from_plain, to_brief
+from preflight.values.wire import from_wire, to_brief
 
 WHOLE: Mapping[str, tuple[str, bool]] = {letter: what for what, letter in LETTERS.items()}
 """By the letter of a whole file: its format, and whether its checksums were compared."""
@@ -33,26 +33,26 @@ class CacheTable:
     seen: bytearray = field(init=False)
     """A letter for each, as `CachePiece` has them."""
 
-    marks: array[int] = field(init=False)
+    stamps: array[int] = field(init=False)
     odd: dict[int, CacheFacts] = field(default_factory=dict)
     """By their places, files of which there is something to say."""
 
     def __post_init__(self) -> None:
         """Begin with nothing seen."""
         self.seen = bytearray(_UNSEEN.encode() * len(self.names))
-        self.marks = array("q", bytes(8 * FIELDS * len(self.names)))
+        self.stamps = array("q", bytes(8 * FIELDS * len(self.names)))
 
     def put(self, places: Sequence[int], piece: CachePiece) -> None:
         """Note what was seen of the files in these places."""
-        marks = array("q")
-        marks.frombytes(b64decode(piece.marks))
+        stamps = array("q")
+        stamps.frombytes(b64decode(piece.stamps))
         if isinstance(places, range) and places.step == 1:
             self.seen[places.start : places.stop] = piece.seen.encode()
-            self.marks[FIELDS * places.start : FIELDS * places.stop] = marks
+            self.stamps[FIELDS * places.start : FIELDS * places.stop] = stamps
         else:
             for at, place in enumerate(places):
                 self.seen[place] = ord(piece.seen[at])
-                self.marks[FIELDS * place : FIELDS * (place + 1)] = _mark_at(marks, at)
+                self.stamps[FIELDS * place : FIELDS * (place + 1)] = _stamp_at(stamps, at)
 
     def forget(self, place: int) -> None:
         """Take it that a file was not looked at."""
@@ -91,11 +91,11 @@ class CacheTable:
 
     def size(self, place: int) -> int:
         """Give the bytes of a file."""
-        return self.marks[FIELDS * place]
+        return self.stamps[FIELDS * place]
 
     def written(self, place: int) -> int:
         """Say when a file was last written, in ns since the epoch."""
-        return self.marks[FIELDS * place + 1]
+        return self.stamps[FIELDS * place + 1]
 
     def to_text(self) -> str:
         """Give all of it, but for the names that reports have for the files."""
@@ -103,40 +103,40 @@ class CacheTable:
         plain = {
             "names": _BETWEEN.join(self.names),
             "seen": self.seen.decode(),
-            "marks": b64encode(self.marks).decode(),
+            "stamps": b64encode(self.stamps).decode(),
             "odd": {str(place): {**one, "file": ""} for place, one in odd.items()},
         }
         return json.dumps(plain)
 
-    def take(self, text: str, marks: array[int], *, same: bool) -> None:
+    def take(self, text: str, stamps: array[int], *, same: bool) -> None:
         """Take over what `to_text` gave of those of the files that have not changed since.
 
         Args:
             text: what it gave.
-            marks: of the files as they are now.
+            stamps: of the files as they are now.
             same: whether it is known that nothing has changed.
         """
         said: dict[str, Any] = json.loads(text)
         odd = {int(place): one for place, one in said["odd"].items()}
         if same:
-            self.seen, self.marks = bytearray(said["seen"].encode()), marks
-            self.odd = {place: from_plain(CacheFacts, one) for place, one in odd.items()}
+            self.seen, self.stamps = bytearray(said["seen"].encode()), stamps
+            self.odd = {place: from_wire(CacheFacts, one) for place, one in odd.items()}
             return
         before, seen = array("q"), said["seen"]
-        before.frombytes(b64decode(said["marks"]))
+        before.frombytes(b64decode(said["stamps"]))
         places = {name: at for at, name in enumerate(said["names"].split(_BETWEEN))}
         newest = time.time_ns() - YOUNG
         for place, name in enumerate(self.names):
             at = places.get(name)
             if at is None or seen[at] in (_UNSEEN, BROKEN):
                 continue
-            mark = _mark_at(marks, place)
-            if mark == _mark_at(before, at) and mark[1] <= newest:
+            mark = _stamp_at(stamps, place)
+            if mark == _stamp_at(before, at) and mark[1] <= newest:
                 self.seen[place] = ord(seen[at])
-                self.marks[FIELDS * place : FIELDS * (place + 1)] = mark
+                self.stamps[FIELDS * place : FIELDS * (place + 1)] = mark
                 if seen[at] == ODD:
-                    self.odd[place] = from_plain(CacheFacts, odd[at])
+                    self.odd[place] = from_wire(CacheFacts, odd[at])
 
 
-def _mark_at(marks: array[int], place: int) -> array[int]:
-    return marks[FIELDS * place : FIELDS * (place + 1)]
+def _stamp_at(stamps: array[int], place: int) -> array[int]:
+    return stamps[FIELDS * place : FIELDS * (place + 1)]

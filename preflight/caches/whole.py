@@ -48,7 +48,7 @@ _NEAR = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenCache:
+class WholeCache:
     """A folder of cached files, of which a row tells what was seen of each."""
 
     target: CacheFolder

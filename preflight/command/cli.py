@@ -147,9 +147,9 @@ def explain(check_id: str) -> int:
 @click.option("--force", is_flag=True, help="Write over a preflight.toml that is there.")
 def init(*, force: bool) -> int:
     """Look around and write preflight.toml."""
-    from preflight.command import init as begin
+    from preflight.scaffold.settings import write
 
-    click.echo(begin.write(os.getcwd(), force=force))
+    click.echo(write(os.getcwd(), force=force))
     return 0
 
 

@@ -7,15 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from preflight.datasets.facts import DatasetFacts, KeyNames
-from preflight.findings.check import Facts
+from preflight.datasets.facts import DatasetFacts
+from preflight.datasets.kind import KEY_NAMES
+from preflight.findings.finding import Location
+from preflight.findings.looks import Look, Looked
 from preflight.images.facts import FolderFacts
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question
+from preflight.kinds.rooms import facts_of
+from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
-from preflight.processes.ask import Batch
-from preflight.processes.start import Question
 from preflight.shards.facts import ShardFacts, Shared
 from preflight.sources.facts import SourceFacts
-from preflight.targets.targets import Dataset
+from preflight.targets.targets import Dataset, Folder, Shard, Source
 from preflight.values.names import name_of
 
 if TYPE_CHECKING:
@@ -70,7 +75,7 @@ class Collected:
         read = self._in_order() if self.pairs else []
         for place, pair in enumerate(self.pairs[:_NAMED]):
             hashes = [f"{one:x}" for one in pair.hashes]
-            yield place, {"type": "Keys", "path": read[pair.other], "hashes": hashes}
+            yield place, {"path": read[pair.other], "hashes": hashes}
 
     def facts(self, root: str, resampled: str | None) -> DatasetFacts:
         """Give what is known of it as a whole."""
@@ -120,56 +125,77 @@ def _common(paths: Iterable[str]) -> str:
         return min(folders)
 
 
-@dataclass(slots=True)
-class Collector:
+class Datasets(Gather):
     """All data sets of a run."""
 
-    datasets: Iterable[Dataset]
-    all: list[Collected] = field(init=False)
-    resampled: str | None = None
-    """What draws the job's shards with replacement."""
+    def __init__(self, kind: Kind, run: Run) -> None:
+        """Begin with no data set."""
+        super().__init__(kind, run)
+        self._all: list[Collected] = []
+        self._of: dict[str, tuple[Collected, ...]] = {}
+        self._resampled: str | None = None
 
-    _of: dict[str, tuple[Collected, ...]] = field(default_factory=dict)
-    """By the paths of their parts."""
+    def needs(self, target: Target) -> bool:
+        """Whether it is a part, or a source that may say how the shards of a set are drawn."""
+        if isinstance(target, Source):
+            return any(isinstance(one, Dataset) and one.shards for one in self.run.targets)
+        return super().needs(target)
 
-    def __post_init__(self) -> None:
-        """Begin with nothing looked at."""
-        self.all = [Collected(dataset=one) for one in self.datasets]
-        for one in self.all:
-            parts = one.dataset.shards if one.dataset.folder is None else (one.dataset.folder,)
-            alone = (one,)  # the same for all of its parts, of which there may be very many
-            for path in dict.fromkeys(parts):
-                self._of[path] = (*self._of[path], one) if path in self._of else alone
+    def add(self, target: Dataset) -> Iterator[Look]:
+        """Take in a data set."""
+        one = Collected(dataset=target)
+        self._all.append(one)
+        parts = target.shards if target.folder is None else (target.folder,)
+        alone = (one,)  # the same for all of its parts, of which there may be very many
+        for path in dict.fromkeys(parts):
+            self._of[path] = (*self._of[path], one) if path in self._of else alone
+        yield from ()
 
-    def hear(self, found: Facts) -> None:
-        """Take in what sources and loaders say of the data."""
-        if isinstance(found, SourceFacts) and found.resampled is not None:
-            self.resampled = self.resampled or found.resampled
-        elif isinstance(found, Sent) and found.resampled:
-            self.resampled = self.resampled or found.name
+    def seconds(self) -> float:
+        """Say that nothing is asked before all shards were read."""
+        return 0.0
 
-    def take(self, path: str, found: ShardFacts | FolderFacts) -> None:
-        """Take in what was seen of a shard or of a folder of images."""
-        for one in self._of.get(path, ()):
-            if isinstance(found, ShardFacts):
-                one.take(path, found)
-            else:
-                one.folder = found
+    def questions(self) -> Iterator[Question]:
+        """Ask nothing before all shards were read."""
+        yield from ()
 
-    def questions(self, options: Mapping[str, Any]) -> Iterator[Batch]:
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in what was seen of shards and folders, and what sources and loaders say of them."""
+        if isinstance(facts, ShardFacts) and isinstance(target, Shard):
+            for one in self._of.get(target.path, ()):
+                one.take(target.path, facts)
+        elif isinstance(facts, FolderFacts) and isinstance(target, Folder):
+            for one in self._of.get(target.path, ()):
+                one.folder = facts
+        elif isinstance(facts, SourceFacts) and facts.resampled is not None:
+            self._resampled = self._resampled or facts.resampled
+        elif isinstance(facts, Sent) and facts.resampled:
+            self._resampled = self._resampled or facts.name
+
+    def last_questions(self) -> Iterator[Question]:
         """Look for keys that stand in two shards, and ask for their names."""
-        items, places = [], []
-        for one in self.all:
+        for one in self._all:
             one.find()
-            for place, item in one.asked():
-                items.append(item)
-                places.append((one, place))
-        if items:
-            question = Question(items=tuple(items), options={**options, "limited": True})
-            yield Batch(question=question, keys=tuple(places))
+            for place, told in one.asked():
+                yield Question(
+                    kind=KEY_NAMES,
+                    plain=told,
+                    target=one.dataset,
+                    at=Location(file=name_of(told["path"], self.run.job.root)),
+                    gives=(),
+                    gather=self,
+                    whole=(one, place),
+                )
 
-    def named(self, key: tuple[Collected, int], facts: Iterable[KeyNames]) -> None:
+    def heard(self, question: Question, told: tuple[Mapping[str, Any], ...]) -> Iterator[Look]:
         """Take in the names of keys."""
-        collected, place = key
-        for one in facts:
-            collected.names[place] = one.names
+        collected, place = question.whole
+        for facts in map(facts_of, told):
+            collected.names[place] = facts.names
+        yield from ()
+
+    def finish(self) -> Iterator[Look]:
+        """Give what is known of each data set as a whole."""
+        for one in self._all:
+            facts = one.facts(self.run.job.root, self._resampled)
+            yield Looked(facts=facts, target=one.dataset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from preflight.datasets.facts import KeyNames
 from preflight.file_access.opened import reading
@@ -11,9 +11,16 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packing.packed import Packed, can_unpack
 from preflight.formats.tar.walk import walk
+from preflight.kinds.asked import Asked
 from preflight.shards.packed_keys import hash_of
 from preflight.shards.samples import key_of
 from preflight.values.names import name_of
+
+
+def look(asked: Asked) -> Iterator[KeyNames]:
+    """Name the keys that are asked for."""
+    hashes = [int(one, 16) for one in asked.plain["hashes"]]
+    yield name_keys(asked.plain["path"], asked.root, hashes, asked.alive)
 
 
 def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str], None]) -> KeyNames:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
-from preflight.file_access.facts import Damage
 from preflight.formats.magic import LONGEST_LFS_POINTER, is_lfs_pointer, size_in_lfs_pointer
-from preflight.images.facts import ImageDamage
 from preflight.values.byte_sizes import format_size
-
-D = TypeVar("D", Damage, ImageDamage)
 
 _POINTER = "is a Git LFS pointer"
 
@@ -20,11 +16,12 @@ _POINTER = "is a Git LFS pointer"
 _ORDINARY = re.compile(r"[\w./@+=-][\w./@+= -]*", re.ASCII)
 
 
-def refined(damage: D, path: str, *, folder: bool = True) -> D:
+def refined(damage: Any, path: str, *, folder: bool = True) -> Any:
     """Say of a pointer that was taken for something foreign that it was not fetched.
 
     Args:
-        damage: of the file; what is none of a pointer is given as it is.
+        damage: what is wrong with the file, as a frozen value with a kind and a text; what is none
+            of a pointer is given as it is.
         path: the file's.
         folder: fetch all of its folder: small files come in great numbers.
     """

@@ -20,10 +20,7 @@ from preflight.findings.exit_codes import (
 from preflight.findings.finding import Finding, Scope, Severity
 from preflight.findings.registry import fits
 from preflight.findings.report import Accepted, Outcome, Report
-from preflight.host.facts import HostFacts
 from preflight.settings.job import Ignore, Job
-from preflight.targets.facts import Absent
-from preflight.users_code.facts import Unbuilt
 from preflight.values.names import counted
 from preflight.values.small_files import read_small
 
@@ -68,7 +65,7 @@ def judge(
     findings: Iterable[Finding],
     job: Job,
     *,
-    looked: frozenset[type],
+    is_of_job: bool,
     baseline: frozenset[str] = frozenset(),
     complete: bool = True,
     today: datetime.date,
@@ -80,7 +77,7 @@ def judge(
         outcomes: what became of each.
         findings: all of them.
         job: whose gate it is.
-        looked: the types of facts that were judged.
+        is_of_job: whether anything was judged that is to say something of the job.
         baseline: fingerprints that do not gate again.
         complete: whether the run came to its end.
         today: for ignores that hold until a day.
@@ -91,7 +88,7 @@ def judge(
     gating = [finding for finding in kept if gates(finding.severity, job.gate.fail_on)]
     reasons = tuple(_reasons(outcomes, job, complete=complete))
     reasons += tuple(_uncounted(outcomes, findings, kept, job))
-    if not _was_looked_at(checks, looked):
+    if not is_of_job:
         reasons = (*reasons, "Nothing of the job itself was looked at.")
     verdict = NO_GO if gating else CANNOT_JUDGE if reasons else GO
     by = {
@@ -201,14 +198,6 @@ def _uncounted(
 
 def _may_skip(outcome: Outcome, job: Job) -> bool:
     return any(fits(word, outcome.id) for word in job.gate.may_skip)
-
-
-def _was_looked_at(checks: Mapping[str, Check], looked: frozenset[type]) -> bool:
-    """Whether anything of the job was judged: the host alone is not, unless only that was asked."""
-    if looked - {HostFacts, Absent, Unbuilt}:
-        return True
-    asked = [one for one in checks.values() if not one.always]
-    return HostFacts in looked and all(HostFacts in one.over for one in asked)
 
 
 def _verdict_of(

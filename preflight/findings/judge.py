@@ -14,61 +14,17 @@ from typing import TypeAlias
 
 from preflight.findings.check import Check, Facts
 from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.looks import Cleared, Left, Look, Looked
 from preflight.findings.registry import place
 from preflight.findings.report import Broken, Outcome, Skip
-from preflight.host.facts import HostFacts
 from preflight.settings.job import Job
 
 Tell: TypeAlias = Callable[[Finding], None]
 """Called with each finding when it is found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """A target was looked at, and these are the facts."""
-
-    facts: Facts
-    read_at: float | None = None
-    """When it was read, where that was in an earlier run; in seconds since the epoch."""
-
-    count: int = 1
-    """Targets of which all of this is true but for their names: they are counted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """A target could not be looked at."""
-
-    at: Location
-    error: str
-    kinds: tuple[type, ...]
-    """The types of facts that were to be had of it."""
-
-    fix: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """Targets that were left out on purpose."""
-
-    reason: str
-    kinds: tuple[type, ...]
-    count: int = 1
-    about: str | None = None
-    """The first word of the ids of the checks that would have judged them; None: of all."""
-
-    noun: str | None = None
-    """What each is, for people, where a reader of a GO must know of it: `shard`, `image`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cleared:
-    """A target of which there are no such facts, since nothing of the kind is wrong with it."""
-
-    kinds: tuple[type, ...]
-
-
-Look: TypeAlias = Looked | Failed | Left | Cleared
+Words: TypeAlias = Callable[[type], str]
+"""Says what facts of a type are about, for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +34,6 @@ class Judged:
     outcomes: tuple[Outcome, ...]
     findings: tuple[Finding, ...]
     more: Mapping[str, Mapping[str, int]]
-    machine: HostFacts | None
     looked: frozenset[type]
     """The types of facts that at least one check has judged."""
 
@@ -95,6 +50,7 @@ class _Tally:
 
     check: Check
     limit: int
+    words: Words
     looked_at: int = 0
     remembered: int = 0
     _by_severity: dict[Severity, list[Finding]] = field(default_factory=dict)
@@ -189,7 +145,7 @@ class _Tally:
 
     def _what(self) -> str:
         """Say what the check would have looked at."""
-        return " and no ".join(WORDS.get(kind.__name__, kind.__name__) for kind in self.check.over)
+        return " and no ".join(map(self.words, self.check.over))
 
 
 def _folder_of(finding: Finding) -> str:
@@ -197,27 +153,9 @@ def _folder_of(finding: Finding) -> str:
     return (finding.at.file or "").rpartition("/")[0] or "."
 
 
-WORDS = {
-    "HostFacts": "machine",
-    "SourceFacts": "source",
-    "ShardFacts": "shard",
-    "FolderFacts": "folder of images",
-    "DatasetFacts": "data set",
-    "CacheFacts": "cache",
-    "CacheContents": "cache by torch (--deep)",
-    "CheckpointFacts": "folder of checkpoints",
-    "CacheKeys": "cache whose data sets are named (of)",
-    "CacheFolderFacts": "folder of cached files",
-    "Sent": "loader",
-    "Loaded": "loader",
-    "Copied": "model",
-    "Absent": "path to hold against the disk",
-    "Unbuilt": "loader or model to make",
-}
-"""What each type of facts is about, for people."""
-
-
-def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: Tell) -> Judged:
+def judge(
+    checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: Tell, words: Words
+) -> Judged:
     """Ask the checks about each look as it comes.
 
     Args:
@@ -225,18 +163,16 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
         job: handed to each check.
         looks: what was seen, one thing at a time; may take long.
         tell: called with each finding as soon as it is there.
+        words: says what facts are about.
     """
     limit = job.look.max_findings
-    tallies = [_Tally(check=one, limit=limit) for one in checks.values()]
-    machine: HostFacts | None = None
+    tallies = [_Tally(check=one, limit=limit, words=words) for one in checks.values()]
     looked: set[type] = set()
     left: Counter[tuple[str, str]] = Counter()
     concerned: dict[type, list[_Tally]] = {}
     complete = True
     try:
         for look in looks:
-            if isinstance(look, Looked) and isinstance(look.facts, HostFacts):
-                machine = look.facts
             if isinstance(look, Left) and look.noun is not None:
                 left[look.noun, look.reason] += look.count
             if _pass_on(look, tallies, concerned, job, tell):
@@ -248,7 +184,6 @@ def run(checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: T
         outcomes=tuple(tally.outcome() for tally in tallies),
         findings=tuple(sorted(findings, key=_order)),
         more={tally.check.id: dict(tally.more) for tally in tallies if tally.more},
-        machine=machine,
         looked=frozenset(looked),
         complete=complete,
         left=left,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from preflight.findings.finding import Finding, Location, Scalar
 from preflight.values.version import __version__
-from preflight.values.wire import from_plain, to_plain
+from preflight.values.wire import from_wire, to_wire
 
 SCHEMA = 1
 """Of the JSON below. Raised when a field changes its meaning; new fields alone do not raise it."""
@@ -200,7 +200,7 @@ class Report:
 
         Bytes of a name that are no UTF-8 read `\xe9`.
         """
-        plain = _readable(to_plain(self))
+        plain = _readable(to_wire(self))
         first = {key: plain[key] for key in _ORDER}
         return json.dumps(first | plain, allow_nan=False)
 
@@ -218,7 +218,7 @@ class Report:
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             raise ValueError(f"this is no preflight report of schema {SCHEMA}")
         try:
-            return from_plain(cls, plain)
+            return from_wire(cls, plain)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this report is damaged: {error}") from error
 

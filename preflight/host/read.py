@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from preflight.host.environment import launcher_variables
@@ -18,10 +18,30 @@ from preflight.host.nvml_recording import Replay
 from preflight.host.packages import installed
 from preflight.host.storage import free_bytes
 from preflight.host.visible import visible_devices
+from preflight.kinds.asked import Asked, CannotLookError
 from preflight.targets.targets import Host
+from preflight.values.small_files import read_small
+from preflight.values.wire import from_wire
 
 # What most failures at start-up have to do with.
 _PACKAGES = ("torch", "webdataset", "numpy", "pillow", "safetensors", "nvidia-ml-py")
+
+
+def look(asked: Asked) -> Iterator[HostFacts]:
+    """Look at the machine that is asked about.
+
+    Raises:
+        CannotLookError: what should be a recording is none.
+    """
+    host = from_wire(Host, asked.plain)
+    try:
+        if host.recording is not None:
+            read_small(host.recording)
+        yield read_host(host, asked.root)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if host.recording is None:
+            raise
+        raise CannotLookError(f"it is no recording of a machine: {error}") from error
 
 
 def read_host(host: Host, root: str) -> HostFacts:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from preflight.images.damages import Damages
 from preflight.images.facts import FolderFacts, ImageDamage
+from preflight.kinds.asked import Asked
 from preflight.pairing.facts import Captioned, Pairing
 from preflight.pairing.folder_contents import Contents, list_all, split
 from preflight.pairing.folders import pair_contents
@@ -112,6 +113,13 @@ def _unread(contents: Iterable[Contents]) -> Iterator[str]:
             for stem in sorted(one.holding(suffix)):
                 if stem.lower() in _OTHER_TABLES or suffix == "parquet":
                     yield one.inside(f"{stem}.{suffix}")
+
+
+def look_at_image(asked: Asked) -> Iterator[ImageDamage]:
+    """Look at the image that is asked about; nothing comes of one that is whole."""
+    damage = read_image_file(asked.plain["path"], asked.root, asked.depth)
+    if damage is not None:
+        yield damage
 
 
 def read_image_file(

@@ -1,25 +1,32 @@
-"""Looks at a folder of images: each by itself, many at a time, and puts its facts together."""
+"""Looks at folders of images: each image by itself, and puts what is seen of a folder together."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from preflight.findings.finding import Location
+from preflight.findings.looks import Left, Look, Looked
 from preflight.images.damages import Damages
 from preflight.images.facts import FolderFacts
-from preflight.ledger.recall import Memory, facts_in
+from preflight.images.kind import IMAGE, TABLE
+from preflight.kinds.gather import Gather, Run, unreadable
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question, stamp_of
+from preflight.kinds.rooms import facts_of
+from preflight.ledger.recall import facts_in
 from preflight.ledger.store import mark_of
 from preflight.ledger.table import Remembered
 from preflight.pairing.facts import Captioned
-from preflight.session.answers import facts_of
-from preflight.session.items import Item, size_of
+from preflight.targets.sampled import Samples, outside
 from preflight.targets.targets import Folder
 from preflight.values.names import name_of
-from preflight.values.sampling import Sample
+from preflight.values.sampling import Sampling
 
 if TYPE_CHECKING:
     from preflight.images.folder import FolderListing
@@ -28,10 +35,13 @@ if TYPE_CHECKING:
 # Images that are looked up in the ledger at once.
 _MANY = 2_048
 
+# Folders below one of which some images are asked whether they are in memory.
+_FOLDERS = 16
+
 
 @dataclass(slots=True)
 class Directory:
-    """One directory of a gathering, as far as its images have been looked at."""
+    """One directory of a folder, as far as its images have been looked at."""
 
     contents: Contents
     names: list[str] = field(default_factory=list)
@@ -53,37 +63,15 @@ class Directory:
     """By their names, the plain facts of images that are not whole."""
 
 
-@dataclass(slots=True, kw_only=True)
-class PartItem(Item):
-    """One file of a gathering: a table of captions, or an image."""
-
-    whole: Gathering
-
-
-@dataclass(slots=True, kw_only=True)
-class ImageItem(PartItem):
-    """One image of a gathering."""
-
-    directory: Directory
-
-
 @dataclass(slots=True)
-class Gathering:
-    """A folder whose images are looked at one by one; its facts are put together at the end."""
+class Images:
+    """A folder, as far as its images have been looked at."""
 
     target: Folder
     listing: FolderListing
-    root: str
-    """The job's folder."""
-
-    memory: Memory
-    sample: Sample | None
-    how: str
-    seconds_each: float
-    """How long a process is likely to look at one image."""
-
+    sample: Sampling | None
     left: int = 0
-    """Images that are still to be answered, and 1 as long as some were not handed out."""
+    """Questions that are still to be answered, and 1 as long as some were not asked."""
 
     looked_at: int = 0
     oldest: float | None = None
@@ -100,59 +88,124 @@ class Gathering:
     """Names of tables that could not be read."""
 
     @property
+    def there(self) -> int:
+        """How many images there are."""
+        return sum(one.images for one in self.listing.contents)
+
+    @property
     def images(self) -> int:
         """How many are to be looked at."""
-        total = sum(one.images for one in self.listing.contents)
-        return total if self.sample is None else self.sample.of(total)
+        return self.there if self.sample is None else self.sample.of(self.there)
+
+    def remember(self, read_at: float) -> None:
+        """Take in that something was read at a time, in an earlier run."""
+        self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
+
+    def facts(self) -> FolderFacts:
+        """Put the listing and what became of its images together."""
+        from preflight.images.folder import folder_facts
+
+        found = folder_facts(self.listing, self.damages, self.captioned)
+        unread = (*found.unread_tables, *self.unread_tables)
+        return replace(found, images=self.looked_at, unread_tables=unread)
+
+
+class Folders(Gather):
+    """All folders of images of a run."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        """Begin with no folder."""
+        super().__init__(kind, run)
+        self._folders: list[Images] = []
+        self._samples = Samples(run.job, run.targets)
+        self._memory = run.memory
+        self._how = self._memory.how(IMAGE.name, {})
+
+    # --- what is to be asked
+
+    def add(self, target: Folder) -> Iterator[Look]:
+        """List a folder."""
+        from preflight.images.folder import list_folder
+
+        job = self.run.job
+        sample = self._samples.of_folder(target.path)
+        one = Images(target=target, listing=list_folder(target, job.root), sample=sample)
+        self._folders.append(one)
+        for path, reason in one.listing.unreadable:
+            place = Location(file=name_of(path, job.root))
+            yield unreadable(place, reason, (FolderFacts,))
+        if sample is not None and one.there > one.images:
+            yield Left(
+                reason=outside(sample),
+                kinds=(FolderFacts,),
+                count=one.there - one.images,
+                about="image",
+                noun="image",
+            )
 
     @property
-    def left_out(self) -> int:
-        """How many images are there, and in no sample."""
-        return sum(one.images for one in self.listing.contents) - self.images
-
-    @property
-    def files(self) -> int:
+    def things(self) -> int:
         """How many files are to be looked at."""
-        return self.images + len(self.listing.tables)
+        return sum(one.images + len(one.listing.tables) for one in self._folders)
 
-    def items(self, done: Callable[[int], None]) -> Iterator[PartItem]:
-        """Give each table and each image that has to be read, when it is asked for.
+    def seconds(self) -> float:
+        """How long processes are likely to look at the images."""
+        return sum(one.images for one in self._folders) * self._seconds_each
 
-        Args:
-            done: called with the number of images that need no reading.
-        """
-        self.left = 1
-        yield from self._tables()
+    @property
+    def _seconds_each(self) -> float:
+        return IMAGE.seconds({}, self.run.job.root, self.run.job.look.depth)
+
+    def some_paths(self, most: int) -> Iterator[str]:
+        """Give the paths of some images; none where an earlier run has seen most of them."""
+        if self._memory.ledger.holds_something:
+            return
+        for one in self._folders:
+            for contents in one.listing.contents[:_FOLDERS]:
+                for name in contents.image_names()[:most]:
+                    yield os.path.join(contents.path, name)
+
+    def questions(self) -> Iterator[Question]:
+        """Give each table and each image that has to be read, when it is asked for."""
+        for one in self._folders:
+            one.left = 1
+            yield from self._tables(one)
+            yield from self._images(one)
+            one.left -= 1
+            self._complete(one)
+
+    def _tables(self, one: Images) -> Iterator[Question]:
+        """Ask about what has to be read before it is known which image has a caption."""
+        one.left += len(one.listing.tables)
+        for path in one.listing.tables:
+            yield Question(
+                kind=TABLE,
+                plain={"path": path},
+                target=one.target,
+                at=Location(file=name_of(path, self.run.job.root)),
+                gives=(FolderFacts,),
+                gather=self,
+                whole=(one, None),
+                stamp=stamp_of(path),
+            )
+
+    def _images(self, one: Images) -> Iterator[Question]:
         waiting: list[tuple[Directory, str]] = []
-        for directory in self._unknown(done):
+        for directory in self._unknown(one):
             for name in directory.names:
                 waiting.append((directory, name))
                 if len(waiting) == _MANY:
-                    yield from self._hand_out(waiting, done)
+                    yield from self._hand_out(one, waiting)
                     waiting.clear()
             directory.names = []
-        yield from self._hand_out(waiting, done)
-        self.left -= 1
+        yield from self._hand_out(one, waiting)
 
-    def _tables(self) -> Iterator[PartItem]:
-        """Give what has to be read before it is known which image has a caption."""
-        self.left += len(self.listing.tables)
-        for path in self.listing.tables:
-            yield PartItem(
-                plain={"type": "CaptionTable", "path": path},
-                target=self.target,
-                name=name_of(path, self.root),
-                kinds=(FolderFacts,),
-                size=size_of(path),
-                whole=self,
-            )
-
-    def _unknown(self, done: Callable[[int], None]) -> Iterator[Directory]:
+    def _unknown(self, one: Images) -> Iterator[Directory]:
         """Give the directories in which something may have changed, one by one."""
-        if self.sample is not None:
-            yield from self._sampled(self.sample)
+        if one.sample is not None:
+            yield from _sampled(one, one.sample)
             return
-        there = {one.path: one for one in self.listing.contents if one.images}
+        there = {contents.path: contents for contents in one.listing.contents if contents.images}
         last: tuple[str, list[str]] = ("", [])
 
         def names_in(path: str) -> list[str]:
@@ -161,114 +214,143 @@ class Gathering:
                 last = path, there[path].image_names()
             return last[1]
 
-        known = self.memory.recall_folders(self.how, there, names_in)
+        known = self._memory.recall_folders(self._how, there, names_in)
         for path, contents in there.items():
             if path in known:
-                self._take(contents, known[path])
-                done(contents.images)
+                self._take(one, contents, known[path])
+                self.run.passed(contents.images)
                 continue
             found = names_in(path)
             yield Directory(
                 contents=contents,
                 names=found,
                 left=len(found),
-                mark=mark_of(path, found) if self.memory.ledger.usable else None,
+                mark=mark_of(path, found) if self._memory.ledger.usable else None,
             )
 
-    def _sampled(self, sample: Sample) -> Iterator[Directory]:
-        """Give the directories, each with those of its images that are in the sample."""
-        drawn = sample.draw(sum(one.images for one in self.listing.contents))
-        before = 0
-        for contents in self.listing.contents:
-            names = contents.image_names()
-            if drawn is not None:
-                names = [name for at, name in enumerate(names, before) if at in drawn]
-            before += contents.images
-            yield Directory(contents=contents, names=names, noted=False)
-
-    def _take(self, contents: Contents, seen: Remembered) -> None:
+    def _take(self, one: Images, contents: Contents, seen: Remembered) -> None:
         """Take over what is remembered of all images of a directory."""
-        self.looked_at += contents.images
-        self.memory.count(self.how, contents.images, seen.read_at)
-        self._remember(seen.read_at)
+        one.looked_at += contents.images
+        self._memory.count(IMAGE.noun, contents.images, seen.read_at)
+        one.remember(seen.read_at)
         for name, plain in (json.loads(seen.facts) if seen.facts else {}).items():
-            self.damages.add(facts_of({**plain, "name": contents.inside(name)}))
+            one.damages.add(facts_of({**plain, "name": contents.inside(name)}))
 
-    def _hand_out(
-        self, waiting: list[tuple[Directory, str]], done: Callable[[int], None]
-    ) -> Iterator[ImageItem]:
-        paths = [os.path.join(one.contents.path, name) for one, name in waiting]
-        known = self.memory.recall(self.how, paths)
-        done(len(known))
+    def _hand_out(self, one: Images, waiting: list[tuple[Directory, str]]) -> Iterator[Question]:
+        paths = [os.path.join(directory.contents.path, name) for directory, name in waiting]
+        known = self._memory.recall(IMAGE.noun, self._how, paths)
+        self.run.passed(len(known))
         unknown = []
         for (directory, name), path in zip(waiting, paths, strict=True):
             if path in known:
-                self._remember(known[path].read_at)
+                one.remember(known[path].read_at)
                 directory.begun = min(directory.begun, known[path].read_at)
-                self._see(directory, name, facts_in(known[path], ""), noted=True)
+                self._see(one, directory, name, facts_in(known[path], ""), noted=True)
             else:
                 unknown.append((directory, name, path))
-        self.left += len(unknown)
-        for directory, name, path in unknown:
-            size = self.memory.ledger.size_before(self.how, path)
-            yield ImageItem(
-                plain={"type": "Image", "path": path},
-                target=self.target,
-                name=directory.contents.inside(name),
-                kinds=(FolderFacts,),
-                seconds=self.seconds_each,
-                size=size_of(path) if size is None else size,
-                whole=self,
-                directory=directory,
-                how=self.how,
-            )
+        one.left += len(unknown)
+        ask = partial(self._about_image, one)
+        yield from (ask(directory, name, path) for directory, name, path in unknown)
 
-    def answered(
-        self, item: PartItem, plains: tuple[Mapping[str, Any], ...], *, noted: bool
-    ) -> None:
+    def _about_image(self, one: Images, directory: Directory, name: str, path: str) -> Question:
+        size = self._memory.ledger.size_before(self._how, path)
+        return Question(
+            kind=IMAGE,
+            plain={"path": path},
+            target=one.target,
+            at=Location(file=directory.contents.inside(name)),
+            gives=(FolderFacts,),
+            gather=self,
+            whole=(one, directory),
+            seconds=self._seconds_each,
+            stamp=stamp_of(path) if size is None else (size, 0),
+            how=self._how,
+        )
+
+    # --- what comes of it
+
+    def heard(self, question: Question, told: tuple[Mapping[str, Any], ...]) -> Iterator[Look]:
         """Take in what was seen of a file."""
-        self.left -= 1
-        if not isinstance(item, ImageItem):
-            self.captioned += (facts_of(plain) for plain in plains)
-            return
-        self.read = True
-        self._see(item.directory, os.path.basename(item.plain["path"]), plains, noted=noted)
-
-    def failed(self, item: PartItem) -> None:
-        """Go on without a file."""
-        self.left -= 1
-        if isinstance(item, ImageItem):
-            self.read = True
-            item.directory.noted = False
+        one, directory = question.whole
+        one.left -= 1
+        if directory is None:
+            one.captioned += map(facts_of, told)
         else:
-            self.unread_tables.append(item.name)
+            path = question.plain["path"]
+            one.read = True
+            noted = self._memory.keep(self._how, path, told)
+            self._see(one, directory, os.path.basename(path), told, noted=noted)
+        self._complete(one)
+        yield from ()
 
     def _see(
         self,
+        one: Images,
         directory: Directory,
         name: str,
-        plains: tuple[Mapping[str, Any], ...] | list[dict[str, Any]],
+        told: tuple[Mapping[str, Any], ...] | list[dict[str, Any]],
         *,
         noted: bool,
     ) -> None:
-        self.looked_at += 1
+        one.looked_at += 1
         directory.left -= 1
         directory.noted &= noted
-        for plain in plains:
-            self.damages.add(facts_of({**plain, "name": directory.contents.inside(name)}))
+        for plain in told:
+            one.damages.add(facts_of({**plain, "name": directory.contents.inside(name)}))
             directory.damaged[name] = {**plain, "name": ""}
         if directory.left == 0 and directory.noted and directory.mark is not None:
             facts = json.dumps(directory.damaged) if directory.damaged else None
             seen = Remembered(directory.begun, facts)
-            self.memory.keep_folder(self.how, directory.contents.path, directory.mark, seen)
+            self._memory.keep_folder(self._how, directory.contents.path, directory.mark, seen)
 
-    def _remember(self, read_at: float) -> None:
-        self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
+    def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
+        """Go on without a file."""
+        yield from super().failed(question, error, fix)
+        self._without(question)
 
-    def facts(self) -> FolderFacts:
-        """Put the listing and what became of its images together."""
-        from preflight.images import folder
+    def left_out(self, question: Question, reason: str) -> Iterator[Look]:
+        """Go on without a file that nobody came to."""
+        yield from super().left_out(question, reason)
+        self._without(question)
 
-        found = folder.folder_facts(self.listing, self.damages, self.captioned)
-        unread = (*found.unread_tables, *self.unread_tables)
-        return replace(found, images=self.looked_at, unread_tables=unread)
+    def _without(self, question: Question) -> None:
+        one, directory = question.whole
+        one.left -= 1
+        if directory is None:
+            one.unread_tables.append(self.file_of(question))
+        else:
+            one.read = True
+            directory.noted = False
+        self._complete(one)
+
+    def _complete(self, one: Images) -> None:
+        """Give the facts of a folder, once all its images are answered."""
+        if one.left:
+            return
+        found = one.facts()
+        read_at = None if one.read else one.oldest
+        self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
+        self.come += not_seen(found)
+
+
+def _sampled(one: Images, sample: Sampling) -> Iterator[Directory]:
+    """Give the directories, each with those of its images that are in the sample."""
+    drawn = sample.draw(one.there)
+    before = 0
+    for contents in one.listing.contents:
+        names = contents.image_names()
+        if drawn is not None:
+            names = [name for at, name in enumerate(names, before) if at in drawn]
+        before += contents.images
+        yield Directory(contents=contents, names=names, noted=False)
+
+
+def not_seen(found: FolderFacts) -> Iterator[Left]:
+    """Say of videos, and of what is to be heard, that nobody looks into them."""
+    for count, medium, noun in (
+        (found.videos, "video", "video"),
+        (found.sounds, "audio", "audio file"),
+    ):
+        if count:
+            reason = f"{medium} is not read by this version"
+            yield Left(reason=reason, kinds=(FolderFacts,), count=count, about="image", noun=noun)

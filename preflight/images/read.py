@@ -19,7 +19,7 @@ from preflight.formats.pictures.images import MARKED, MOST_PIXELS, TAIL, has_bot
 from preflight.formats.pictures.structure import Seen
 from preflight.formats.pictures.webp import most_zeros, zeros_in
 from preflight.images.facts import ImageDamage
-from preflight.targets.targets import CannotLookError
+from preflight.kinds.asked import CannotLookError
 from preflight.values.byte_sizes import format_size
 
 MOST_IMAGE = 1 << 30

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from preflight.cached_files.listing import is_unfinished
-from preflight.keys.first_few import First
 from preflight.keys.index import Index, keys_of, places_of
+from preflight.kinds.asked import CannotLookError
 from preflight.settings.key_rule import KeyRule
-from preflight.targets.targets import CannotLookError
-from preflight.values.links import leads_to_system
+from preflight.values.first_few import First
+from preflight.values.listing import leads_to_system
 
 SUFFIXES = frozenset({".pt", ".pth", ".npz", ".npy", ".safetensors", ".bin", ".ckpt"})
 """Of cached files, in small letters."""

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from preflight.keys.captions import is_blank
 from preflight.keys.compare import Compared
 from preflight.keys.facts import LackedKind
-from preflight.keys.first_few import First
 from preflight.keys.index import ANY_NUMBER, OF_TEXT
 from preflight.keys.layouts import Finder
 from preflight.keys.sample import Sample
+from preflight.values.first_few import First
 
 # The share of samples that have a kind of entries from which on the others lack it. No job reads
 # latents without texts, or texts without latents: of these two, more than so many will do.

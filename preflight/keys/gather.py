@@ -2,92 +2,103 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from preflight.findings.looks import Left, Look
 from preflight.keys.facts import CacheKeys
-from preflight.session.items import Item
+from preflight.kinds.gather import Gather
+from preflight.kinds.question import Question
 from preflight.settings.job import Job
-from preflight.targets import discover
+from preflight.targets.discover import captions_of
+from preflight.targets.sampled import outside, sample_of
 from preflight.targets.targets import CacheFolder, Dataset
 from preflight.values.code_name import parse_spec
-from preflight.values.names import name_of
-from preflight.values.wire import to_plain
+from preflight.values.wire import to_wire
+
+AGAINST = "cache against data"
+"""Whether each sample has its entry in a cache: only where the data set of a cache is named."""
 
 
-def made_of(index: int, datasets: Iterable[Dataset], job: Job) -> list[Dataset]:
-    """Give the data sets of which a cache was made.
+class KeyLists(Gather):
+    """All caches whose data sets are named."""
 
-    Args:
-        index: of its entry in the settings.
-        datasets: of the settings.
-        job: whose settings they are.
-    """
-    if job.implies_data(index):
-        return [one for one in datasets if one.entry is not None]
-    names = job.cache[index].of
-    return [one for one in datasets if _is_called(one, names, job)]
+    def add(self, target: CacheFolder) -> Iterator[Look]:
+        """Take in a cache, unless its data sets are not named, or not looked at whole."""
+        job = self.run.job
+        of = self._made_of(target)
+        for sample in (sample_of(one, job) for one in of if one.shards):
+            if sample is not None:  # what the other shards hold, only they say
+                yield Left(reason=outside(sample), kinds=(CacheKeys,), noun=self.kind.noun)
+                return
+        if of:
+            self.targets.append(target)
 
+    def _made_of(self, target: CacheFolder) -> list[Dataset]:
+        """Give the data sets of which a cache was made."""
+        job, entry = self.run.job, target.entry
+        if entry is None:
+            return []
+        known = [one for one in self.run.targets if isinstance(one, Dataset)]
+        known = [one for one in known if one.entry is not None]
+        if job.implies_data(entry):
+            return known
+        names = job.cache[entry].of
+        return [one for one in known if _is_called(one, names, job)]
 
-def key_item(target: CacheFolder, index: int, of: Sequence[Dataset], job: Job) -> Item:
-    """Make the item that asks about a cache.
+    def wire(self, target: CacheFolder) -> Mapping[str, Any]:
+        """Give a cache and its data sets as a process is told of them."""
+        job, entry = self.run.job, target.entry or 0
+        return {
+            "path": target.path,
+            "entry": entry,
+            "key": job.cache[entry].key,
+            "of": [_told(one, job) for one in self._made_of(target)],
+            "others": [one.path for place, one in enumerate(job.cache) if place != entry],
+        }
 
-    Args:
-        target: the cache.
-        index: of its entry in the settings.
-        of: the data sets of which it was made.
-        job: whose settings they are.
-    """
-    cache = job.cache[index]
-    runs_code = cache.key is not None and parse_spec(cache.key) is not None
-    plain = {
-        "type": "CacheKeys",
-        "path": target.path,
-        "entry": index,
-        "key": cache.key,
-        "of": [_part(one, job) for one in of],
-        "others": [one.path for place, one in enumerate(job.cache) if place != index],
-    }
-    return Item(
-        plain=plain,
-        target=target,
-        name=name_of(target.path, job.root),
-        kinds=(CacheKeys,),
-        code_folder=job.root if runs_code else None,
-    )
+    def question(self, target: CacheFolder) -> Question:
+        """Ask about a cache; where its key is a function, the user's code is run for it."""
+        question = super().question(target)
+        key = self.run.job.cache[target.entry or 0].key
+        if key is not None and parse_spec(key) is not None:
+            question.folder = self.run.job.root
+        return question
 
+    def code_questions(self) -> Iterator[Question]:
+        """Ask about those whose key is a function."""
+        asked = map(self.question, self.targets)
+        return (one for one in asked if one.folder is not None)
 
-def same_as(target: CacheFolder, job: Job) -> str | None:
-    """Name an earlier entry of the settings that leads to the same folder.
+    def questions(self) -> Iterator[Question]:
+        """Ask about all others."""
+        asked = map(self.question, self.targets)
+        return (one for one in asked if one.folder is None)
 
-    Two that say how their entries are named, and each otherwise, do share it on purpose.
-    """
-    if target.entry is None:
-        return None
-    here = os.path.realpath(target.path)
-    key = job.cache[target.entry].key
-    for other in job.cache[: target.entry]:
-        if key is not None and other.key not in (None, key):
-            continue
-        if os.path.realpath(os.path.join(job.root, other.path)) == here:
-            return other.path
-    return None
+    def not_judged(self) -> Iterator[str]:
+        """Say where there is data and no cache that is held against it."""
+        caches = [one for one in self.run.targets if isinstance(one, CacheFolder)]
+        caches = [one for one in caches if not one.checkpoint]
+        with_data = any(isinstance(one, Dataset) for one in self.run.targets)
+        if caches and with_data and not any(map(self._is_compared, caches)):
+            yield AGAINST
+
+    def _is_compared(self, cache: CacheFolder) -> bool:
+        job, entry = self.run.job, cache.entry
+        return entry is not None and (bool(job.cache[entry].of) or job.implies_data(entry))
 
 
 def _is_called(dataset: Dataset, names: Iterable[str], job: Job) -> bool:
-    if dataset.entry is None:
-        return False
-    data = job.data[dataset.entry]
+    data = job.data[dataset.entry or 0]
     return not {data.name, data.path, data.shards}.isdisjoint(names)
 
 
-def _part(dataset: Dataset, job: Job) -> dict[str, Any]:
+def _told(dataset: Dataset, job: Job) -> dict[str, Any]:
     data = job.data[dataset.entry or 0]
     return {
         "name": dataset.name,
         "folder": dataset.folder,
         "shards": dataset.shards,
         "spelled": data.path if dataset.folder is not None else data.shards,
-        "captions": to_plain(discover.captions_of(data)),
+        "captions": to_wire(captions_of(data)),
     }

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from preflight.keys.compare import Compared, compare, shared_keys
 from preflight.keys.endings import with_endings
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
-from preflight.keys.first_few import NAMED, First
 from preflight.keys.layouts import Finder, Way, best_way, ways_of
 from preflight.keys.sample import Tell
 from preflight.keys.samples import Samples
 from preflight.keys.spellings import respelled
+from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import (
     AUTO,
@@ -27,8 +27,12 @@ from preflight.settings.key_rule import (
     is_function,
     parse_rule,
 )
-from preflight.targets.targets import CacheOf, CannotLookError
+from preflight.targets.targets import CacheOf
+from preflight.users_code.key import UsersKey, users_key
+from preflight.values.code_name import parse_spec
+from preflight.values.first_few import NAMED, First
 from preflight.values.names import name_of
+from preflight.values.wire import from_wire
 
 _NOT_SAID = (None, "auto")
 
@@ -36,14 +40,13 @@ _NOT_SAID = (None, "auto")
 _LEARNT = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsersKey:
-    """A function of the user's that names the entry of a sample."""
-
-    make: Callable[[str, str | None], str]
-    """Takes the path and the caption of a sample."""
-
-    takes_caption: bool = False
+def look(asked: Asked) -> Iterator[CacheKeys]:
+    """Hold the cache that is asked about against its data sets."""
+    owed = from_wire(CacheOf, asked.plain)
+    key = None
+    if parse_spec(owed.key or "") is not None:
+        key = users_key(owed.key or "", asked.options, asked.step)
+    yield read_keys(owed, asked.root, asked.alive, key)
 
 
 def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None) -> CacheKeys:

@@ -13,15 +13,7 @@ from typing import Any
 from preflight.ledger.store import Ledger
 from preflight.ledger.table import Remembered
 from preflight.settings.job import Job
-from preflight.targets import discover
-
-NOUNS: Mapping[str, str] = {
-    "Shard": "shard",
-    "CacheFiles": "cache file",
-    "CacheContent": "loaded cache file",
-    "Image": "image",
-}
-"""What is remembered, by the type of item: the files that it names."""
+from preflight.settings.told import told_of
 
 # What no reader of files asks for. Whatever else a process is told of the job decides on facts.
 _NOT_FOR_FILES = frozenset(
@@ -63,38 +55,37 @@ class Memory:
             usable=not look.no_ledger,
         )
 
-    def how(self, plain: Mapping[str, Any]) -> str | None:
-        """Say what decides on the facts of an item beside its file; None: it is never remembered.
+    def how(self, kind: str, wire: Mapping[str, Any]) -> str:
+        """Say what decides, beside its file, on what is seen of it.
 
         Args:
-            plain: the item as a process is asked about it.
+            kind: the name of its row.
+            wire: the item as a process is asked about it.
         """
-        if plain["type"] not in NOUNS:
-            return None
-        bare = len(plain) == 2 and "path" in plain  # nothing but its type and its file
-        if bare and plain["type"] in self._hows:
-            return self._hows[plain["type"]]
-        options = discover.plain_options(self.job)
+        bare = wire.keys() <= {"path"}
+        if bare and kind in self._hows:
+            return self._hows[kind]
+        options = told_of(self.job)
         deciding = {key: value for key, value in options.items() if key not in _NOT_FOR_FILES}
-        item = {key: value for key, value in plain.items() if key != "path"}
+        item = {"type": kind, **{key: value for key, value in wire.items() if key != "path"}}
         how = sys.intern(json.dumps([item, deciding], sort_keys=True))
         if bare:
-            self._hows[plain["type"]] = how
+            self._hows[kind] = how
         return how
 
     def recall(
-        self, how: str, paths: Iterable[str], *, expect: bool = True
+        self, noun: str, how: str, paths: Iterable[str], *, expect: bool = True
     ) -> Mapping[str, Remembered]:
         """Give what is known of those of the files that have not changed since.
 
         Args:
+            noun: what each is, for people.
             how: how each of them is read.
             paths: as they can be opened.
             expect: whether the others are to be read next.
         """
         paths = tuple(paths)
         known = self.ledger.recall(how, paths, expect=expect)
-        noun = NOUNS[json.loads(how)[0]["type"]]
         self.asked[noun] += len(paths)
         self.known[noun] += len(known)
         if known:
@@ -114,9 +105,8 @@ class Memory:
         """
         return self.ledger.recall_folders(how, folders, names)
 
-    def count(self, how: str, files: int, read_at: float, *, of: int | None = None) -> None:
+    def count(self, noun: str, files: int, read_at: float, *, of: int | None = None) -> None:
         """Account for so many files of a folder that need no reading; None: all that it has."""
-        noun = NOUNS[json.loads(how)[0]["type"]]
         self.asked[noun] += files if of is None else of
         if not files:
             return
@@ -130,14 +120,15 @@ class Memory:
     def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
         """Remember what was seen in a file that was read whole, and say whether that was done.
 
-        What was not loaded may be in the next run.
+        Whether a pointer was not fetched is said by other files, which may change alone; and what
+        was not loaded may be in the next run.
         """
         if not self.ledger.usable:
             return False
         plains = tuple(plains)
         if not plains:
             return self.ledger.remember(how, path, None)
-        if any(plain.get("skipped") for plain in plains):
+        if any(_depends_on_others(plain) or plain.get("skipped") for plain in plains):
             return False
         nameless = [{**plain, _name_in(plain): ""} for plain in plains]
         return self.ledger.remember(how, path, json.dumps(nameless))
@@ -147,6 +138,12 @@ def facts_in(remembered: Remembered, name: str) -> list[dict[str, Any]]:
     """Give plain facts as a process gave them, under the name that the file has now."""
     plains = [] if remembered.facts is None else json.loads(remembered.facts)
     return [{**plain, _name_in(plain): name} for plain in plains]
+
+
+def _depends_on_others(plain: Mapping[str, Any]) -> bool:
+    damage = plain.get("damage") or ()
+    kinds = [plain.get("kind"), *(one.get("kind") for one in damage if isinstance(one, dict))]
+    return "not-fetched" in kinds
 
 
 def _name_in(plain: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 from preflight.ledger import table as ledger_table
 from preflight.ledger.table import DamagedRowError, Note, Remembered, Row, Valid
 from preflight.ledger.version import readers_version
-from preflight.values.stamps import YOUNG, digest_of, marked, marks_of
+from preflight.values.stamps import YOUNG, digest_of, marked, stamps_of
 from preflight.values.state_folder import make_state
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def mark_of(folder: str, names: Sequence[str]) -> str | None:
 
     None where one of them is not there, or is too young to be told from what it may become.
     """
-    return digest_of(names, marks_of(folder, names))
+    return digest_of(names, stamps_of(folder, names))
 
 
 def _bytes(name: str) -> bytes:

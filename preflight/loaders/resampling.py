@@ -1,39 +1,15 @@
-"""Finds whether shards are drawn with replacement, so that no rank or worker runs out of them."""
+"""Finds whether a loader draws shards with replacement, so that no worker runs out of them."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from preflight.loaders.starting import own_attributes
-
-# webdataset's own, of this and of earlier versions.
-_SOURCES = frozenset(
-    {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
-)
+from preflight.sources.resampling import RESAMPLED
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5
-
-
-def resampled_in(tree: ast.AST) -> int | None:
-    """Give the line of a source that draws shards with replacement; None where there is none."""
-    lines = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and _draws(node)]
-    return min(lines, default=None)
-
-
-def _draws(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if isinstance(call.func, ast.Name):
-        name = call.func.id
-    if name in _SOURCES:
-        return True
-    for keyword in call.keywords:
-        if keyword.arg == "resampled":  # what is not written out may be true
-            value = keyword.value
-            return not (isinstance(value, ast.Constant) and not value.value)
-    return False
 
 
 def resamples(parts: Mapping[str, Any]) -> bool:
@@ -42,7 +18,7 @@ def resamples(parts: Mapping[str, Any]) -> bool:
     Args:
         parts: the loader's own attributes; no property of anything is called.
     """
-    return any(type(one).__name__ in _SOURCES for one in _stages(parts, 0))
+    return any(type(one).__name__ in RESAMPLED for one in _stages(parts, 0))
 
 
 def _stages(parts: Mapping[str, Any], depth: int) -> Iterator[object]:

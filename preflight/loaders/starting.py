@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from preflight.host.start_method import default_start_method
+from preflight.kinds.asked import CannotLookError
 from preflight.objects.paths import type_name
-from preflight.targets.targets import CannotLookError
 
 FROM_LAUNCH = "launch.start_method"
 """What `Sent.start_method_from` says where the job's settings name the method."""

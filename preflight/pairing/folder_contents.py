@@ -16,8 +16,7 @@ from preflight.formats.suffixes.images import EXTENSIONS, is_image
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
 from preflight.pairing.facts import Pairing
-from preflight.values.links import leads_to_system
-from preflight.values.listing import list_names, take
+from preflight.values.listing import leads_to_system, list_names, take
 from preflight.values.names import name_of
 
 Stems: TypeAlias = dict[tuple[str, ...], str]

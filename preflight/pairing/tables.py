@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from preflight.file_access.facts import Damage
+from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Captioned
-from preflight.targets.targets import CannotLookError
 from preflight.values.names import name_of, shown
 
 LONGEST = 1 << 22
@@ -46,6 +46,11 @@ class _FlawError(ValueError):
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
         self.kind = kind
+
+
+def look(asked: Asked) -> Iterator[Captioned]:
+    """Read the table that is asked about."""
+    yield read_table(asked.plain["path"], asked.root, asked.alive)
 
 
 def read_table(path: str, root: str, tell: Tell) -> Captioned:

@@ -1,7 +1,7 @@
-"""Asks processes about items: several at once, each death and each silence put down to its item.
+"""Asks processes questions: several at once, each death and each silence put down to its question.
 
-When a process dies or is late, the item that it had open is named, what it had answered is kept,
-and a new process goes on with the rest.
+When a process dies or is late, the question that it had open is named, what it had answered is
+kept, and a new process goes on with the rest.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import json
 import queue
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from preflight.processes.start import MOST_PIECES, Lines, Question, Started, start, wait
+from preflight.kinds.question import Question
+from preflight.processes.start import MOST_PIECES, Lines, Started, start, wait
 from preflight.values.exit_status import ending
 
 # Lines that are taken in before what they say is dealt with.
@@ -27,17 +27,17 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was seen of an item: plain facts, each with its `type`."""
+    """What was seen: plain facts, each with its `type`."""
 
-    key: Any
-    facts: tuple[Mapping[str, Any], ...]
+    question: Question
+    told: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Why an item could not be looked at."""
+    """Why nobody could look."""
 
-    key: Any
+    question: Question
     error: str
     fix: str | None = None
     mistyped: bool = False
@@ -54,41 +54,36 @@ class Took:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unasked:
-    """An item that nobody has come to in the time that there was."""
+    """What nobody has come to in the time that there was."""
 
-    key: Any
-
-
-class Several(ABC):
-    """A key that stands for several things, which one item names and which are seen in turn."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def plain(self) -> Mapping[str, Any]:
-        """The item that names them."""
-
-    @abstractmethod
-    def part(self, begin: int, end: int | None = None) -> Several:
-        """Give some of them, by their places."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Count them."""
+    question: Question
 
 
 Result: TypeAlias = Answer | Fault | Took | Unasked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """A question, and by which key each of its items is known to us."""
+Batch: TypeAlias = tuple[Question, ...]
+"""What one process is asked, in this order."""
 
-    question: Question
-    keys: tuple[Any, ...]
-    may_be_left: bool = False
-    """Whether it may be left out where time is short."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How all processes are asked."""
+
+    options: Mapping[str, Any]
+    """What each is told of the job."""
+
+    python: str | None
+    """The interpreter that runs the user's code; None: ours."""
+
+    jobs: int
+    """Processes at the same time."""
+
+    timeout: float
+    """Seconds of silence after which a process counts as hung."""
+
+    until: float | None = None
+    """When to stop with what may be left out, by the monotonic clock; None: never."""
 
 
 _UNFIT = rb'\{"unfit": "([0-9.]{1,9})"\}'
@@ -101,14 +96,14 @@ class _Running:
     batch: Batch
     started: Started
     open: int | None = None
-    """The item it looks at; None before the first."""
+    """The place of the question that it is at; None before the first."""
 
     step: str | None = None
     finished: int = 0
-    """Items answered."""
+    """Questions answered."""
 
     told: int = 0
-    """How many things were answered of the open item, where it names several."""
+    """How many things were answered of the open question, where it is about several."""
 
     done: bool = False
     unfit: str | None = None
@@ -120,7 +115,7 @@ class _Running:
 
     def __post_init__(self) -> None:
         """Work out what is looked for in every line."""
-        self.token = f"{self.batch.question.token} ".encode()
+        self.token = f"{self.started.token} ".encode()
 
     def hear_all(self, lines: bytes) -> None:
         """Take in one line or several."""
@@ -146,7 +141,7 @@ class _Running:
     def _take_in(self, said: Mapping[str, Any]) -> None:
         match said:
             case {"answer": int(index), "facts": list(facts)}:
-                self._finish(Answer(key=self._rest_of(index), facts=tuple(facts)))
+                self._finish(Answer(question=self._rest_of(index), told=tuple(facts)))
             case {"some": list(facts), "count": int(count)}:
                 self._tell(facts, count)
             case {"step": str(name)}:
@@ -155,10 +150,10 @@ class _Running:
                 self.step = None
                 self.results.append(Took(step=name, seconds=seconds))
             case {"broken": int(index), "error": str(error)}:
-                key = self._rest_of(index)
-                self._finish(Fault(key=key, error=error, fix=said.get("fix")))
+                rest = self._rest_of(index)
+                self._finish(Fault(question=rest, error=error, fix=said.get("fix")))
             case {"mistyped": int(index), "error": str(error)}:
-                self._finish(Fault(key=self.batch.keys[index], error=error, mistyped=True))
+                self._finish(Fault(question=self.batch[index], error=error, mistyped=True))
 
     def _hear_stranger(self, line: bytes) -> None:
         """Pass over what is no line of ours, but for an interpreter that is too old to run us."""
@@ -173,95 +168,85 @@ class _Running:
         self.results.append(result)
 
     def _tell(self, facts: list[Mapping[str, Any]], count: int) -> None:
-        """Take in what was seen of some of what the open item names."""
-        key = self.batch.keys[self.finished]
-        if isinstance(key, Several):
-            self.results.append(
-                Answer(key=key.part(self.told, self.told + count), facts=tuple(facts))
-            )
+        """Take in what was seen of some of what the open question is about."""
+        question = self.batch[self.finished]
+        if question.places is not None:
+            part = question.part(self.told, self.told + count)
+            self.results.append(Answer(question=part, told=tuple(facts)))
             self.told += count
 
-    def _rest_of(self, index: int) -> Any:
-        """Give the key of an item, but for what was answered of it."""
-        key = self.batch.keys[index]
-        return key.part(self.told) if self.told and isinstance(key, Several) else key
+    def _rest_of(self, index: int) -> Question:
+        """Give a question, but for what was answered of it."""
+        question = self.batch[index]
+        return question.part(self.told) if self.told else question
 
-    def give_up(self, reason: str, fix: str | None) -> Batch | None:
-        """Put its end down to the item it had open, and give what is left to ask."""
-        keys = self.batch.keys
-        if self.finished >= len(keys):
-            return None  # it died with everything said but the last line
-        culprit = self.finished
+    def give_up(self, reason: str, fix: str | None) -> Batch:
+        """Put its end down to the question it had open, and give what is left to ask."""
+        if self.finished >= len(self.batch):
+            return ()  # it died with everything said but the last line
         error = f"the process that looked at it {reason}"
         if self.unfit is not None:
-            error = f"{self.batch.question.python} is Python {self.unfit}; 3.10 or newer is needed"
+            error = f"{self.started.python} is Python {self.unfit}; 3.10 or newer is needed"
         if self.open is None:
-            self.results += [Fault(key=key, error=error, fix=fix) for key in keys]
-            return None
+            self.results += [Fault(question=one, error=error, fix=fix) for one in self.batch]
+            return ()
         if self.step is not None:
             error = f"{error}, at this step: {self.step}"
-        key, rest = keys[culprit], keys[culprit + 1 :]
-        items = self.batch.question.items[culprit + 1 :]
-        if isinstance(key, Several):
-            item, place = self.started.place
-            place = max(self.told, min(place, len(key) - 1)) if item == culprit else self.told
-            others = [key.part(self.told, place), key.part(place + 1)]
-            others = [one for one in others if len(one)]
-            rest, items = (*others, *rest), (*(one.plain for one in others), *items)
-            key = key.part(place, place + 1)
-        self.results.append(Fault(key=key, error=error, fix=fix))
-        if not rest:
-            return None
-        return replace(self.batch, question=replace(self.batch.question, items=items), keys=rest)
+        culprit, rest = self.batch[self.finished], self.batch[self.finished + 1 :]
+        if culprit.places is not None:
+            at, place = self.started.place
+            mine = at == self.finished
+            place = max(self.told, min(place, len(culprit) - 1)) if mine else self.told
+            others = culprit.part(self.told, place), culprit.part(place + 1)
+            rest = (*(one for one in others if len(one)), *rest)
+            culprit = culprit.part(place, place + 1)
+        self.results.append(Fault(question=culprit, error=error, fix=fix))
+        return rest
 
     def leave(self) -> None:
-        """Say which items it has not come to."""
-        for index in range(self.finished, len(self.batch.keys)):
-            key = self._rest_of(index) if index == self.finished else self.batch.keys[index]
-            self.results.append(Unasked(key=key))
+        """Say which questions it has not come to."""
+        for index in range(self.finished, len(self.batch)):
+            rest = self._rest_of(index) if index == self.finished else self.batch[index]
+            self.results.append(Unasked(question=rest))
 
 
-def ask(
-    batches: Iterable[Batch],
-    *,
-    jobs: int,
-    timeout: float,
-    until: float | None = None,
-) -> Iterator[Result]:
+def ask(batches: Iterable[Batch], how: Asking) -> Iterator[Result]:
     """Ask all batches, at most so many at the same time.
 
     Args:
         batches: each becomes one process, or more where processes die; taken one by one, when there
             is room for it.
-        jobs: processes at the same time.
-        timeout: seconds of silence after which a process counts as hung.
-        until: when to stop with what may be left out, by the monotonic clock; None: never.
+        how: they are asked.
     """
     waiting = _Waiting(iter(batches))
     running: list[_Running] = []
     lines: Lines = queue.Queue(MOST_PIECES)
     try:
         while True:
-            late = until is not None and time.monotonic() > until
-            while len(running) < jobs and (batch := waiting.next()) is not None:
-                if late and batch.may_be_left:
-                    yield from (Unasked(key=key) for key in batch.keys)
+            late = how.until is not None and time.monotonic() > how.until
+            while len(running) < how.jobs and (batch := waiting.next()):
+                if late and _may_be_left(batch):
+                    yield from (Unasked(question=one) for one in batch)
                 else:
-                    yield from _begin(batch, running, lines)
+                    yield from _begin(batch, running, lines, how)
             if not running:
                 return
             _hear(running, lines)
             for one in tuple(running):  # those that have ended leave the list
-                if late and one.batch.may_be_left:
+                if late and _may_be_left(one.batch):
                     _stop(one, running, lines)
                 else:
-                    waiting.again(_end(one, running, lines, timeout))
+                    waiting.again(_end(one, running, lines, how.timeout))
                 yield from one.results
                 one.results.clear()
     finally:
         for one in running:
             one.started.kill()
             one.started.abandon()
+
+
+def _may_be_left(batch: Batch) -> bool:
+    return all(one.kind.may_be_left for one in batch)
 
 
 @dataclass(slots=True)
@@ -271,20 +256,22 @@ class _Waiting:
     fresh: Iterator[Batch]
     left: list[Batch] = field(default_factory=list)
 
-    def next(self) -> Batch | None:
-        return self.left.pop() if self.left else next(self.fresh, None)
+    def next(self) -> Batch:
+        return self.left.pop() if self.left else next(self.fresh, ())
 
-    def again(self, batch: Batch | None) -> None:
-        if batch is not None:
+    def again(self, batch: Batch) -> None:
+        if batch:
             self.left.append(batch)
 
 
-def _begin(batch: Batch, running: list[_Running], lines: Lines) -> Iterator[Result]:
+def _begin(batch: Batch, running: list[_Running], lines: Lines, how: Asking) -> Iterator[Result]:
     try:
-        running.append(_Running(batch=batch, started=start(batch.question, lines)))
+        started = start(batch, lines, options=how.options, python=how.python)
     except OSError as error:
-        reason = f"{batch.question.python or 'python'} cannot be started: {error.strerror}"
-        yield from (Fault(key=key, error=reason) for key in batch.keys)
+        reason = f"{how.python or 'python'} cannot be started: {error.strerror}"
+        yield from (Fault(question=one, error=reason) for one in batch)
+    else:
+        running.append(_Running(batch=batch, started=started))
 
 
 def _hear(
@@ -321,21 +308,21 @@ def _end(
     running: list[_Running],
     lines: Lines,
     timeout: float,
-) -> Batch | None:
+) -> Batch:
     """Close the account of a process that is done, dead or late; give what is left to ask."""
     silent = time.monotonic() - one.started.heard > timeout
     ended = one.started.ended
     if not (one.done or ended or silent):
-        return None
+        return ()
     if not silent and lines.qsize() > _FEW:
-        return None  # what was said so far is dealt with first, and need not be held all at once
+        return ()  # what was said so far is dealt with first, and need not be held all at once
     one.started.kill()
     one.started.drain(lambda: _hear(running, lines, patiently=False))
     for _ in range(lines.qsize()):  # of all; nothing of this one comes after these
         _hear(running, lines, patiently=False, most=1)
     running.remove(one)
-    if one.done and one.finished >= len(one.batch.keys):
-        return None
+    if one.done and one.finished >= len(one.batch):
+        return ()
     if one.done:
         return one.give_up("said that it was done, and was not", None)
     if ended:

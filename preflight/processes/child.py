@@ -8,18 +8,18 @@ reads one small file is mostly its own start.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from json import dumps, loads
 from typing import Any
 
 from preflight.findings.check import Facts
+from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.processes import life_line
-from preflight.targets.targets import Built, CannotLookError, Host, MistypedError, Shard, Source
-from preflight.values.wire import from_exact, from_plain, to_brief
+from preflight.values.wire import to_brief
 
 # Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
 # size that Pillow opens (178,956,970 px, 4 channels), and for the decoders themselves.
@@ -65,15 +65,15 @@ class Channel:
         self._said = time.monotonic()
 
     def opening(self, place: int) -> None:
-        """Say which of an item's files is opened next: in a short line, since there are many."""
+        """Say which of several files is opened next: in a short line, since there are many."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._descriptor, b"%s @%d %d\n" % (self._short, self._open, place))
 
     def some(self, facts: Facts, count: int) -> None:
-        """Say what was seen of so many of an item's files, of which more are to follow."""
+        """Say what was seen of so many of several files, of which more are to follow."""
         self.say(some=_plain([facts]), count=count)
 
-    def alive(self, _name: str = "") -> None:
+    def alive(self, *_: object) -> None:
         """Say that work goes on, if nothing was said for a while."""
         if time.monotonic() - self._said > _HEARTBEAT:
             self.say(alive=True)
@@ -88,19 +88,18 @@ class Channel:
 
 
 def main() -> None:
-    """Take the question, look, answer; the last line is `done`."""
-    channel, question = _take_over()
-    options = question["options"]
-    runs_code = any(map(_runs_code, question["items"]))
+    """Take the questions, look, answer; the last line is `done`."""
+    channel, asked = _take_over()
+    options, runs_code = asked["options"], asked["runs_code"]
     # Until it is said, at once, what is opened next; what the user's code left running may end us
     # at any moment.
     tell = channel.say if runs_code else channel.keep
-    if options.get("limited"):
-        _limit_memory(question["items"])
-    for index, item in enumerate(question["items"]):
+    if not runs_code:
+        _limit_memory(asked["questions"])
+    for index, question in enumerate(asked["questions"]):
         channel.say(open=index)
         try:
-            facts = _look(item, options, channel)
+            facts = list(_look(question, options, channel))
         except OSError as error:
             tell(broken=index, error=_said_by(error))
         except MemoryError:
@@ -118,7 +117,26 @@ def main() -> None:
     channel.say(done=True)
 
 
-def _plain(facts: list[Facts]) -> list[dict[str, Any]]:
+def _look(
+    question: Mapping[str, Any], options: Mapping[str, Any], channel: Channel
+) -> Iterable[Facts]:
+    """Have a reader look, which is imported now."""
+    module, _, name = question["reader"].partition(":")
+    reader = getattr(importlib.import_module(module), name)
+    asked = Asked(
+        plain=question["plain"],
+        options=options,
+        alive=channel.alive,
+        step=channel.step,
+        opening=channel.opening,
+        some=channel.some,
+        memory=MEMORY_LIMIT,
+    )
+    found: Iterable[Facts] = reader(asked)
+    return found
+
+
+def _plain(facts: Iterable[Facts]) -> list[dict[str, Any]]:
     return [{"type": type(one).__name__, **to_brief(one)} for one in facts]
 
 
@@ -132,22 +150,12 @@ def _take_over() -> tuple[Channel, dict[str, Any]]:
     except OSError:
         os.dup2(nothing, 1)
     size = int.from_bytes(_read_exactly(life, 8), "big")
-    question = loads(_read_exactly(life, size))
-    starts_others = any(map(_runs_code, question["items"]))
-    life_line.watch(life, question["token"], starts_others=starts_others)
+    asked = loads(_read_exactly(life, size))
+    life_line.watch(life, asked["token"], starts_others=asked["runs_code"])
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    return Channel(channel, question["token"]), question
-
-
-def _runs_code(item: Mapping[str, Any]) -> bool:
-    """Whether the user's code is run for an item."""
-    if item["type"] != "CacheKeys":
-        return bool(item["type"] == "Built")
-    from preflight.values.code_name import parse_spec
-
-    return parse_spec(item["key"] or "") is not None
+    return Channel(channel, asked["token"]), asked
 
 
 def _read_exactly(descriptor: int, size: int) -> bytes:
@@ -162,7 +170,7 @@ def _read_exactly(descriptor: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _limit_memory(items: list[Mapping[str, Any]]) -> None:
+def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
     """Keep a hostile file from taking the machine's memory, where the system can.
 
     What is mapped counts too: the libraries of torch, some GB with those for GPUs, and large files.
@@ -172,7 +180,7 @@ def _limit_memory(items: list[Mapping[str, Any]]) -> None:
     except ImportError:
         return
     limit = MEMORY_LIMIT
-    loaded = [item["path"] for item in items if item["type"] == "CacheContent"]
+    loaded = [one["plain"]["path"] for one in questions if one["torch"]]
     with contextlib.suppress(ValueError, OSError):
         if loaded:
             with contextlib.suppress(ImportError):
@@ -196,130 +204,6 @@ def _size_of(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
-
-
-def _look(item: Mapping[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Facts]:
-    """Look at one thing, by its type."""
-    plain = dict(item)
-    kind = plain.pop("type")
-    return _LOOKS[kind](plain, options, channel)
-
-
-Look = Callable[[dict[str, Any], Mapping[str, Any], Channel], list[Facts]]
-
-
-def _look_at_shard(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Facts]:
-    from preflight.shards import read as shard
-
-    target, root, depth = from_plain(Shard, plain), options["root"], options["depth"]
-    return [shard.read_shard(target, root, channel.alive, depth)]
-
-
-def _look_at_caches(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Facts]:
-    from preflight.cached_files.read import Files
-
-    files = Files(
-        root=options["root"],
-        depth=options["depth"],
-        memory=MEMORY_LIMIT,
-        opening=channel.opening,
-        tell=channel.alive,
-        some=channel.some,
-    )
-    return [files.read(plain["folder"], plain["names"])]
-
-
-def _look_at_content(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Facts]:
-    from preflight.tensors import read as cache_content
-
-    return [cache_content.read_content(plain["path"], options["root"], options, channel.alive)]
-
-
-def _look_at_image(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Any]:
-    from preflight.images import folder
-
-    damage = folder.read_image_file(plain["path"], options["root"], options["depth"])
-    return [] if damage is None else [damage]
-
-
-def _look_at_table(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Any]:
-    from preflight.pairing import tables as captions
-
-    return [captions.read_table(plain["path"], options["root"], channel.alive)]
-
-
-def _look_at_host(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
-    from preflight.host import read as host
-    from preflight.values.small_files import read_small
-
-    target = from_plain(Host, plain)
-    try:
-        if target.recording is not None:
-            read_small(target.recording)
-        return [host.read_host(target, options["root"])]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        if target.recording is None:
-            raise
-        raise CannotLookError(f"it is no recording of a machine: {error}") from error
-
-
-def _look_at_source(plain: dict[str, Any], options: Mapping[str, Any], _: Channel) -> list[Facts]:
-    from preflight.sources import read as source
-
-    return [source.read_source(from_plain(Source, plain), options["root"], os.environ)]
-
-
-def _look_at_built(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Facts]:
-    from preflight.built import read as build
-
-    args, kwargs = from_exact(plain.pop("args")), from_exact(plain.pop("kwargs"))
-    built = replace(from_plain(Built, plain), args=tuple(args), kwargs=kwargs)
-    return build.look(built, options, channel.step, lambda: channel.alive(""))
-
-
-def _look_at_keys(plain: dict[str, Any], options: Mapping[str, Any], channel: Channel) -> list[Any]:
-    from preflight.datasets import key_names
-
-    hashes = [int(one, 16) for one in plain["hashes"]]
-    return [key_names.name_keys(plain["path"], options["root"], hashes, channel.alive)]
-
-
-def _look_at_cache_keys(
-    plain: dict[str, Any], options: Mapping[str, Any], channel: Channel
-) -> list[Facts]:
-    from preflight.keys import read as cache_keys
-    from preflight.targets.targets import CacheOf
-
-    key = None
-    if _runs_code({"type": "CacheKeys", **plain}):
-        from preflight.users_code import key as key_function
-
-        key = key_function.users_key(plain["key"], options, channel.step)
-    return [cache_keys.read_keys(from_plain(CacheOf, plain), options["root"], channel.alive, key)]
-
-
-_LOOKS: Mapping[str, Look] = {
-    "Shard": _look_at_shard,
-    "CacheFiles": _look_at_caches,
-    "CacheContent": _look_at_content,
-    "Image": _look_at_image,
-    "CaptionTable": _look_at_table,
-    "Keys": _look_at_keys,
-    "CacheKeys": _look_at_cache_keys,
-    "Host": _look_at_host,
-    "Source": _look_at_source,
-    "Built": _look_at_built,
-}
 
 
 def _said_by(error: OSError) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
-T = TypeVar("T")
+from preflight.kinds.question import Question
 
 START = 0.1
 """Seconds of a processor that the start of a process takes, about."""
@@ -34,15 +33,8 @@ _MOST_WAITING = 16
 # Bytes of a file up to which most of its time is waiting for its first ones.
 _SMALL = 1 << 20
 
-# Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
-_RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
-_UNPACKED = 100e6
-
-# Seconds for things whose size nobody has asked for, by depth or all the same.
-_IMAGES = {"index": 40e-6, "bytes": 120e-6, "decode": 4e-3}
-_OTHERS = {"CacheFiles": 100e-6, "CacheContent": 2e-3, "Host": 0.03, "Source": 0.1}
-
-_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst")
+# Seconds that the import of torch takes, about.
+_TORCH = 1.5
 
 
 def processors() -> int:
@@ -52,55 +44,57 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def seconds_for(plain: Mapping[str, Any], root: str, depth: str) -> float:
-    """Guess how long a process will look at something.
+def jobs_for(seconds: float, most: int) -> int:
+    """Say how many processes should import torch: one more has to be worth the import.
 
     Args:
-        plain: the target as a process is asked about it.
-        root: the job's folder.
-        depth: how deep the job has us look.
+        seconds: of work that there is for them.
+        most: processes that may run at the same time.
     """
-    kind = plain["type"]
-    if kind == "Image":
-        return _IMAGES[depth]
-    if kind != "Shard":
-        return _OTHERS.get(kind, 0.0)
-    size = 0
-    with contextlib.suppress(OSError):
-        size = os.stat(os.path.join(root, plain["path"])).st_size
-    rate = _RATES[depth]
-    return size / (min(rate, _UNPACKED) if plain["path"].endswith(_PACKED) else rate)
+    return min(most, 1 + int(seconds / _TORCH))
 
 
 def shares(
-    things: Iterable[T], seconds: Callable[[T], float], *, total: float, jobs: int
-) -> Iterator[list[T]]:
-    """Divide things, in their order, into shares that take about equally long.
+    questions: Iterable[Question], *, total: float, jobs: int, apart: bool = False
+) -> Iterator[tuple[Question, ...]]:
+    """Divide questions, in their order, into shares that take about equally long.
 
     Args:
-        things: taken one by one, as far as the next share needs them.
-        seconds: how long each is likely to take.
-        total: how long all of them are.
+        questions: taken one by one, as far as the next share needs them.
+        total: seconds that all of them are likely to take.
         jobs: processes that run at the same time, at most.
+        apart: whether what may be left out is asked apart from what may not.
 
     Yields:
-        The things in each share: at least one, and no more than can well be held in memory.
+        The questions of each process: at least one, and no more than can well be held in memory.
     """
+    for share in _divided(questions, total=total, jobs=jobs):
+        if not apart:
+            yield share
+            continue
+        for may_be_left in (True, False):
+            part = tuple(one for one in share if one.kind.may_be_left == may_be_left)
+            if part:
+                yield part
+
+
+def _divided(
+    questions: Iterable[Question], *, total: float, jobs: int
+) -> Iterator[tuple[Question, ...]]:
     number = min(jobs, 1 + int(total / START))
     number = max(number, min(jobs * _EACH, int(total / _LONG)))
-    share: list[T] = []
+    share: list[Question] = []
     current, reached = 0, 0.0
-    for one in things:
-        takes = seconds(one)
-        mine = int((reached + takes / 2) / total * number) if total else 0
+    for one in questions:
+        mine = int((reached + one.seconds / 2) / total * number) if total else 0
         if share and (mine != current or len(share) >= _MOST):
-            yield share
+            yield tuple(share)
             share = []
         share.append(one)
         current = mine
-        reached += takes
+        reached += one.seconds
     if share:
-        yield share
+        yield tuple(share)
 
 
 def workers_for(paths: Sequence[str], processors: int) -> int:

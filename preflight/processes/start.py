@@ -1,6 +1,6 @@
 """Starts our processes and ends them: one kind for the user's code and for readers of files.
 
-A process is given one question on its standard input, which stays open as a life line; it answers
+A process is given its questions on its standard input, which stays open as a life line; it answers
 in lines of JSON on its standard output. Its end is its exit status, never the end of the pipe,
 which a worker that the user's code forked may hold open.
 """
@@ -20,6 +20,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from preflight.kinds.question import Question
 
 MARK = "PREFLIGHT_CHILD"
 """The variable that marks a process of ours and whatever it starts, by the token of its question.
@@ -70,27 +72,6 @@ _POLL = 0.05
 _MOMENT = 0.005
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What one process is asked: to look at these items, in this order."""
-
-    items: tuple[Mapping[str, Any], ...]
-    """Targets as plain values, each with its `type`."""
-
-    options: Mapping[str, Any]
-    python: str | None = None
-    """The interpreter; None: ours."""
-
-    folder: str | None = None
-    """The current folder of the process; None: ours."""
-
-    starts_others: bool = False
-    """Whether it may start processes of its own, as the user's code does."""
-
-    token: str = field(default_factory=lambda: os.urandom(8).hex())
-    """Stands before each line of an answer, and marks all that the process starts."""
-
-
 Lines: TypeAlias = "queue.Queue[tuple[Started, bytes]]"
 """What our processes say, from all of them: one line or several at a time, each with its end."""
 
@@ -99,7 +80,16 @@ Lines: TypeAlias = "queue.Queue[tuple[Started, bytes]]"
 class Started:
     """A process of ours that runs."""
 
-    question: Question
+    questions: tuple[Question, ...]
+    options: Mapping[str, Any]
+    """What it is told of the job."""
+
+    python: str | None
+    """The interpreter; None: ours."""
+
+    token: str
+    """Stands before each line of an answer, and marks all that the process starts."""
+
     popen: subprocess.Popen[bytes]
     lines: Lines
     reader: threading.Thread = field(init=False)
@@ -110,14 +100,14 @@ class Started:
     """When it last said something, by the monotonic clock."""
 
     place: tuple[int, int] = (0, 0)
-    """The item that it has open, and which of the things that it names, where it names several."""
+    """The question that it is at, and which of its things, where it is about several."""
 
     _opening: re.Pattern[bytes] = field(init=False)
-    """What it says before it opens one of the things that an item names."""
+    """What it says before it opens one of several things."""
 
     def __post_init__(self) -> None:
         """Talk to it in a thread, since pipes cannot be waited for on Windows."""
-        token = re.escape(self.question.token.encode())
+        token = re.escape(self.token.encode())
         self._opening = re.compile(rb"^%s @[0-9]{1,9} [0-9]{1,9}\n" % token, re.MULTILINE)
         self.reader = threading.Thread(target=self._talk, daemon=True)
         self.reader.start()
@@ -128,9 +118,13 @@ class Started:
         It is read when the process has started, for which nobody else has to wait.
         """
         asked = {
-            "items": self.question.items,
-            "options": self.question.options,
-            "token": self.question.token,
+            "questions": [
+                {"reader": one.kind.reader, "torch": one.kind.loads_torch, "plain": one.plain}
+                for one in self.questions
+            ],
+            "options": self.options,
+            "runs_code": self.runs_code,
+            "token": self.token,
         }
         body = json.dumps(asked).encode()
         assert self.popen.stdin is not None  # noqa: S101  for the type checker
@@ -185,6 +179,11 @@ class Started:
         return self._opening.sub(b"", lines)
 
     @property
+    def runs_code(self) -> bool:
+        """Whether it runs the user's code, and may so start processes of its own."""
+        return any(one.runs_code for one in self.questions)
+
+    @property
     def ended(self) -> bool:
         """Whether it has an exit status."""
         return self.popen.poll() is not None
@@ -209,8 +208,8 @@ class Started:
     def kill(self) -> None:
         """End it and everything that it started."""
         _kill_group(self.popen.pid)
-        if self.question.starts_others or not hasattr(os, "killpg"):
-            kill_session(self.popen.pid, self.question.token)
+        if self.runs_code or not hasattr(os, "killpg"):
+            kill_session(self.popen.pid, self.token)
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
@@ -218,26 +217,43 @@ class Started:
                 self.popen.stdin.close()
 
 
-def start(question: Question, lines: Lines) -> Started:
-    """Start a process and hand it its question.
+def start(
+    questions: tuple[Question, ...],
+    lines: Lines,
+    *,
+    options: Mapping[str, Any],
+    python: str | None = None,
+) -> Started:
+    """Start a process and hand it its questions.
+
+    Args:
+        questions: asked in this order.
+        lines: where what it says goes.
+        options: what it is told of the job.
+        python: the interpreter that runs the user's code; None: ours.
 
     Raises:
         OSError: the interpreter cannot be started.
     """
+    token = os.urandom(8).hex()
+    runs_code = any(one.runs_code for one in questions)
+    python = python if runs_code else None
     # Python 3.11 and newer can be told to leave the current folder off the path from the start.
-    safe = ["-P"] if question.python is None and sys.version_info >= (3, 11) else []
-    settings = {**os.environ, "PYTHONFAULTHANDLER": "1", MARK: question.token}
-    if not question.starts_others:  # the threads of the user's code are its own business
+    safe = ["-P"] if python is None and sys.version_info >= (3, 11) else []
+    settings = {**os.environ, "PYTHONFAULTHANDLER": "1", MARK: token}
+    if not runs_code:  # the threads of the user's code are its own business
         settings |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     popen = subprocess.Popen(
-        [question.python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME],
+        [python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=question.folder,
+        cwd=questions[0].folder,
         env=settings,
         start_new_session=True,
     )
-    return Started(question=question, popen=popen, lines=lines)
+    return Started(
+        questions=questions, options=options, python=python, token=token, popen=popen, lines=lines
+    )
 
 
 def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | None:

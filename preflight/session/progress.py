@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.findings.finding import Finding
-from preflight.session.items import Item
+from preflight.kinds.question import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ Watch: TypeAlias = Callable[[Progress | Finding], None]
 class Account:
     """How much has been done, and how much there is to do."""
 
-    total: int
     watch: Watch
+    total: int = 0
     expected: float = 0.0
     """How long all that is to be read is likely to take, in seconds."""
 
@@ -48,16 +48,16 @@ class Account:
         """Take in that so many things need no reading."""
         self.done += number
 
-    def did(self, item: Item, things: int = 1) -> None:
-        """Take in that an item was looked at, which may stand for several things, and tell it."""
-        self.done += things
-        self.bytes += item.size
-        self.worked += item.seconds
+    def did(self, question: Question) -> None:
+        """Take in that a question was answered, which may be about several things, and tell it."""
+        self.done += len(question)
+        self.bytes += question.stamp[0]
+        self.worked += question.seconds
         self.watch(
             Progress(
                 done=self.done,
                 total=self.total,
-                name=item.name,
+                name=question.at.file or question.at.name or "",
                 bytes=self.bytes,
                 share=min(1.0, self.worked / self.expected) if self.expected else 0.0,
             )

@@ -8,122 +8,110 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from preflight.cached_files.facts import CacheFacts
+from preflight.findings.check import Check
 from preflight.findings.judge import Judged
 from preflight.findings.report import Named, Recalled, Setting
-from preflight.host.facts import HostFacts
-from preflight.images.facts import FolderFacts
-from preflight.loaders.facts import Sent
-from preflight.models.facts import Copied
-from preflight.session.look import Survey
-from preflight.session.questions import KINDS
+from preflight.kinds.kind import Kind
+from preflight.kinds.rooms import kind_of_facts, kinds_of
+from preflight.kinds.target import Target
+from preflight.session.look import Looks
 from preflight.settings.job import UNREAD, Job
-from preflight.shards.facts import ShardFacts
-from preflight.sources.facts import SourceFacts
-from preflight.targets import discover
-from preflight.targets.targets import Built, CacheFolder, Folder, Missing, Remote, Shard, Target
+from preflight.targets.discover import Discovered
+from preflight.targets.targets import Missing
 from preflight.values.names import counted
 from preflight.values.version import __version__
-from preflight.values.wire import to_plain
+from preflight.values.wire import to_wire
 
 PARTS = ("data", "cache", "loader", "model", "script")
 
-AGAINST = "cache against data"
-"""Whether each sample has its entry in a cache: only where the data set of a cache is named."""
 
-_JUDGES: Mapping[str, frozenset[type]] = {
-    "data": frozenset({ShardFacts, FolderFacts}),
-    "cache": frozenset({CacheFacts}),
-    "loader": frozenset({Sent}),
-    "model": frozenset({Copied}),
-    "script": frozenset({SourceFacts}),
-}
+def words(facts: type) -> str:
+    """Say what facts of a type are about, for people."""
+    row = kind_of_facts(facts)
+    return facts.__name__ if row is None else row.facts[facts]
 
 
-# What is said of images that were not all decoded.
-_HOW_DEEP = {"index": ("images by their ends",), "bytes": ("images not decoded",)}
+def is_of_job(checks: Mapping[str, Check], looked: Iterable[type]) -> bool:
+    """Whether anything of the job was judged: the host alone is not, unless only that was asked.
 
-# What is said of cached files that were not all read.
-_OUTLINED = {"index": ("by their structure",)}
+    Args:
+        checks: that were selected.
+        looked: the types of facts that were judged.
+    """
+    rows = [kind_of_facts(one) for one in looked]
+    if any(row is None or row.of_job for row in rows):
+        return True
+    asked = [one for one in checks.values() if not one.always]
+    of_machine = {facts for row in rows if row is not None and row.machine for facts in row.facts}
+    return bool(of_machine) and all(not of_machine.isdisjoint(one.over) for one in asked)
 
 
-def not_judged(pairs: Iterable[tuple[str, Target]], survey: Survey) -> tuple[str, ...]:
+def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, ...]:
     """Name the parts of a job that nobody was asked to look at."""
-    known: set[type] = set()
-    caches = apart = 0
+    known: set[str] = set()
     for _, target in pairs:
-        if survey.seen.has(target):
-            known |= set(_expected(target, survey))
-            if isinstance(target, CacheFolder) and not target.checkpoint:
-                caches += 1
-                apart += not _is_compared(target.entry, survey.job)
-    parts = [part for part in PARTS if known.isdisjoint(_JUDGES[part])]
-    if caches and caches == apart and "data" not in parts:
-        parts.append(AGAINST)
-    return tuple(parts)
+        if looks.counts.has(target):
+            known |= {one.part for one in _rows(target, looks)}
+    parts = [part for part in PARTS if part not in known]
+    return (*parts, *(() if "data" in parts else looks.not_judged))
 
 
-def _is_compared(entry: int | None, job: Job) -> bool:
-    return entry is not None and (bool(job.cache[entry].of) or job.implies_data(entry))
+def _rows(target: Target, looks: Looks) -> Iterable[Kind]:
+    """Give the rows that a target stands for; of the user's code, those of which facts came."""
+    own = kinds_of(type(target))
+    came = [kind_of_facts(one) for one in looks.counts.gave(target)]
+    others = {one for one in came if one is not None}
+    if others:
+        return others
+    return {*own, *(row for one in own for row in map(kind_of_facts, one.may_give) if row)}
 
 
-def _expected(target: Target, survey: Survey) -> Iterable[type]:
-    """Give the types of facts that a target stands for; of the user's code, those that came."""
-    if not isinstance(target, Built):
-        return KINDS[type(target)]
-    if target.kind is not None:
-        return (Sent if target.kind == "loader" else Copied,)
-    return (survey.seen.gave(target) & {Sent, Copied}) or (Sent, Copied)
-
-
-def named(found: discover.Discovered, survey: Survey) -> tuple[Named, ...]:
+def named(found: Discovered, looks: Looks) -> tuple[Named, ...]:
     """Say what each word was taken for, and what was seen of it."""
     groups: dict[tuple[str, str], list[Target]] = {}
     for word, target in found.pairs:
-        groups.setdefault((word, _kind_of(target, survey)), []).append(target)
+        groups.setdefault((word, word_of(target, looks)), []).append(target)
     counted_with: dict[Target, str] = {}
     found_as = []
     for (word, kind), targets in groups.items():
-        caches = [target for target in targets if isinstance(target, CacheFolder)]
-        others = {counted_with.setdefault(target, word) for target in caches} - {word}
-        again = len(caches) == len(targets) and len(others) == 1
-        text = f"counted with {others.pop()}" if again else _seen_of(targets, survey)
+        others = {counted_with.setdefault(one, word) for one in targets if _is_shared(one)} - {word}
+        again = len(others) == 1 and all(map(_is_shared, targets))
+        text = f"counted with {others.pop()}" if again else _seen_of(targets, looks)
         found_as.append(Named(word=word, kind=kind, text=text))
     return tuple(found_as)
 
 
-def _kind_of(target: Target, survey: Survey) -> str:
-    """Say the kind of a target; what the user's code makes is known once it is made."""
-    kind = discover.kind_of(target)
-    gave = survey.seen.gave(target) & {Sent, Copied}
-    if kind != "built" or not gave:
-        return kind
-    return "loader" if gave == {Sent} else "model" if gave == {Copied} else "built"
+def _is_shared(target: Target) -> bool:
+    """Whether several words that lead to it are told of one another."""
+    return any(one.part == "cache" for one in kinds_of(type(target)))
 
 
-def _seen_of(targets: list[Target], survey: Survey) -> str:
+def word_of(target: Target, looks: Looks) -> str:
+    """Say the word for a target; what the user's code makes is known once it is made."""
+    rows = kinds_of(type(target))
+    came = {one.word for one in map(kind_of_facts, looks.counts.gave(target)) if one is not None}
+    return came.pop() if len(came) == 1 else rows[0].word
+
+
+def _seen_of(targets: list[Target], looks: Looks) -> str:
     """Say what was seen of targets, or that nobody looked."""
     if all(isinstance(target, Missing) for target in targets):
         gaps = sum(1 + one.more for one in targets if isinstance(one, Missing) and one.pattern)
         return f"{counted(gaps, 'shard')} not there" if gaps else "not there"
-    asked = any(survey.seen.has(target) for target in targets)
-    if not asked and not any(isinstance(target, Remote) for target in targets):
+    rows = [row for target in targets for row in kinds_of(type(target))]
+    if not any(map(looks.counts.has, targets)) and not any(row.always for row in rows):
         return "not looked at: no selected check is about it"
-    counter = survey.seen.of(targets)
+    counter = looks.counts.of(targets)
     seen = [counted(number, noun) for noun, number in counter.items()]
-    if any(isinstance(target, (Shard, Folder)) for target in targets) and counter.total():
-        seen += _HOW_DEEP.get(survey.job.look.depth, ())
-    if any(isinstance(target, CacheFolder) for target in targets) and counter.total():
-        seen += _OUTLINED.get(survey.job.look.depth, ())
-    newest = survey.seen.newest(targets)
-    if newest is not None:
-        seen.append(newest)
-    return ", ".join(seen)
+    if counter.total():
+        depth = looks.job.look.depth
+        seen += dict.fromkeys(row.depths[depth] for row in rows if depth in row.depths)
+    return ", ".join([*seen, *looks.counts.remarks(dict.fromkeys(targets))])
 
 
-def recalled(survey: Survey) -> tuple[Recalled, ...]:
+def recalled(looks: Looks) -> tuple[Recalled, ...]:
     """Say which files were not read again, and how old what is known of them is."""
-    memory = survey.memory
+    memory = looks.memory
     if memory.oldest is None:
         return ()
     age = round(max(0.0, time.time() - memory.oldest), 3)
@@ -142,7 +130,7 @@ def left_out(judged: Judged) -> Iterable[str]:
 
 def interpreter(job: Job, targets: Iterable[Target]) -> Iterable[str]:
     """Name the interpreter that ran the user's code, and warn where another one is active."""
-    if not any(isinstance(target, Built) for target in targets):
+    if not any(row.runs_code for target in targets for row in kinds_of(type(target))):
         return
     if job.python is not None:
         yield f"Your code was run by {job.python}."
@@ -165,7 +153,7 @@ def unread(job: Job) -> Iterable[str]:
             yield f"{bare} ({origin})"
 
 
-def tool(machine: HostFacts | None) -> dict[str, str]:
+def tool(machine: Any) -> dict[str, str]:
     """Name the versions that a bug report needs."""
     import platform
 
@@ -176,7 +164,7 @@ def tool(machine: HostFacts | None) -> dict[str, str]:
 def settings_of(job: Job) -> dict[str, Setting]:
     """Lay the settings out flat, each with where it came from."""
     flat: dict[str, Setting] = {}
-    _flatten("", to_plain(job), job.origins, flat)
+    _flatten("", to_wire(job), job.origins, flat)
     return flat
 
 

@@ -23,6 +23,7 @@ from preflight.formats.tar.walk import Found, Member, hop, nearby
 from preflight.images.damages import Damages
 from preflight.images.facts import ImageDamage
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
+from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Pairing
 from preflight.pairing.pair import pair
 from preflight.shards.facts import ShardFacts
@@ -37,9 +38,10 @@ from preflight.shards.lost import (
 )
 from preflight.shards.packed_keys import pack
 from preflight.shards.samples import Samples, hold_back
-from preflight.targets.targets import CannotLookError, Shard
+from preflight.targets.targets import Shard
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import name_of, shown
+from preflight.values.wire import from_wire
 
 Tell = Callable[[str], None]
 
@@ -47,6 +49,11 @@ Tell = Callable[[str], None]
 _SOME = 64
 
 _LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
+
+
+def look(asked: Asked) -> Iterator[ShardFacts]:
+    """Read the shard that is asked about."""
+    yield read_shard(from_wire(Shard, asked.plain), asked.root, asked.alive, asked.depth)
 
 
 def read_shard(

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 
 from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
-from preflight.loaders.resampling import resampled_in
+from preflight.kinds.asked import Asked
 from preflight.sources.environment_reads import Found, environment_reads, is_stored_before
 from preflight.sources.facts import EnvironmentRead, SourceFacts, Unguarded
+from preflight.sources.resampling import resampled_in
 from preflight.sources.unguarded import unguarded_below, unguarded_file
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
+from preflight.values.wire import from_wire
 
 # Larger files are data that somebody wrote as Python.
 _MOST_BYTES = 4 << 20
@@ -26,6 +28,11 @@ _OTHER_PEOPLES = frozenset({"node_modules", "__pycache__", "site-packages", "dis
 
 # Files of a folder that a training run never loads.
 _NOT_THE_JOB = frozenset({"setup.py", "conftest.py", "noxfile.py"})
+
+
+def look(asked: Asked) -> Iterator[SourceFacts]:
+    """Read the sources that are asked about."""
+    yield read_source(from_wire(Source, asked.plain), asked.root, os.environ)
 
 
 def read_source(source: Source, root: str, environment: Mapping[str, str]) -> SourceFacts:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
+from preflight.kinds.target import Target
 from preflight.settings.job import DataSettings, Factory, Job
 from preflight.targets.folders import (
     holds_no_cache,
@@ -24,11 +24,8 @@ from preflight.targets.targets import (
     Folder,
     Host,
     Missing,
-    Remote,
     Shard,
     Source,
-    Target,
-    Unread,
 )
 from preflight.targets.told_once import told_once
 from preflight.targets.word import UnknownWordError, built_by, read_data, read_word, source_of
@@ -93,8 +90,8 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         ]
     targets = [target for _, target in pairs]
     targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
-    if not job.launch.elsewhere and not any(isinstance(target, Host) for target in targets):
-        targets.append(Host())
+    if not any(isinstance(target, Host) for target in targets):
+        targets.append(Host(implied=True))
     return Discovered(targets=_once(targets), pairs=tuple(pairs), datasets=tuple(datasets))
 
 
@@ -133,53 +130,16 @@ def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterat
 
 def _once(targets: Iterable[Target]) -> tuple[Target, ...]:
     """Keep the first of equal targets: a file named by two words is looked at once."""
-    seen: dict[Target | str, Target] = {}
-    for target in targets:  # what the user's code is given need not have a hash
-        seen.setdefault(repr(target) if isinstance(target, Built) else target, target)
-    return tuple(seen.values())
+    return tuple(dict.fromkeys(targets))
 
 
 def _sources_of(targets: Iterable[Target]) -> Iterator[str]:
     """Give the files that hold the loaders and models, since what they read at start-up counts."""
     for target in targets:
-        spec = parse_spec(target.spec) if isinstance(target, Built) else None
-        path = source_of(spec, target.folder or "") if spec is not None else None  # type: ignore[union-attr]
-        if path is not None:
-            yield path
-
-
-def kind_of(target: Target) -> str:
-    """Say the word for the kind of a target."""
-    match target:
-        case Shard() | Folder():
-            return "data"
-        case CacheFolder():
-            return "cache"
-        case Built():
-            return target.kind or "built"
-        case Source():
-            return "source"
-        case Host():
-            return "host"
-        case Remote():
-            return "remote"
-        case Missing():
-            return "missing"
-        case Unread():
-            return "unread"
-
-
-def target_name(target: Target, root: str) -> str:
-    """Name a target for a report."""
-    match target:
-        case Shard() | Folder() | CacheFolder() | Source() | Missing() | Unread():
-            return name_of(target.path, root)
-        case Built():
-            return target.name or target.spec
-        case Remote():
-            return target.address
-        case Host():
-            return "this machine" if target.recording is None else target.recording
+        if isinstance(target, Built) and (spec := parse_spec(target.spec)) is not None:
+            path = source_of(spec, target.folder or "")
+            if path is not None:
+                yield path
 
 
 def _name_around(target: Target, root: str) -> str:
@@ -187,7 +147,7 @@ def _name_around(target: Target, root: str) -> str:
     return (
         name_of(os.path.dirname(target.path), root)
         if isinstance(target, Shard)
-        else (target_name(target, root))
+        else target.name_in(root)
     )
 
 
@@ -275,27 +235,10 @@ def _factory(job: Job, kind: str, factory: Factory) -> Built:
     spec = parse_spec(factory.call)
     if spec is None:
         raise UnknownWordError(f"{kind}.call: {factory.call!r} is no module:name or file.py:name")
-    built = built_by(spec, factory.call, job.root, job.python)
     return replace(
-        built,
-        kind=kind,
+        built_by(spec, factory.call, job.root, job.python, kind=kind),
         name=factory.name,
         args=tuple(factory.args),
         kwargs=dict(factory.kwargs),
         pick=factory.pick,
     )
-
-
-def plain_options(job: Job) -> Mapping[str, Any]:
-    """Give what a process of ours is told of the job."""
-    return {
-        "root": job.root,
-        "ranks": job.launch.ranks,
-        "num_workers": job.launch.num_workers,
-        "batch_size": job.launch.batch_size,
-        "start_method": job.launch.start_method,
-        "import_anyway": job.look.import_anyway,
-        "trust_caches": job.look.trust_caches,
-        "timeout": job.look.timeout,
-        "depth": job.look.depth,
-    }

@@ -12,9 +12,11 @@ from unicodedata import normalize
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
-from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Target, Unread
-from preflight.values.links import leads_to_system
-from preflight.values.listing import Listed, keep, list_names
+from preflight.kinds.kind import Kind
+from preflight.kinds.rooms import kinds
+from preflight.kinds.target import Target
+from preflight.targets.targets import CacheFolder, Shard, Source, Unread
+from preflight.values.listing import Listed, keep, leads_to_system, list_names
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
@@ -58,7 +60,9 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     states: set[str] = set()
     entries: set[str] = set()
     in_parts = False
-    kinds: dict[str, dict[str, None]] = {"image": {}, "cache": {}, "source": {}}
+    caches: dict[str, None] = {}
+    others: dict[tuple[Kind, str], None] = {}
+    sources = False
     for place, listed in _walk(folder, unread):
         below, names = _first_below(folder, place), listed.names
         spelled = listed.suffixes()
@@ -73,24 +77,30 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             shards += (Shard(path=os.path.join(place, name)) for name in found)
             if any(name.lower().endswith(PTH_TAR) for name in names):
                 suffixes.add(PTH_TAR)
-        if not suffixes.isdisjoint(IMAGE_SUFFIXES):
-            kinds["image"][top] = None
-            keep(place, listed)
         if not suffixes.isdisjoint(CACHE_SUFFIXES):
             home = folder if is_state else below if below in states else top
-            kinds["cache"][home] = None
+            caches[home] = None
             if _is_state(place) and _holds_entries(names):
                 entries.add(home)
             keep(place, listed)
-        if ".py" in suffixes:
-            kinds["source"][folder] = None
+        sources = sources or ".py" in suffixes
+        for row in in_one_folder():
+            if not suffixes.isdisjoint(row.suffixes):
+                others[row, top] = None
+                keep(place, listed)
     return (
         *shards,
-        *(Folder(path=path) for path in kinds["image"]),
-        *(CacheFolder(path=one, checkpoint=one in states - entries) for one in kinds["cache"]),
-        *(Source(path=path) for path in kinds["source"]),
+        *(row.made(path) for row, path in others),
+        *(CacheFolder(path=one, checkpoint=one in states - entries) for one in caches),
+        *([Source(path=folder)] if sources else []),
         *(Unread(path=path) for path in unread),
     )
+
+
+def in_one_folder() -> tuple[Kind, ...]:
+    """Give the rows whose targets are whole folders, whatever else is in them: of images, say."""
+    apart = (Shard, CacheFolder, Source)
+    return tuple(row for row in kinds() if row.suffixes and row.target not in apart)
 
 
 def is_shard(name: str) -> bool:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar
+
+from preflight.kinds.target import PathTarget, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Target):
     """A machine: this one, or one that was recorded."""
 
     recording: str | None = None
     """A JSON file of recorded NVML answers and environment, replayed in place of this machine's."""
 
+    implied: bool = False
+    """Whether nobody named it."""
+
+    def name_in(self, _root: str) -> str:
+        """Name it."""
+        return "this machine" if self.recording is None else self.recording
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(PathTarget):
     """Python sources, read and never run: a file, or a folder with all below it."""
 
-    path: str
     implied: bool = False
     """Whether nobody named it: it holds a loader or a model that was named."""
 
@@ -39,23 +47,21 @@ class CaptionRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
+class Shard(PathTarget):
     """One tar archive of samples."""
 
-    path: str
     captions: CaptionRule = CaptionRule()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class Folder(PathTarget):
     """A folder of images, with all below it."""
 
-    path: str
     captions: CaptionRule = CaptionRule()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class Dataset(Target):
     """Shards, or a folder of images, that the job reads as one set of samples."""
 
     name: str
@@ -71,12 +77,15 @@ class Dataset:
     entry: int | None = None
     """Its place among the data sets of the settings, counted from 0."""
 
+    def name_in(self, _root: str) -> str:
+        """Name it as the user did."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheFolder:
+class CacheFolder(PathTarget):
     """A folder of cached tensors, with all below it; or one such file."""
 
-    path: str
     entry: int | None = None
     """Its place among the caches of the settings, counted from 0."""
 
@@ -126,17 +135,17 @@ class CacheOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(Target):
     """Something that the user's own code makes: a loader, a model, or what it turns out to be."""
+
+    kind: ClassVar[str | None] = None
+    """`loader` or `model` where the user said which; None: what it is decides."""
 
     spec: str
     """`module:name` or `file.py:name`, with what is picked of it: `train:loaders['val']`."""
 
-    kind: str | None = None
-    """`loader` or `model` where the user said which; None: what it is decides."""
-
     name: str | None = None
-    args: tuple[Any, ...] = ()
+    args: tuple[Any, ...] = field(default=(), hash=False)
     kwargs: Mapping[str, Any] = field(default_factory=dict, hash=False)
     pick: str | None = None
     """A part of what is returned: `[0]`, `['val']`, `.train`."""
@@ -144,12 +153,33 @@ class Built:
     folder: str | None = None
     """The current folder of the code that makes it."""
 
+    def name_in(self, _root: str) -> str:
+        """Name it as the user did."""
+        return self.name or self.spec
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Loader(Built):
+    """What the user said is a loader."""
+
+    kind: ClassVar[str | None] = "loader"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model(Built):
+    """What the user said is a model."""
+
+    kind: ClassVar[str | None] = "model"
+
+
+BUILT: Mapping[str | None, type[Built]] = {one.kind: one for one in (Built, Loader, Model)}
+"""By what the user said that it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing(PathTarget):
     """Something that the settings or a brace range name, and that is not there."""
 
-    path: str
     kind: str
     """What it should have been: `data`, `shard`, `cache`, `source`."""
 
@@ -170,29 +200,16 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class Remote(Target):
     """Data behind an address or a command, which this version does not read."""
 
     address: str
 
+    def name_in(self, _root: str) -> str:
+        """Name it by its address."""
+        return self.address
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class Unread(PathTarget):
     """A folder that cannot be listed, so that nobody knows what is in it."""
-
-    path: str
-
-
-Target: TypeAlias = Unread | Host | Source | Shard | Folder | CacheFolder | Built | Missing | Remote
-
-
-class CannotLookError(Exception):
-    """It cannot be looked at; the reason is the text."""
-
-    def __init__(self, reason: str, *, fix: str | None = None) -> None:
-        super().__init__(reason)
-        self.fix = fix
-
-
-class MistypedError(Exception):
-    """The module or the name does not exist; the text says what was tried."""

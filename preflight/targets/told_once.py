@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from preflight.kinds.target import Target
 from preflight.targets.folders import CHECKPOINT
-from preflight.targets.targets import CacheFolder, Target
+from preflight.targets.targets import CacheFolder
 
 if TYPE_CHECKING:
     from preflight.cached_files.listing import CacheListing

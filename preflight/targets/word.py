@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
+from preflight.kinds.target import Target
 from preflight.targets.folders import (
     CACHE_SUFFIXES,
     IMAGE_SUFFIXES,
@@ -13,11 +14,13 @@ from preflight.targets.folders import (
     holds_no_cache,
     holds_parts,
     holds_videos,
+    in_one_folder,
     is_shard,
     look_around,
     may_be_there,
 )
 from preflight.targets.targets import (
+    BUILT,
     Built,
     CacheFolder,
     CaptionRule,
@@ -27,7 +30,6 @@ from preflight.targets.targets import (
     Remote,
     Shard,
     Source,
-    Target,
     Unread,
 )
 from preflight.values import braces
@@ -50,6 +52,11 @@ class UnknownWordError(ValueError):
         super().__init__(shown(text))
 
 
+def words() -> tuple[str, ...]:
+    """Give what may stand before `=`."""
+    return (*KINDS, *(row.word for row in in_one_folder() if row.word not in KINDS))
+
+
 def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Target, ...]:
     """Read one word by the first rule that fits.
 
@@ -64,7 +71,7 @@ def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Tar
     if not word:
         raise UnknownWordError("an empty word is no target; was a variable not set?")
     kind, equals, value = word.partition("=")
-    if equals and kind in KINDS:
+    if equals and kind in words():
         if not value:
             raise UnknownWordError(f"{word} names nothing; was a variable not set?")
         return _read_kind(kind, value, folder, python)
@@ -87,7 +94,7 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
         spec = parse_spec(value)
         if spec is None:
             raise UnknownWordError(f"{kind}={value}: {value!r} is no module:name or file.py:name")
-        return (replace(built_by(spec, value, folder, python), kind=kind),)
+        return (built_by(spec, value, folder, python, kind=kind),)
     if kind == "host":
         return (Host(recording=None if value in {"", "here"} else _existing(path, kind, value)),)
     if kind == "script":
@@ -96,6 +103,9 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
         return tuple(read_data(value, folder, CaptionRule()))
     if kind == "source":
         return (Source(path=_existing(path, kind, value)),)
+    for row in in_one_folder():
+        if row.word == kind:
+            return (row.made(_existing(path, kind, value)),)
     _existing(path, kind, value)
     empty = holds_no_cache(path)
     if empty is not None:
@@ -127,8 +137,9 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         return (Shard(path=path),)
     if lower.endswith((*CACHE_SUFFIXES, ".bin")):
         return (CacheFolder(path=path),)
-    if lower.endswith(IMAGE_SUFFIXES):
-        return (Folder(path=path),)
+    for row in in_one_folder():
+        if lower.endswith(row.suffixes):
+            return (row.made(path),)
     if lower.endswith(".py"):
         raise UnknownWordError(f"{word}: " + SCRIPTS.format(word))
     if not os.path.lexists(path):
@@ -167,7 +178,7 @@ def _is_remote(word: str) -> bool:
 def _what_was_tried(word: str, folder: str) -> str:
     path = os.path.join(folder, word)
     tried = "no path of that name, no module:name or file.py:name, no pattern"
-    kinds = f"; KIND= is one of {', '.join(KINDS)}" if "=" in word else ""
+    kinds = f"; KIND= is one of {', '.join(words())}" if "=" in word else ""
     return f"{word!r} is no target: {tried}{kinds}{_nearest_path(path)}"
 
 
@@ -269,7 +280,9 @@ def _glob(path: str) -> list[str]:
 # --- the user's code, by name ---------------------------------------------------------------------
 
 
-def built_by(spec: Spec, word: str, folder: str, python: str | None) -> Built:
+def built_by(
+    spec: Spec, word: str, folder: str, python: str | None, *, kind: str | None = None
+) -> Built:
     """Hold a name against the source, as far as that can be done without running it.
 
     Raises:
@@ -291,7 +304,7 @@ def built_by(spec: Spec, word: str, folder: str, python: str | None) -> Built:
             alike = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.7)
             hint = f"; did you mean {alike[0]}?" if alike else ""
             raise UnknownWordError(f"{word}: {spec.home} has no {spec.name}{hint}")
-    return Built(spec=word, folder=folder)
+    return BUILT[kind](spec=word, folder=folder)
 
 
 def _expect_installed(word: str, top: str, folder: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from preflight.cached_files.dcp_metadata import is_plan
 from preflight.cached_files.file import read_cache
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.targets.targets import CannotLookError
+from preflight.kinds.asked import Asked, CannotLookError
 from preflight.tensors.facts import CachedTensor, Content
 from preflight.tensors.numbers import PIECE, Numbers, is_measured
 from preflight.values.byte_sizes import format_size
@@ -59,6 +59,11 @@ class _SkippedError(Exception):
 
 class _DamagedError(Exception):
     """Its bytes are not what they should be."""
+
+
+def look(asked: Asked) -> Iterator[Content]:
+    """Load the file that is asked about."""
+    yield read_content(asked.plain["path"], asked.root, asked.options, asked.alive)
 
 
 def read_content(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from preflight.targets.targets import CannotLookError
+from preflight.kinds.asked import CannotLookError
 from preflight.tensors.facts import CachedTensor
 from preflight.tensors.numbers import Numbers, is_measured
 from preflight.tensors.pieces import bare, bytes_of, pieces_of, values_of

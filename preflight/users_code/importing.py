@@ -10,8 +10,8 @@ import os
 import sys
 from types import ModuleType
 
+from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import guard
-from preflight.targets.targets import CannotLookError, MistypedError
 from preflight.values.code_name import Spec
 
 # A module may hold many of the loaders and models that were named.

@@ -7,10 +7,10 @@ import os
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
-from preflight.keys.read import UsersKey
-from preflight.targets.targets import CannotLookError, MistypedError
+from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.users_code.importing import import_named, refuse_unguarded
 from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import name_of, shown
@@ -22,6 +22,16 @@ _LONGEST = 300
 
 _PLACES = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _FIX = "A key is made by  key(path)  or  key(path, caption)  and is a text."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersKey:
+    """A function of the user's that names the entry of a sample."""
+
+    make: Callable[[str, str | None], str]
+    """Takes the path and the caption of a sample."""
+
+    takes_caption: bool = False
 
 
 def users_key(

@@ -111,3 +111,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
+
+
+def leads_to_system(path: str) -> bool:
+    """Whether a path is a link to the root of the file system, and so to everything there is."""
+    return os.path.islink(path) and os.path.realpath(path) == os.path.abspath(os.sep)

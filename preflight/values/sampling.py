@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sampling:
     """How many of many things are to be looked at."""
 
     text: str
@@ -35,7 +35,7 @@ class Sample:
         return frozenset(random.Random(total).sample(range(total), wanted))  # noqa: S311
 
 
-def parse_sample(text: str) -> Sample:
+def parse_sample(text: str) -> Sampling:
     """Read `500` or `10%`.
 
     Raises:
@@ -46,9 +46,9 @@ def parse_sample(text: str) -> Sample:
         if text.strip().endswith("%"):
             percent = float(bare)
             if 0 < percent <= 100:
-                return Sample(text=text.strip(), percent=percent)
+                return Sampling(text=text.strip(), percent=percent)
         elif int(bare) > 0:
-            return Sample(text=text.strip(), count=int(bare))
+            return Sampling(text=text.strip(), count=int(bare))
     except ValueError:
         pass
     raise ValueError(f"{text!r} is no number of files, such as 500, and no share, such as 10%")

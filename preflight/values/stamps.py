@@ -39,7 +39,7 @@ def marked(status: os.stat_result) -> Mark:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def marks_of(folder: str, names: Sequence[str]) -> array[int]:
+def stamps_of(folder: str, names: Sequence[str]) -> array[int]:
     """Give the marks of all these files, one behind the other.
 
     Of one that is not there, and of one that is numbered beyond 63 bits, as some file systems do,

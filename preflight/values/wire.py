@@ -20,7 +20,7 @@ T = TypeVar("T")
 _EXACT = 2**53
 
 
-def to_plain(value: object) -> Any:
+def to_wire(value: object) -> Any:
     """Turn a frozen value into what `json.dumps` takes: dicts, lists, strings, numbers, None.
 
     NaN, infinities and integers above 2**53 become strings, since JSON numbers cannot hold them.
@@ -29,7 +29,7 @@ def to_plain(value: object) -> Any:
         return value
     kind: Any = type(value)
     if (names := _fields_of(kind)) is not None:
-        return {name: to_plain(getattr(value, name)) for name in names}
+        return {name: to_wire(getattr(value, name)) for name in names}
     if type(value).__module__ == "datetime":  # which TOML has, and few need
         return value.isoformat()  # type: ignore[attr-defined]
     if isinstance(value, enum.Enum):
@@ -39,9 +39,9 @@ def to_plain(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(key): to_plain(item) for key, item in value.items()}
+        return {str(key): to_wire(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, frozenset)):
-        return [to_plain(item) for item in value]
+        return [to_wire(item) for item in value]
     raise TypeError(f"{type(value).__name__} is no plain value")
 
 
@@ -49,7 +49,7 @@ def to_brief(value: object) -> dict[str, Any]:
     """Turn a frozen value into plain ones, and leave out what is as it is by default."""
     kind: Any = type(value)
     return {
-        name: to_plain(own)
+        name: to_wire(own)
         for name, default in _defaults_of(kind).items()
         if (own := getattr(value, name)) != default
     }
@@ -68,8 +68,8 @@ def _fields_of(kind: type) -> tuple[str, ...] | None:
     return tuple(one.name for one in dataclasses.fields(kind))
 
 
-def from_plain(kind: type[T], plain: Any) -> T:
-    """Build a value of this type from what `to_plain` gave.
+def from_wire(kind: type[T], plain: Any) -> T:
+    """Build a value of this type from what `to_wire` gave.
 
     Raises:
         TypeError: the plain value does not fit the type.

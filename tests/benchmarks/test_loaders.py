@@ -20,10 +20,10 @@ MEASURE = f"""
 import json, pickle, resource, sys, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy, torch
-from preflight.objects import pickling
-from preflight.objects.parcel import NOTHING_LEFT_OUT
-from preflight.readers.round_trip import journey
-from preflight.readers.workers import Surroundings
+from preflight.objects.sending import pickling
+from preflight.objects.sending.parcel import NOTHING_LEFT_OUT
+from preflight.loaders.round_trip import journey
+from preflight.loaders.workers import Surroundings
 
 PART = 256 << 20
 

@@ -27,6 +27,8 @@ import torch
 
 from preflight.cached_files.facts import CacheFacts
 from preflight.cached_files.file import read_cache
+from preflight.file_access import facts as of_files
+from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
@@ -49,7 +51,9 @@ def facts_of(content: bytes, folder: Path, name: str = "file.pt") -> CacheFacts:
         facts.verified,
         facts.globals,
     )
-    assert (exact.flaw and exact.flaw.text) == (facts.damage and facts.damage.text)
+    flaw = exact.flaw
+    told = flaw and refined(of_files.Damage(kind=flaw.kind, text=flaw.text), str(path)).text
+    assert told == (facts.damage and facts.damage.text)
     return facts
 
 
@@ -589,7 +593,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], bytes], bool]] = {
 READER = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from preflight.readers.cache import read_cache
+from preflight.cached_files.file import read_cache
 facts = read_cache(sys.argv[2], ".", lambda _: None)
 with open("/proc/self/status") as status:  # ru_maxrss has what our parent took in it
     peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))

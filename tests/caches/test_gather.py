@@ -18,20 +18,23 @@ import pytest
 
 import preflight
 from preflight.cached_files.facts import CacheFacts, CachePiece
-from preflight.cached_files.listing import list_cache
 from preflight.cached_files.read import Files
-from preflight.caches.gather import CacheGathering
+from preflight.caches.facts import CacheFolderFacts
+from preflight.caches.gather import Caches
+from preflight.caches.kind import CACHE
 from preflight.caches.table import CacheTable
 from preflight.findings import registry
 from preflight.findings.finding import Finding
-from preflight.findings.judge import Left, Looked
+from preflight.findings.looks import Left, Looked
 from preflight.findings.report import Outcome, Report
-from preflight.ledger.recall import Memory
+from preflight.kinds.question import Question
 from preflight.settings.job import Job
 from preflight.targets.targets import CacheFolder
-from preflight.values.stamps import digest_of, marks_of
+from preflight.values.stamps import digest_of, stamps_of
+from preflight.values.wire import to_wire
 from tests.archives import slow
 from tests.children import opened_by
+from tests.questions import run_of
 
 WHOLE = (2).to_bytes(8, "little") + b"{}"
 HOUR = 3_600
@@ -214,9 +217,9 @@ def test_a_file_that_may_change_unseen_is_not_remembered(tmp_path: Path) -> None
         begin += len(piece.seen)
     again = CacheTable(names)
 
-    again.take(table.to_text(), marks_of(str(tmp_path), names), same=False)
+    again.take(table.to_text(), stamps_of(str(tmp_path), names), same=False)
 
-    assert digest_of(names, table.marks) is None
+    assert digest_of(names, table.stamps) is None
     assert list(again.unseen()) == [1]
 
 
@@ -229,38 +232,40 @@ def test_a_table_is_read_back_whatever_its_names_are(tmp_path: Path) -> None:
     write(tmp_path, names)
     table = CacheTable(names)
     facts = CacheFacts(file="x", size=3, format="torch zip", globals=("a.b",))
-    piece = CachePiece(seen="A?A.A", marks="", odd=(facts,))
+    piece = CachePiece(seen="A?A.A", stamps="", odd=(facts,))
     table.put(range(5), piece)
-    table.marks = marks_of(str(tmp_path), names)
+    table.stamps = stamps_of(str(tmp_path), names)
     table.odd[1] = facts
 
     for same in (True, False):
         again = CacheTable(names)
-        again.take(table.to_text(), marks_of(str(tmp_path), names), same=same)
+        again.take(table.to_text(), stamps_of(str(tmp_path), names), same=same)
 
         assert again.seen == table.seen
-        assert again.marks[:12] == table.marks[:12]
+        assert again.stamps[:12] == table.stamps[:12]
         assert again.odd[1].globals == ("a.b",)
 
 
-def gathering_of(folder: Path) -> CacheGathering:
-    """Gather a folder of cached files that is below the job's."""
-    return CacheGathering(
-        target=CacheFolder(path=str(folder)),
-        listing=list_cache(str(folder)),
-        root=str(folder.parent),
-        memory=Memory(job=Job(root=str(folder.parent))),
-        depth="bytes",
-    )
+def asked_about(folder: Path) -> tuple[Caches, Question]:
+    """Ask about all files of a folder that is below the job's."""
+    target = CacheFolder(path=str(folder))
+    gather = Caches(CACHE, run_of(folder.parent, target))
+    assert list(gather.add(target)) == []
+    (question,) = gather.questions()
+    return gather, question
+
+
+def told(piece: CachePiece) -> tuple[dict[str, object]]:
+    """Give what a process says of files."""
+    return ({"type": "CachePiece", **to_wire(piece)},)
 
 
 def test_whole_files_are_told_one_by_one(tmp_path: Path) -> None:
     write(tmp_path / "cache", ["a.safetensors", "b.safetensors", "c.safetensors"])
-    gathering = gathering_of(tmp_path / "cache")
-    (part,) = gathering.parts()
-    piece = CachePiece(seen="eEe", marks=b64encode(array("q", [1, 7, 7, 7] * 3)).decode())
+    gather, question = asked_about(tmp_path / "cache")
+    piece = CachePiece(seen="eEe", stamps=b64encode(array("q", [1, 7, 7, 7] * 3)).decode())
 
-    looks = [one for one in gathering.heard(part, piece) if isinstance(one, Looked)]
+    looks = [one for one in gather.heard(question, told(piece)) if isinstance(one, Looked)]
 
     assert [one.facts for one in looks] == [
         CacheFacts(file="cache/a.safetensors", size=1, format="safetensors"),
@@ -273,18 +278,19 @@ def test_a_file_that_changes_while_it_is_looked_at_is_judged_by_nobody(tmp_path:
     """One that looked damaged and was written since, and one that is no longer there."""
     folder = tmp_path / "cache"
     write(folder, ["cut.safetensors", "gone.safetensors", "grown.safetensors"], b"")
-    gathering = gathering_of(folder)
-    (part,) = gathering.parts()
+    gather, question = asked_about(folder)
     (folder / "gone.safetensors").unlink()
-    (piece,) = read(folder, list(part.plain["names"]))
+    (piece,) = read(folder, list(question.plain["names"]))
     write(folder, ["grown.safetensors"])
 
-    looks = list(gathering.heard(part, piece))
+    looks = list(gather.heard(question, told(piece)))
 
     assert [one.reason for one in looks if isinstance(one, Left)] == [
         "gone before it was looked at",
         "written while it was looked at",
     ]
     assert [one.facts for one in looks if isinstance(one, Looked)] == list(piece.odd[:1])
-    assert gathering.facts().entries == 1
-    assert gathering.left == 2
+    (folder_facts,) = (one.facts for one in gather.finish() if isinstance(one, Looked))
+    assert isinstance(folder_facts, CacheFolderFacts)
+    assert folder_facts.entries == 1
+    assert [len(one) for one in gather.questions()] == [2]

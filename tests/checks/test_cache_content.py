@@ -13,7 +13,8 @@ import preflight
 from preflight.findings import judge as runner
 from preflight.findings import registry
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.findings.judge import Looked
+from preflight.findings.looks import Looked
+from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.tensors.facts import CacheContents, OddContent
 from preflight.tensors.neighbours import contents_of
@@ -63,7 +64,7 @@ def test_a_cache_of_which_nothing_was_loaded_was_not_looked_at() -> None:
     checks = {"cache-content": registry.load()[0]["cache-content"]}
     skipped = {"it is damaged; see cache-damaged": 2, "it is TorchScript": 1}
     looks = [Looked(facts=CacheContents(folder="cache", skipped=skipped))]
-    (outcome,) = runner.run(checks, Job(), looks, tell=lambda _: None).outcomes
+    (outcome,) = runner.judge(checks, Job(), looks, tell=lambda _: None, words=words).outcomes
 
     assert outcome.outcome == "skipped"
     assert [one.reason for one in outcome.skipped] == [

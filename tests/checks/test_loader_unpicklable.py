@@ -9,9 +9,10 @@ import pytest
 from preflight.findings import judge as runner
 from preflight.findings import registry
 from preflight.findings.finding import Location, Severity
-from preflight.findings.judge import Looked
+from preflight.findings.looks import Looked
 from preflight.loaders.facts import Sent, Unsendable
 from preflight.objects.facts import Definition
+from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.testing import ask
 
@@ -57,7 +58,7 @@ def test_a_loader_without_workers_was_looked_at() -> None:
     """It is sound as it is, so that a job which has nothing else is a GO."""
     checks = {"loader-unpicklable": registry.load()[0]["loader-unpicklable"]}
     looks = [Looked(facts=replace(SENT, num_workers=0, objects=()))]
-    judged = runner.run(checks, JOB, looks, tell=lambda _: None)
+    judged = runner.judge(checks, JOB, looks, tell=lambda _: None, words=words)
 
     (outcome,) = judged.outcomes
     assert (outcome.outcome, outcome.looked_at, outcome.skipped) == ("passed", 1, ())

@@ -14,13 +14,16 @@ from preflight.findings import gate, registry
 from preflight.findings import judge as runner
 from preflight.findings.check import Check
 from preflight.findings.finding import Finding, Location, Scope, Severity, fingerprint
-from preflight.findings.judge import Failed, Left, Looked
+from preflight.findings.looks import Failed, Left, Looked
+from preflight.findings.looks import Look as ALook
 from preflight.findings.report import Broken, Outcome, Report
 from preflight.host.facts import HostFacts
+from preflight.session.summary import is_of_job, words
 from preflight.settings.job import Gate, Ignore, Job, Look
 from preflight.shards.facts import ShardFacts
 from preflight.targets.facts import Absent
-from preflight.values.wire import from_plain, to_plain
+from preflight.users_code.facts import Unbuilt
+from preflight.values.wire import from_wire, to_wire
 
 TODAY = datetime.date(2026, 6, 1)
 SHARD = ShardFacts(file="a.tar", size=1, damage=(), members=1, samples=1)
@@ -66,7 +69,7 @@ def judge(*findings: Finding, **more: object) -> gate.Judgement:
     given: dict[str, object] = {
         "outcomes": [outcome("a"), outcome("m", scope="machine")],
         "job": Job(),
-        "looked": frozenset({ShardFacts}),
+        "is_of_job": True,
         "today": TODAY,
         **more,
     }
@@ -82,9 +85,12 @@ def test_nothing_found_is_go() -> None:
 
 def test_only_the_host_looked_at_is_no_go_ahead() -> None:
     """Nor is nothing at all."""
-    assert judge(looked=frozenset({HostFacts})).verdict == "cannot-judge"
-    assert judge(looked=frozenset({Absent})).verdict == "cannot-judge"
-    assert judge(looked=frozenset()).verdict == "cannot-judge"
+    checks = {"a": check("a"), "m": check("m", over=HostFacts, scope=Scope.MACHINE)}
+    assert is_of_job(checks, {ShardFacts, HostFacts})
+    for looked in ({HostFacts}, {Absent}, {Unbuilt}, set[type]()):
+        assert not is_of_job(checks, looked)
+    assert is_of_job({"m": checks["m"]}, {HostFacts})
+    assert judge(is_of_job=False).verdict == "cannot-judge"
 
 
 @pytest.mark.parametrize(
@@ -181,9 +187,10 @@ def test_the_verdict_is_the_exit_code(made: Report, code: int) -> None:
 # --- the runner -----------------------------------------------------------------------------------
 
 
-def ask_all(*checks: Check, looks: list[runner.Look], job: Job | None = None) -> runner.Judged:
+def ask_all(*checks: Check, looks: list[ALook], job: Job | None = None) -> runner.Judged:
     """Run checks over looks."""
-    return runner.run({one.id: one for one in checks}, job or Job(), looks, tell=lambda _: None)
+    by_id = {one.id: one for one in checks}
+    return runner.judge(by_id, job or Job(), looks, tell=lambda _: None, words=words)
 
 
 def finds(number: int) -> Check:
@@ -248,9 +255,9 @@ def test_beyond_the_limit_the_gravest_are_kept() -> None:
     told: list[Finding] = []
     one = check("a", ask=lambda _facts, _job: iter(found))
 
-    judged = runner.run(
-        {"a": one}, Job(look=Look(max_findings=3)), [Looked(facts=SHARD)], tell=told.append
-    )
+    job = Job(look=Look(max_findings=3))
+    looks = [Looked(facts=SHARD)]
+    judged = runner.judge({"a": one}, job, looks, tell=told.append, words=words)
 
     assert [one.message for one in judged.findings] == ["6", "1", "2"]
     assert judged.more == {"a": {"data/a.tar": 5}}
@@ -295,11 +302,11 @@ def test_what_facts_only_count_is_counted() -> None:
 def test_an_interrupt_keeps_what_was_found() -> None:
     """It is marked incomplete."""
 
-    def looks() -> Iterator[runner.Look]:
+    def looks() -> Iterator[ALook]:
         yield Looked(facts=SHARD)
         raise KeyboardInterrupt
 
-    judged = runner.run({"a": finds(1)}, Job(), looks(), tell=lambda _: None)
+    judged = runner.judge({"a": finds(1)}, Job(), looks(), tell=lambda _: None, words=words)
 
     assert len(judged.findings) == 1
     assert judged.complete is False
@@ -348,15 +355,15 @@ def test_a_prefix_ends_where_a_word_ends(word: str, check_id: str, yes: bool) ->
 
 def test_facts_go_to_json_and_back() -> None:
     """With what JSON numbers cannot hold as text."""
-    assert from_plain(ShardFacts, to_plain(SHARD)) == SHARD
-    assert to_plain((2**60, float("nan"), Severity.NOTE, Scope.JOB)) == [
+    assert from_wire(ShardFacts, to_wire(SHARD)) == SHARD
+    assert to_wire((2**60, float("nan"), Severity.NOTE, Scope.JOB)) == [
         str(2**60),
         "nan",
         "note",
         "job",
     ]
     with pytest.raises(TypeError, match="no plain value"):
-        to_plain(object())
+        to_wire(object())
 
 
 def test_a_report_comes_back_from_json() -> None:

@@ -21,7 +21,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from preflight.readers.loader import walk_loader
+from preflight.loaders.walk import walk_loader
 
 
 class Pictures(Dataset):

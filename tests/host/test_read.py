@@ -12,7 +12,7 @@ from preflight.host.facts import HostFacts
 from preflight.host.gpus import Answer
 from preflight.host.read import _other_maker, read_host
 from preflight.targets.targets import Host
-from preflight.values.wire import from_plain, to_plain
+from preflight.values.wire import from_wire, to_wire
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -38,7 +38,7 @@ def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
     for name in ("eight-h100", "busy-a100", "lost-gpu", "mig-a100"):
         facts = recorded(tmp_path, name, RANK="0")
 
-        assert from_plain(HostFacts, json.loads(json.dumps(to_plain(facts)))) == facts
+        assert from_wire(HostFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
 
 def test_only_launcher_variables_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_only_launcher_variables_are_kept(tmp_path: Path, monkeypatch: pytest.Mo
     facts = read_host(Host(), str(tmp_path))
 
     assert facts.environment["RANK"] == "0"
-    assert "hf_canary" not in json.dumps(to_plain(facts))
+    assert "hf_canary" not in json.dumps(to_wire(facts))
 
 
 def test_a_recording_stands_in_for_gpus_and_environment(

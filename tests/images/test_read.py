@@ -20,7 +20,7 @@ from preflight.formats.pictures.images import walk_image
 from preflight.formats.suffixes.images import is_image
 from preflight.images.facts import ImageDamage
 from preflight.images.read import look_at_image, look_into_image
-from preflight.targets.targets import CannotLookError
+from preflight.kinds.asked import CannotLookError
 from tests.archives import flipped, photo, zeroed
 from tests.conftest import ROOT
 

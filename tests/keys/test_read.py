@@ -16,8 +16,9 @@ import pytest
 
 from preflight.keys.facts import CacheKeys
 from preflight.keys.read import UsersKey, read_keys
-from preflight.targets.targets import CacheOf, CannotLookError, CaptionRule, KeyedData
-from preflight.values.wire import from_plain, to_plain
+from preflight.kinds.asked import CannotLookError
+from preflight.targets.targets import CacheOf, CaptionRule, KeyedData
+from preflight.values.wire import from_wire, to_wire
 
 
 def md5(text: str) -> str:
@@ -668,4 +669,4 @@ def test_facts_go_to_json_and_back(look: Look, tmp_path: Path) -> None:
             pass
     facts = look("stem")
 
-    assert from_plain(CacheKeys, json.loads(json.dumps(to_plain(facts)))) == facts
+    assert from_wire(CacheKeys, json.loads(json.dumps(to_wire(facts)))) == facts

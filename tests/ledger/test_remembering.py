@@ -169,9 +169,9 @@ def date_back(ledger: Path, before: int, now: int) -> None:
     with contextlib.closing(sqlite3.connect(ledger)) as file, file:
         ((text,),) = file.execute("SELECT facts FROM files_1")
         table = json.loads(text)
-        marks = array("q", base64.b64decode(table["marks"]))
+        marks = array("q", base64.b64decode(table["stamps"]))
         marks[marks.index(before)] = now
-        table["marks"] = base64.b64encode(marks).decode()
+        table["stamps"] = base64.b64encode(marks).decode()
         text = json.dumps(table)
         mark = digest_of(table["names"].split("//"), marks)
         file.execute(

@@ -11,7 +11,8 @@ import pytest
 from torch.utils.data import DataLoader
 
 import preflight
-from preflight.loaders.resampling import resampled_in, resamples
+from preflight.loaders.resampling import resamples
+from preflight.sources.resampling import resampled_in
 from tests.archives import tarred
 
 

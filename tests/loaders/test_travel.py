@@ -13,7 +13,7 @@ import pytest
 
 import preflight
 from preflight.loaders.facts import Loaded
-from preflight.values.wire import from_plain
+from preflight.values.wire import from_wire
 from tests.warming import warm
 
 ROOT = Path(__file__).parents[2]
@@ -61,9 +61,9 @@ class Unequal:
 LOOK = """
 import json, sys
 sys.path.insert(0, {root!r})
-from preflight.plain import to_plain
-from preflight.readers.loaded import travel
-from preflight.readers.workers import Surroundings
+from preflight.values.wire import to_wire
+from preflight.loaders.travel import travel
+from preflight.loaders.workers import Surroundings
 import psutil
 sys.path[:1] = [{folder!r}]
 import job
@@ -78,7 +78,7 @@ if __name__ == "__main__":
         end()  # those that were at hand, and that nobody has asked for
     left = [one.cmdline() for one in psutil.Process().children(recursive=True)]
     left = [one for one in left if not hasattr(job, "kept") or "resource_tracker" not in one[-1]]
-    print("FACTS" + json.dumps({{"loaded": to_plain(loaded), "left": left}}))
+    print("FACTS" + json.dumps({{"loaded": to_wire(loaded), "left": left}}))
 """
 
 
@@ -105,7 +105,7 @@ def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout.partition("FACTS")[2])
     assert facts["left"] == []
-    return from_plain(Loaded, facts["loaded"])
+    return from_wire(Loaded, facts["loaded"])
 
 
 def outcomes(loaded: Loaded) -> list[str]:

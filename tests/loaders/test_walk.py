@@ -20,11 +20,11 @@ import torch
 import webdataset
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from preflight.kinds.asked import CannotLookError
 from preflight.loaders.facts import Sent
 from preflight.loaders.starting import FROM_IMPORT, FROM_LAUNCH, FROM_LOADER, configured
 from preflight.loaders.walk import is_dataset, is_loader, kind_of, walk_loader
 from preflight.objects.facts import Definition
-from preflight.targets.targets import CannotLookError
 
 HERE = str(Path(__file__).parent)
 
@@ -117,7 +117,7 @@ def test_everything_that_cannot_be_sent_is_named_with_its_place() -> None:
         ("lambda", ("dataset.pipeline[3].args[0]",), ("longest",)),
         ("lambda", ("collate_fn",), ()),
     ]
-    assert {one.defined.file for one in sent.objects} == {"test_loader.py"}
+    assert {one.defined.file for one in sent.objects} == {"test_walk.py"}
     assert all("lambda" in (one.defined.line_text or "") for one in sent.objects)
 
 
@@ -327,7 +327,7 @@ def test_settings_that_torch_does_not_take_are_told() -> None:
 SETTLED = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from preflight.readers.starting import start_method_of
+from preflight.loaders.starting import start_method_of
 before = start_method_of({{}}, None)
 again = multiprocessing.get_start_method(allow_none=True)
 multiprocessing.set_start_method("spawn")
@@ -366,7 +366,7 @@ SPAWNING = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from types import SimpleNamespace
-from preflight.readers.loader import walk_loader
+from preflight.loaders.walk import walk_loader
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")

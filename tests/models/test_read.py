@@ -57,7 +57,7 @@ def test_what_cannot_be_copied_is_placed_at_the_line_that_keeps_it() -> None:
     assert found.error == "TypeError: cannot pickle '_thread.lock' object"
     (one,) = found.objects
     assert (one.type, one.kind, one.paths) == ("_thread.lock", "other", ("[0].held", "[1].held"))
-    assert (one.defined.file, one.defined.line_text) == ("test_model.py", "self.held = held")
+    assert (one.defined.file, one.defined.line_text) == ("test_read.py", "self.held = held")
     assert 0 < found.stopped_after < found.bytes
 
 

@@ -13,16 +13,15 @@ import pytest
 
 import preflight
 from preflight.findings.finding import Severity
+from preflight.images.kind import TABLE
+from preflight.kinds.asked import CannotLookError
 from preflight.pairing import tables as captions
 from preflight.pairing.facts import Captioned
 from preflight.pairing.tables import read_table
-from preflight.processes import ask as asking
-from preflight.processes.start import Question
-from preflight.settings.job import Job
-from preflight.targets.discover import plain_options
-from preflight.targets.targets import CannotLookError
-from preflight.values.wire import from_plain, to_plain
+from preflight.processes.ask import Answer, Fault
+from preflight.values.wire import from_wire, to_wire
 from tests.archives import photo
+from tests.questions import ask, questions
 
 A = '{"file_name": "a.jpg", "text": "a dog"}\n'
 B = '{"file_name": "cats/b.jpg", "text": "a cat"}\n'
@@ -53,7 +52,7 @@ def test_each_file_is_named_as_reports_name_it(tmp_path: Path) -> None:
 def test_it_goes_to_json_and_back(tmp_path: Path) -> None:
     found = table(tmp_path, A + B + '{"file_name": "\\u72d7.jpg", "text": ""}\n{"file')
 
-    assert from_plain(Captioned, json.loads(json.dumps(to_plain(found)))) == found
+    assert from_wire(Captioned, json.loads(json.dumps(to_wire(found)))) == found
     assert found.damage
 
 
@@ -246,18 +245,14 @@ def test_a_table_that_is_gone_is_an_error_and_no_pass(tmp_path: Path) -> None:
 def test_a_process_is_asked_about_a_table(tmp_path: Path) -> None:
     """The bytes are the user's: no other process reads them."""
     table(tmp_path, A + B)
-    items = tuple(
-        {"type": "CaptionTable", "path": str(tmp_path / name)}
-        for name in ("data/metadata.jsonl", "gone/metadata.jsonl")
-    )
-    options = {**plain_options(Job(root=str(tmp_path))), "limited": True}
-    batch = asking.Batch(question=Question(items=items, options=options), keys=(0, 1))
+    plains = [
+        {"path": str(tmp_path / name)} for name in ("data/metadata.jsonl", "gone/metadata.jsonl")
+    ]
 
-    results = list(asking.ask([batch], jobs=1, timeout=60))
+    answer, fault = ask(questions(TABLE, plains, tmp_path), tmp_path)
 
-    (answer,) = [one for one in results if isinstance(one, asking.Answer)]
-    (fault,) = [one for one in results if isinstance(one, asking.Fault)]
-    (plain,) = answer.facts
+    assert isinstance(answer, Answer) and isinstance(fault, Fault)
+    (plain,) = answer.told
     assert {**plain}.pop("type") == "Captioned"
     assert plain["captioned"] == "data/a.jpg\0data/cats/b.jpg"
     assert fault.error.startswith("No such file")

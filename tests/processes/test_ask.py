@@ -13,29 +13,30 @@ from pathlib import Path
 import psutil
 import pytest
 
+from preflight.caches.kind import CACHE
+from preflight.images.kind import IMAGE
 from preflight.processes import ask as asking
-from preflight.processes.start import Lines, Question, Started
+from preflight.processes.start import Lines, Started
 from preflight.settings.job import Job
-from preflight.targets.discover import plain_options
+from preflight.settings.told import told_of
 from tests.archives import slow
 from tests.children import opened_by
+from tests.questions import questions
 
 
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
     """Who asks may be busy with an answer while thousands of others wait."""
-    items = tuple({"type": "Image", "path": f"{tmp_path}/{n}.jpg"} for n in range(3_000))
-    question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
-    batch = asking.Batch(question=question, keys=tuple(range(len(items))))
+    batch = questions(IMAGE, ({"path": f"{tmp_path}/{n}.jpg"} for n in range(3_000)), tmp_path)
     told: list[asking.Result] = []
 
-    for result in asking.ask([batch], jobs=1, timeout=60):
+    for result in asking.ask([batch], how_in(tmp_path)):
         if not told:
             time.sleep(1)
         told.append(result)
 
     errors = {one.error for one in told if isinstance(one, asking.Fault)}
     assert errors == {"No such file or directory (FileNotFoundError)"}
-    assert len(told) == len(items)
+    assert len(told) == len(batch)
 
 
 def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
@@ -47,6 +48,18 @@ def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
     asking._hear([], lines)
 
     assert lines.get_nowait()[1] == b"%d" % asking._AT_ONCE
+
+
+def how_in(folder: Path) -> asking.Asking:
+    """Ask one process at a time."""
+    options = told_of(Job(root=str(folder)))
+    return asking.Asking(options=options, python=None, jobs=1, timeout=60)
+
+
+def name_of(result: asking.Answer | asking.Fault) -> str:
+    """Give the one name that was asked about."""
+    (name,) = result.question.plain["names"]
+    return str(name)
 
 
 def cached(path: Path) -> str:
@@ -63,9 +76,7 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     endless = slow(tmp_path / "endless.npz")
     paths.insert(200, endless)
     folder, names = str(tmp_path), map(os.path.basename, paths)
-    items = tuple({"type": "CacheFiles", "folder": folder, "names": [name]} for name in names)
-    question = Question(items=items, options=plain_options(Job(root=str(tmp_path))))
-    batch = asking.Batch(question=question, keys=tuple(paths))
+    batch = questions(CACHE, ({"folder": folder, "names": [name]} for name in names), tmp_path)
 
     def kill() -> None:
         while True:
@@ -77,14 +88,15 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     before = {one.pid for one in psutil.Process().children()}
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    told = list(asking.ask([batch], jobs=1, timeout=60))
+    told = list(asking.ask([batch], how_in(tmp_path)))
     killer.join()
 
     faults = [one for one in told if isinstance(one, asking.Fault)]
     answers = [one for one in told if isinstance(one, asking.Answer)]
-    assert [one.key for one in faults] == [endless]
+    assert [name_of(one) for one in faults] == [os.path.basename(endless)]
     assert "was killed by SIGKILL" in faults[0].error
-    assert [one.key for one in answers] == [path for path in paths if path != endless]
+    others = [os.path.basename(path) for path in paths if path != endless]
+    assert [name_of(one) for one in answers] == others
 
 
 def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None:
@@ -97,7 +109,9 @@ def test_a_line_that_is_longer_than_what_is_read_at_a_time_comes_whole() -> None
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     lines: Lines = queue.Queue()
-    started = Started(question=Question(items=(), options={}), popen=popen, lines=lines)
+    started = Started(
+        questions=(), options={}, python=None, token="token", popen=popen, lines=lines
+    )
     started.reader.join(30)
     started.kill()
     said = b""

@@ -22,7 +22,7 @@ def python(code: str) -> subprocess.Popen[bytes]:
 
 def test_one_that_is_never_asked_ends_with_us() -> None:
     """Its standard input ends before any question came."""
-    process = python("from preflight import child; child.main()")
+    process = python("from preflight.processes import child; child.main()")
     process.communicate(timeout=60)
 
     assert process.returncode == 0
@@ -36,7 +36,7 @@ def test_one_that_is_never_asked_ends_with_us() -> None:
 )
 def test_a_reader_ends_with_its_life_line_whatever_it_does(work: str) -> None:
     code = (
-        "import os, re, sys; from preflight import life_line; "
+        "import os, re, sys; from preflight.processes import life_line; "
         "life_line.watch(os.dup(0), 'mark', starts_others=False); "
         "os.write(1, b'ready'); " + work.replace("while True: pass", "exec('while True: pass')")
     )
@@ -55,7 +55,7 @@ def test_a_reader_ends_with_its_life_line_whatever_it_does(work: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process of its own watches")
 def test_a_life_line_that_has_ended_already_is_seen() -> None:
     process = python(
-        "import os, time; from preflight import life_line; reading, writing = os.pipe(); "
+        "import os, time; from preflight.processes import life_line; reading, writing = os.pipe(); "
         "os.close(writing); life_line.watch(reading, 'mark', starts_others=False); time.sleep(900)"
     )
     process.communicate(timeout=60)

@@ -7,15 +7,35 @@ from pathlib import Path
 
 import pytest
 
-from preflight.processes.shares import seconds_for, shares, workers_for
+from preflight.findings.finding import Location
+from preflight.kinds.gather import Gather
+from preflight.kinds.question import Question
+from preflight.processes.shares import shares, workers_for
+from preflight.shards.kind import SHARD
+from preflight.targets.targets import Shard
 from tests.evicting import evicted
+from tests.questions import run_of
+
+
+def asked(seconds: float) -> Question:
+    shard = Shard(path="a.tar")
+    gather = Gather(SHARD, run_of("."))
+    return Question(
+        kind=SHARD,
+        plain={},
+        target=shard,
+        at=Location(),
+        gives=(),
+        gather=gather,
+        seconds=seconds,
+    )
 
 
 def sizes(seconds: list[float], jobs: int) -> list[float]:
-    things = list(enumerate(seconds))
-    found = list(shares(iter(things), lambda one: one[1], total=sum(seconds), jobs=jobs))
+    things = list(map(asked, seconds))
+    found = list(shares(iter(things), total=sum(seconds), jobs=jobs))
     assert [one for share in found for one in share] == things
-    return [sum(takes for _, takes in share) for share in found]
+    return [sum(one.seconds for one in share) for share in found]
 
 
 @pytest.mark.parametrize("seconds", [[], [0.0], [0.0, 0.0], [0.001] * 9])
@@ -41,22 +61,24 @@ def test_one_thing_that_takes_long_is_alone() -> None:
 def test_more_depth_takes_longer(tmp_path: Path) -> None:
     (tmp_path / "a.tar").write_bytes(bytes(1 << 20))
     (tmp_path / "a.tar.gz").write_bytes(bytes(1 << 20))
-    plain, packed = {"type": "Shard", "path": "a.tar"}, {"type": "Shard", "path": "a.tar.gz"}
+    plain, packed = {"path": "a.tar"}, {"path": "a.tar.gz"}
     root = str(tmp_path)
 
-    index, every_byte, decode = (seconds_for(plain, root, d) for d in ("index", "bytes", "decode"))
+    index, every_byte, decode = (
+        SHARD.seconds(plain, root, d) for d in ("index", "bytes", "decode")
+    )
 
     assert index < every_byte < decode
-    assert seconds_for(packed, root, "index") > index
+    assert SHARD.seconds(packed, root, "index") > index
 
 
 def test_what_is_not_there_takes_no_time(tmp_path: Path) -> None:
-    assert seconds_for({"type": "Shard", "path": "a.tar"}, str(tmp_path), "bytes") == 0
+    assert SHARD.seconds({"path": "a.tar"}, str(tmp_path), "bytes") == 0
 
 
 def test_no_share_holds_more_than_fits_into_memory() -> None:
     """What takes no time at all is divided all the same."""
-    found = list(shares(range(20_000), lambda _: 0.0, total=0.0, jobs=1))
+    found = list(shares([asked(0.0)] * 20_000, total=0.0, jobs=1))
 
     assert max(map(len, found)) <= 8_192
     assert sum(map(len, found)) == 20_000
@@ -66,12 +88,12 @@ def test_things_are_taken_when_they_are_needed() -> None:
     """The first share is there before the last thing is."""
     taken: list[int] = []
 
-    def things() -> Iterator[int]:
+    def things() -> Iterator[Question]:
         for number in range(100):
             taken.append(number)
-            yield number
+            yield asked(1.0)
 
-    first = next(shares(things(), lambda _: 1.0, total=100.0, jobs=2))
+    first = next(shares(things(), total=100.0, jobs=2))
 
     assert len(taken) <= len(first) + 1 < 100
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from preflight.kinds.asked import CannotLookError
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
-from preflight.targets.targets import CannotLookError, CaptionRule, Shard
+from preflight.targets.targets import CaptionRule, Shard
 from tests.archives import tarred
 
 pytestmark = pytest.mark.slow

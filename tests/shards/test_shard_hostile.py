@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from preflight.formats.packing import inflated
+from preflight.kinds.asked import CannotLookError
 from preflight.shards import read as reading
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
-from preflight.targets.targets import CannotLookError, CaptionRule, Shard
+from preflight.targets.targets import CaptionRule, Shard
 from tests.archives import SAMPLE, samples, tarred
 
 WHOLE = tarred(samples(6))

@@ -11,9 +11,10 @@ import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
+from preflight.kinds.asked import CannotLookError
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
-from preflight.targets.targets import CannotLookError, CaptionRule, Shard
+from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
 from tests.archives import SAMPLE, flipped, photo, samples, tarred
 

@@ -11,7 +11,7 @@ import pytest
 from preflight.sources.facts import EnvironmentRead, SourceFacts
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
-from preflight.values.wire import from_plain, to_plain
+from preflight.values.wire import from_wire, to_wire
 
 
 def read(folder: Path, text: str, **environment: str) -> tuple[EnvironmentRead, ...]:
@@ -363,7 +363,7 @@ def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text("(", "utf-8")
     facts = read_source(Source(path="."), str(tmp_path), {})
 
-    assert from_plain(SourceFacts, json.loads(json.dumps(to_plain(facts)))) == facts
+    assert from_wire(SourceFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
 
 def test_nothing_of_the_source_is_run(tmp_path: Path) -> None:

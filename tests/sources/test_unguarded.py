@@ -10,7 +10,7 @@ import pytest
 from preflight.sources.facts import LoaderCall, SourceFacts, Unguarded
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
-from preflight.values.wire import from_plain, to_plain
+from preflight.values.wire import from_wire, to_wire
 
 TRAINS = """\
 from torch.utils.data import DataLoader
@@ -150,7 +150,7 @@ def test_the_facts_say_who_named_the_file_and_what_this_platform_does(tmp_path: 
 def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
     facts = read(tmp_path, {"train.py": TRAINS})
 
-    assert from_plain(SourceFacts, json.loads(json.dumps(to_plain(facts)))) == facts
+    assert from_wire(SourceFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
 
 def test_imports_in_a_circle_end(tmp_path: Path) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from preflight.findings.looks import Left
+from preflight.host.gather import Hosts
+from preflight.host.kind import HOST
 from preflight.settings.job import CacheSettings, DataSettings, Job, Launch
 from preflight.targets.discover import discover
 from preflight.targets.folders import look_around
@@ -26,6 +30,7 @@ from preflight.values import braces
 from preflight.values.byte_sizes import format_size, parse_size
 from preflight.values.code_name import parse_pick, parse_spec, write_pick
 from preflight.values.names import counted, name_of, shown, text_of
+from tests.questions import run_of
 
 
 def kinds(word: str, folder: Path) -> list[str]:
@@ -58,7 +63,8 @@ def place(tmp_path: Path) -> Path:
         ("mod.py:make", ["Built"]),
         ("./mod.py:make", ["Built"]),
         ("mod:make[0]['val'].train", ["Built"]),
-        ("loader=mod:make", ["Built"]),
+        ("loader=mod:make", ["Loader"]),
+        ("model=mod:make", ["Model"]),
         ("source=mod.py", ["Source"]),
         ("data=cache/a.pt", ["Shard"]),
         ("checkpoint=cache", ["CacheFolder"]),
@@ -150,8 +156,12 @@ def test_the_host_is_looked_at_unless_the_job_runs_elsewhere(place: Path) -> Non
     here = discover(["cache"], Job(root=str(place)), str(place))
     away = discover(["cache"], Job(root=str(place), launch=Launch(elsewhere=True)), str(place))
 
-    assert [one for one in here.targets if isinstance(one, Host)] == [Host()]
-    assert [one for one in away.targets if isinstance(one, Host)] == []
+    for found in (here, away):
+        assert [one for one in found.targets if isinstance(one, Host)] == [Host(implied=True)]
+    for found, job in ((here, Job()), (away, Job(launch=Launch(elsewhere=True)))):
+        gather = Hosts(HOST, replace(run_of(str(place), *found.targets), job=job))
+        (left,) = [*gather.add(Host(implied=True)), *gather.questions()]
+        assert isinstance(left, Left) == job.launch.elsewhere
 
 
 def test_a_file_that_two_words_name_is_looked_at_once(place: Path) -> None:

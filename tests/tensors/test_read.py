@@ -23,15 +23,16 @@ import numpy as np
 import pytest
 import torch
 
-from preflight.processes import ask as asking
-from preflight.processes.start import Question
-from preflight.targets.targets import CannotLookError
+from preflight.kinds.asked import CannotLookError
+from preflight.processes.ask import Answer
 from preflight.tensors import read as cache_content
 from preflight.tensors.facts import CachedTensor, Content
+from preflight.tensors.kind import CONTENT
 from preflight.tensors.numbers import PIECE
 from preflight.tensors.pieces import pieces_of
 from preflight.tensors.read import read_content
-from preflight.values.wire import from_plain, to_plain
+from preflight.values.wire import from_wire, to_wire
+from tests.questions import ask, questions
 
 NAN, INF = float("nan"), float("inf")
 
@@ -47,7 +48,7 @@ def _quiet() -> Iterator[None]:
 def read(path: Path, **options: Any) -> Content:
     """Look into a file; what is seen survives the way through JSON."""
     content = read_content(str(path), str(path.parent), options, lambda _: None)
-    assert from_plain(Content, json.loads(json.dumps(to_plain(content)))) == content
+    assert from_wire(Content, json.loads(json.dumps(to_wire(content)))) == content
     return content
 
 
@@ -576,27 +577,18 @@ def test_random_damage_breaks_nothing(tmp_path: Path) -> None:
 # --- in a process of ours -------------------------------------------------------------------------
 
 
-def ask(folder: Path, *names: str, **options: Any) -> list[asking.Result]:
-    """Look into files as a run does."""
-    question = Question(
-        items=tuple({"type": "CacheContent", "path": str(folder / name)} for name in names),
-        options={"root": str(folder), "limited": True, "trust_caches": False, **options},
-    )
-    batch = asking.Batch(question=question, keys=names)
-    return list(asking.ask([batch], jobs=1, timeout=60))
-
-
 def test_a_process_answers_with_what_it_loaded(tmp_path: Path) -> None:
     """Torch fits into it, and so does a file that is larger than its limit leaves room for."""
     torch.save({"a": BAD}, tmp_path / "a.pt")
     np.save(tmp_path / "b.npy", np.ones(3, dtype=np.float32))
 
-    first, second = ask(tmp_path, "a.pt", "b.npy")
+    plains = [{"path": str(tmp_path / name)} for name in ("a.pt", "b.npy")]
+    first, second = ask(questions(CONTENT, plains, tmp_path), tmp_path)
 
-    assert isinstance(first, asking.Answer)
-    assert first.facts[0]["type"] == "Content"
-    assert first.facts[0]["tensors"][0]["nan"] == 1
-    assert isinstance(second, asking.Answer)
+    assert isinstance(first, Answer)
+    assert first.told[0]["type"] == "Content"
+    assert first.told[0]["tensors"][0]["nan"] == 1
+    assert isinstance(second, Answer)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory holds on Linux")
@@ -610,9 +602,10 @@ def test_a_file_that_asks_for_all_memory_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "a.pt").write_bytes(hostile)
     torch.save(torch.ones(3), tmp_path / "b.pt")
 
-    first, second = ask(tmp_path, "a.pt", "b.pt")
+    plains = [{"path": str(tmp_path / name)} for name in ("a.pt", "b.pt")]
+    first, second = ask(questions(CONTENT, plains, tmp_path), tmp_path)
 
-    assert isinstance(first, asking.Answer)
-    assert first.facts[0]["skipped"] == "it is damaged; see cache-damaged"
-    assert isinstance(second, asking.Answer)
-    assert second.facts[0]["kind"] == "tensor"
+    assert isinstance(first, Answer)
+    assert first.told[0]["skipped"] == "it is damaged; see cache-damaged"
+    assert isinstance(second, Answer)
+    assert second.told[0]["kind"] == "tensor"

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from preflight.keys.facts import CacheKeys
-from preflight.processes import ask as asking
-from preflight.processes.start import Question
-from preflight.settings.job import Job
-from preflight.targets.discover import plain_options
+from preflight.keys.kind import KEYS
+from preflight.processes.ask import Answer, Fault
 from preflight.targets.targets import CacheOf, KeyedData
-from preflight.values.wire import from_plain, to_plain
+from preflight.values.wire import from_wire, to_wire
+from tests.questions import ask as asking
+from tests.questions import questions
 
 
-def ask(tmp_path: Path, source: str, *, timeout: float = 60) -> asking.Answer | asking.Fault:
+def ask(tmp_path: Path, source: str, *, timeout: float = 60) -> Answer | Fault:
     """Ask a process of ours, as a run does."""
     (tmp_path / "keys.py").write_text(source, encoding="utf-8")
     for folder in ("photos", "cache"):
@@ -29,26 +29,19 @@ def ask(tmp_path: Path, source: str, *, timeout: float = 60) -> asking.Answer | 
         (tmp_path / "cache" / f"{key}.pt").touch()
     data = KeyedData(name="photos", folder=f"{tmp_path}/photos", spelled="photos")
     owed = CacheOf(path=f"{tmp_path}/cache", of=(data,), key="keys:key", entry=0)
-    item = {"type": "CacheKeys", **to_plain(owed)}
-    question = Question(
-        items=(item,),
-        options=plain_options(Job(root=str(tmp_path))),
-        folder=str(tmp_path),
-        starts_others=True,
-    )
-    batch = asking.Batch(question=question, keys=(0,))
-    told = list(asking.ask([batch], jobs=1, timeout=timeout))
-    (result,) = (one for one in told if isinstance(one, (asking.Answer, asking.Fault)))
+    batch = questions(KEYS, [to_wire(owed)], tmp_path, folder=str(tmp_path))
+    (result,) = asking(batch, tmp_path, timeout=timeout)
+    assert isinstance(result, (Answer, Fault))
     return result
 
 
 HASHED = "import hashlib\ndef key(path):\n    return hashlib.md5(path.encode()).hexdigest() + '.pt'"
 
 
-def facts_of(answer: asking.Answer | asking.Fault) -> CacheKeys:
-    assert isinstance(answer, asking.Answer), answer
-    (plain,) = answer.facts
-    return from_plain(CacheKeys, {key: plain[key] for key in plain if key != "type"})
+def facts_of(answer: Answer | Fault) -> CacheKeys:
+    assert isinstance(answer, Answer), answer
+    (plain,) = answer.told
+    return from_wire(CacheKeys, {key: plain[key] for key in plain if key != "type"})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +87,7 @@ def test_what_goes_wrong_in_a_function_is_put_down_to_it(
     """And to the line of the user's."""
     result = ask(tmp_path, source)
 
-    assert isinstance(result, asking.Fault)
+    assert isinstance(result, Fault)
     assert said in result.error
 
 
@@ -102,7 +95,7 @@ def test_a_function_that_hangs_is_ended(tmp_path: Path) -> None:
     """Silence is what gives it away."""
     result = ask(tmp_path, "import time\ndef key(path):\n    time.sleep(60)", timeout=2)
 
-    assert isinstance(result, asking.Fault)
+    assert isinstance(result, Fault)
     assert "said nothing for 2 s" in result.error
 
 
@@ -111,5 +104,5 @@ def test_a_module_that_would_start_the_training_is_not_imported(tmp_path: Path) 
     training = "def main(): ...\ndef key(path): return path\nmain()\n"
     result = ask(tmp_path, training)
 
-    assert isinstance(result, asking.Fault)
+    assert isinstance(result, Fault)
     assert "would start the training" in result.error

@@ -485,7 +485,7 @@ def test_everything_is_left_as_it_was() -> None:
 FRESH = """
 import os, sys, warnings, torch
 before = dict(os.environ), list(warnings.filters)
-from preflight.objects.copying import try_copy
+from preflight.objects.copying.copying import try_copy
 assert try_copy(torch.nn.Linear(2, 2)).error is None
 assert (dict(os.environ), list(warnings.filters)) == before
 print(*(name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in sys.modules))

@@ -470,7 +470,7 @@ def test_nothing_of_the_users_is_changed() -> None:
 _COST = """
 import resource, sys
 import numpy, torch
-from preflight.objects.weights import weigh
+from preflight.objects.sending.weights import weigh
 
 class Data: pass
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.command.init import write
+from preflight.scaffold.settings import write
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from tests.archives import samples, tarred

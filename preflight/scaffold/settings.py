@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from preflight.kinds.target import Target
 from preflight.settings.file import FILE, SettingsError
 from preflight.targets.folders import look_around, look_for_sources
-from preflight.targets.targets import CacheFolder, Folder, Shard, Target
+from preflight.targets.targets import CacheFolder, Folder, Shard
 from preflight.values.names import name_of
 
 _HEAD = """\

@@ -1,0 +1,24 @@
+"""The row of what the user's code makes, where nobody said whether it is a loader or a model."""
+
+from __future__ import annotations
+
+from preflight.kinds.kind import Kind
+from preflight.loaders.facts import Loaded, Sent
+from preflight.models.facts import Copied
+from preflight.targets.targets import Built
+from preflight.users_code.facts import Unbuilt
+
+BUILT = Kind(
+    name="built",
+    noun="loader or model",
+    word="built",
+    target=Built,
+    facts={Unbuilt: "loader or model to make"},
+    may_give=(Sent, Loaded, Copied),
+    of_job=False,
+    reader="preflight.built.read:look",
+    gather="preflight.built.gather:BuiltTargets",
+    runs_code=True,
+)
+
+KINDS = (BUILT,)

@@ -1,0 +1,46 @@
+"""The rows of folders of images, and of what is asked about in them."""
+
+from __future__ import annotations
+
+from preflight.images.facts import FolderFacts, ImageDamage
+from preflight.kinds.kind import Kind
+from preflight.pairing.facts import Captioned
+from preflight.targets.folders import IMAGE_SUFFIXES
+from preflight.targets.targets import Folder
+
+# Seconds for one image, by depth; of JPEGs, with one processor, from the page cache.
+_SECONDS = {"index": 40e-6, "bytes": 120e-6, "decode": 4e-3}
+
+FOLDER = Kind(
+    name="folder",
+    noun="folder of images",
+    word="data",
+    part="data",
+    target=Folder,
+    suffixes=IMAGE_SUFFIXES,
+    facts={FolderFacts: "folder of images"},
+    gather="preflight.images.gather:Folders",
+    counts=lambda facts: {"image": facts.pairing.images, "caption": facts.pairing.captions},
+    depths={"index": "images by their ends", "bytes": "images not decoded"},
+)
+
+IMAGE = Kind(
+    name="image",
+    noun="image",
+    answers=(ImageDamage,),
+    reader="preflight.images.folder:look_at_image",
+    seconds=lambda _plain, _root, depth: _SECONDS[depth],
+    is_kept=True,
+    may_be_left=True,
+    about="image",
+)
+
+TABLE = Kind(
+    name="caption-table",
+    noun="table of captions",
+    answers=(Captioned,),
+    reader="preflight.pairing.tables:look",
+    may_be_left=True,
+)
+
+KINDS = (FOLDER, IMAGE, TABLE)

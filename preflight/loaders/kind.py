@@ -1,0 +1,25 @@
+"""The row of loaders."""
+
+from __future__ import annotations
+
+from preflight.kinds.kind import Kind
+from preflight.loaders.facts import Loaded, Sent
+from preflight.targets.targets import Loader
+from preflight.users_code.facts import Unbuilt
+
+LOADER = Kind(
+    name="loader",
+    noun="loader",
+    word="loader",
+    part="loader",
+    target=Loader,
+    facts={Sent: "loader", Loaded: "loader"},
+    may_give=(Unbuilt,),
+    reader="preflight.built.read:look",
+    gather="preflight.built.gather:BuiltTargets",
+    live="preflight.loaders.live:look",
+    runs_code=True,
+    counts=lambda facts: {"worker": facts.num_workers} if isinstance(facts, Sent) else {},
+)
+
+KINDS = (LOADER,)

@@ -1,0 +1,41 @@
+"""Looks at a loader in its own process, for a caller who hands it over."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from preflight.findings.looks import Left, Look, Looked
+from preflight.kinds.asked import MistypedError
+from preflight.loaders import travel, walk, workers
+from preflight.loaders.facts import Loaded
+from preflight.settings.job import Job
+from preflight.users_code.main_module import why_no_worker
+
+
+def look(loader: object, job: Job) -> Iterator[Look]:
+    """Walk it, and load what it sends in fresh workers, where this process may start some.
+
+    Raises:
+        MistypedError: it is no loader.
+    """
+    if not walk.is_loader(loader):
+        raise MistypedError(f"inspect(loader=…): {type(loader).__qualname__} is no DataLoader")
+    given: dict[str, Any] = {
+        "name": "loader",
+        "root": job.root,
+        "factory": None,
+        "num_workers": job.launch.num_workers,
+        "start_method": job.launch.start_method,
+    }
+    reason = why_no_worker()
+    if reason is not None:
+        yield Looked(facts=walk.walk_loader(loader, **given))
+        yield Left(reason=reason, kinds=(Loaded,))
+        return
+    surroundings = workers.Surroundings(
+        timeout=job.look.timeout, alive=lambda: None, path=sys.path, files={}
+    )
+    for one in travel.travel(loader, **given, surroundings=surroundings):
+        yield Looked(facts=one)

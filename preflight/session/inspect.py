@@ -1,0 +1,78 @@
+"""Live objects to a report, in the process of whoever hands them over."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from preflight.findings import gate, registry
+from preflight.findings.judge import judge
+from preflight.findings.looks import Left, Look
+from preflight.findings.report import Named, Report
+from preflight.kinds.asked import MistypedError
+from preflight.kinds.rooms import kinds, load
+from preflight.session import summary
+from preflight.session.run import UsageError, nobody_watches, now, read_flags, today
+from preflight.settings.file import SettingsError
+from preflight.settings.merge import make_job
+
+
+def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Report:
+    """Look at live objects in this process, and say GO, NO-GO or CANNOT JUDGE.
+
+    Runs no code of theirs but what pickle and deepcopy themselves call. What the loader sends is
+    loaded in two fresh workers, which end with the look; from a main module that is not under
+    `if __name__ == "__main__":` none is started, and the checks that would judge it are skipped.
+
+    Args:
+        loader: a DataLoader, or whatever hands out batches and has `dataset` and `collate_fn`.
+        model: an `nn.Module`.
+        flags: options of the command line by their names with `_`: `start_method="spawn"`.
+
+    Raises:
+        UsageError: a flag is not valid, or neither a loader nor a model was given.
+    """
+    begun, started = time.perf_counter(), now()
+    things = {"loader": loader, "model": model}
+    given = {word: thing for word, thing in things.items() if thing is not None}
+    if not given:
+        raise UsageError("inspect() was given neither a loader nor a model")
+    checks = registry.chosen(registry.load()[0])
+    looks: list[Look] = []
+    try:
+        job = make_job(folder=os.getcwd(), flags=read_flags(flags), environ=os.environ)
+        for kind in kinds():
+            if kind.live and kind.word in given:
+                looks += load(kind.live)(given[kind.word], job)
+    except (SettingsError, MistypedError) as error:
+        raise UsageError(str(error)) from error
+    judged = judge(checks, job, looks, tell=nobody_watches, words=summary.words)
+    judgement = gate.judge(
+        checks,
+        judged.outcomes,
+        judged.findings,
+        job,
+        is_of_job=summary.is_of_job(checks, judged.looked),
+        today=today(),
+    )
+    return Report(
+        verdict=judgement.verdict,
+        verdict_by=judgement.verdict_by,
+        complete=judged.complete,
+        not_judged=tuple(word for word in summary.PARTS if word not in given),
+        started=started,
+        seconds=round(time.perf_counter() - begun, 3),
+        job=summary.settings_of(job),
+        checks=judged.outcomes,
+        findings=judgement.findings,
+        more=judged.more,
+        targets=tuple(Named(word=word, kind=word, text="a live object") for word in given),
+        accepted=judgement.accepted,
+        reasons=(
+            *judgement.reasons,
+            *(f"No worker was started: {one.reason}." for one in looks if isinstance(one, Left)),
+        ),
+        command="preflight.inspect(...)",
+        fail_on=job.gate.fail_on,
+    )

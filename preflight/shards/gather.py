@@ -1,0 +1,57 @@
+"""Asks about shards, of which there may be very many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from preflight.findings.looks import Left, Look, Looked
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question
+from preflight.shards.facts import ShardFacts
+from preflight.targets.sampled import Samples
+from preflight.targets.targets import CaptionRule, Shard
+from preflight.values.wire import to_wire
+
+
+class Shards(Gather):
+    """All shards of a run."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        """Begin with no shard."""
+        super().__init__(kind, run)
+        self._samples = Samples(run.job, run.targets)
+
+    def add(self, target: Shard) -> Iterator[Look]:
+        """Take in a shard, unless it is in no sample."""
+        reason = self._samples.without(target.path)
+        if reason is not None:
+            yield Left(reason=reason, kinds=(ShardFacts,), noun="shard")
+        else:
+            self.targets.append(target)
+
+    def wire(self, target: Shard) -> Mapping[str, Any]:
+        """Give a shard as a process is told of it."""
+        return {"path": target.path, "captions": _told(target.captions)}
+
+    def judged(
+        self, question: Question, facts: ShardFacts, read_at: float | None
+    ) -> Iterator[Look]:
+        """Give what was seen of a shard, and say of videos that nobody looks into them."""
+        yield Looked(facts=facts, target=question.target, read_at=read_at)
+        if facts.videos:
+            yield Left(
+                reason="video is not read by this version",
+                kinds=(ShardFacts,),
+                count=facts.videos,
+                about="image",
+                noun="video",
+            )
+
+
+@cache
+def _told(rule: CaptionRule) -> Any:
+    """Give a rule as a process is told of it: the same for all shards that go by it."""
+    return to_wire(rule)

@@ -1,0 +1,38 @@
+"""The rows of what is named and cannot be looked at."""
+
+from __future__ import annotations
+
+from preflight.kinds.kind import Kind
+from preflight.targets.facts import Absent
+from preflight.targets.targets import Missing, Remote, Unread
+
+MISSING = Kind(
+    name="missing",
+    noun="path",
+    word="missing",
+    target=Missing,
+    facts={Absent: "path to hold against the disk"},
+    of_job=False,
+    always=True,
+    gather="preflight.targets.gather:MissingTargets",
+)
+
+REMOTE = Kind(
+    name="remote",
+    noun="address",
+    word="remote",
+    target=Remote,
+    always=True,
+    gather="preflight.targets.gather:RemoteTargets",
+)
+
+UNREAD = Kind(
+    name="unread",
+    noun="folder",
+    word="unread",
+    target=Unread,
+    always=True,
+    gather="preflight.targets.gather:UnreadTargets",
+)
+
+KINDS = (MISSING, REMOTE, UNREAD)

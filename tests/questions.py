@@ -1,0 +1,58 @@
+"""Questions to processes of ours, as a run asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from preflight.findings.finding import Location
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question
+from preflight.ledger.recall import Memory
+from preflight.processes import ask as asking
+from preflight.settings.job import Job
+from preflight.settings.told import told_of
+from preflight.targets.targets import Host
+
+
+def run_of(root: object, *targets: object) -> Run:
+    """Give a run that wants everything and tells nobody."""
+    job = Job(root=str(root))
+    return Run(
+        job=job,
+        memory=Memory(job=job),
+        targets=targets,  # type: ignore[arg-type]
+        wants=lambda _: True,
+        tell=lambda *_: None,
+        passed=lambda _: None,
+    )
+
+
+def questions(
+    kind: Kind, plains: Iterable[Mapping[str, Any]], root: object, **more: Any
+) -> tuple[Question, ...]:
+    """Ask about each of these."""
+    gather = Gather(kind, run_of(root))
+    return tuple(
+        Question(
+            kind=kind,
+            plain=plain,
+            target=Host(),
+            at=Location(file=plain.get("path")),
+            gives=(),
+            gather=gather,
+            **more,
+        )
+        for plain in plains
+    )
+
+
+def ask(
+    batch: tuple[Question, ...], root: object, *, timeout: float = 60, **options: Any
+) -> list[asking.Result]:
+    """Ask one process, and give all that it says but how long its steps took."""
+    told = {**told_of(Job(root=str(root))), **options}
+    how = asking.Asking(options=told, python=None, jobs=1, timeout=timeout)
+    results = asking.ask([batch], how)
+    return [one for one in results if not isinstance(one, asking.Took)]
