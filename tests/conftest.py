@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warming import warm
+from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,9 +58,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have processes of the test keep workers at hand that have imported torch already."""
-    for name, value in warm(12).items():
-        monkeypatch.setenv(name, value)
+    """Start processes of the test, and their workers, as copies of one that has imported torch."""
+    start_copies(monkeypatch)
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -17,10 +17,11 @@ from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from preflight.settings.job import Job
-from tests.warming import warm
+from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[1]
 CHECKS = registry.built_in()
+IMPORTING = ("loader-", "model-", "target-", "cache-content")
 SECTIONS = ("What it finds", "Why it matters", "What to do")
 
 each_check = pytest.mark.parametrize("check_id", CHECKS)
@@ -63,8 +64,8 @@ def look(check_id: str, folder: Path, *, mended: bool) -> Case:
     listening = {**checks, check_id: dataclasses.replace(checks[check_id], ask=ask)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "load", lambda: (listening, bad))
-        for name, value in warm(12).items() if check_id.startswith("loader-") else ():
-            patch.setenv(name, value)
+        if check_id.startswith(IMPORTING):
+            start_copies(patch)
         report = preflight.run(*words, folder=str(folder), select=[check_id])
     found = [finding for finding in report.findings if finding.check == check_id]
     return Case(report=report, found=found, said=said)

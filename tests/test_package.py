@@ -8,9 +8,12 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from preflight.__main__ import rival_distribution
 from preflight.findings import registry
@@ -56,13 +59,38 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install it into an empty environment, with everything that it asks for."""
+    """Install it into an environment that has everything that it asks for, and nothing else.
+
+    What is installed here lies there as links, where there are such: pip adds what is missing.
+    """
     folder = tmp_path_factory.mktemp("empty")
     venv.create(folder / "env")
     programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+    if os.name != "nt":
+        find = "import sysconfig; print(sysconfig.get_path('purelib'), end='')"
+        site = Path(said(programs / "python", "-c", find, folder=folder))
+        for one in asked_for(wheel):
+            for top in {file.parts[0] for file in one.files or ()} - {"..", "__pycache__"}:
+                if not (site / top).exists():
+                    (site / top).symlink_to(Path(one.locate_file(top)))
     constraints = ROOT / "constraints.txt"
     pip(programs, "install", "--no-compile", "-c", constraints, wheel, folder=folder)
     return programs
+
+
+def asked_for(wheel: Path) -> Iterator[Distribution]:
+    """Give the distributions that a wheel asks for, and those that they ask for."""
+    info = next(one for one in zipfile.Path(wheel).iterdir() if one.name.endswith(".dist-info"))
+    asking: list[Distribution] = [PathDistribution(info)]
+    names: set[str] = set()
+    while asking:
+        for requirement in map(Requirement, asking.pop().requires or ()):
+            marker = requirement.marker
+            if requirement.name in names or (marker and not marker.evaluate({"extra": ""})):
+                continue
+            names.add(requirement.name)
+            asking.append(distribution(requirement.name))
+            yield asking[-1]
 
 
 def pip(programs: Path, *words: str | Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A worker that was at hand is as one that was started: what it sees is compared in full."""
+"""A process that is a copy is as one that was started: what it sees is compared in full."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.warming import warm
+from tests.warming import CAN_COPY, start_copies
 
-pytestmark = pytest.mark.skipif(not warm(1), reason="workers are started as ever here")
+pytestmark = pytest.mark.skipif(not CAN_COPY, reason="processes are started as ever here")
 
 LOOK = """
 import json, multiprocessing, os, resource, signal, sys, threading, warnings
@@ -26,17 +27,22 @@ def kinds():
             pass  # the folder itself
 
 def look(channel, parent):
+    channel.send(state(parent))
+    sys.exit(3)
+
+def state(parent):
     me, main = multiprocessing.current_process(), sys.modules["__main__"]
-    channel.send({
-        "at hand": hasattr(sys.modules.get("sitecustomize"), "warm_up"),
+    return {
+        "is a copy": "torch_template" in sys.modules,
         "descriptors": sorted(kinds()),
         "environment": dict(os.environ),
         "folder": os.getcwd(),
         "path": sys.path,
         "words": sys.argv,
         "flags": repr(sys.flags),
-        "modules": sorted(set(sys.modules) - {"sitecustomize"}),
-        "main": (main.__name__, main.__file__, sorted(vars(main))),
+        "modules": sorted(set(sys.modules) - {"torch_template"}),
+        "main": (main.__name__, main.__file__),
+        "names": sorted(name for name in vars(main) if name[:2] != "__"),
         "method": multiprocessing.get_start_method(allow_none=True),
         "process": (me.name, me.daemon, me.authkey.hex(), os.getpid() == me.pid),
         "a child": (os.getppid() == parent, os.getpid() == os.getpgid(0)),
@@ -47,14 +53,12 @@ def look(channel, parent):
         "torch's": torch.get_num_threads(),
         "warnings": repr(warnings.filters),
         "streams": [one.encoding for one in (sys.stdin, sys.stdout, sys.stderr)],
-    })
-    sys.exit(3)
+    }
 
 def seen(method):
     context = multiprocessing.get_context(method)
     ours, theirs = context.Pipe()
     process = context.Process(target=look, args=(theirs, os.getpid()), daemon=True)
-    process._config["authkey"] = multiprocessing.process.AuthenticationString(b"the same")
     process.start()
     theirs.close()
     told = ours.recv()
@@ -64,29 +68,54 @@ def seen(method):
     return {**told, "status": process.exitcode}
 
 if __name__ == "__main__":
+    multiprocessing.current_process().authkey = b"the same"
+    found = [state(os.getppid())]
     os.environ["LATER"] = "1"
     os.chdir("elsewhere")
     sys.path.append("/from/the/job")
     multiprocessing.process._process_counter = iter([1, 1])
-    print(json.dumps([seen(sys.argv[1]), seen(sys.argv[1])]))
+    found.append(seen(sys.argv[1]))
+    if "torch_template" in sys.modules:
+        sys.modules["torch_template"].Template.ours.end()
+    print(json.dumps([*found, seen(sys.argv[1])]))
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_it_sees_what_a_fresh_one_sees(tmp_path: Path, method: str) -> None:
-    """The first was at hand, and the second is started, since there is no other."""
-    (tmp_path / "look.py").write_text(LOOK, encoding="utf-8")
-    (tmp_path / "elsewhere").mkdir()
+def run(folder: Path, method: str) -> list[dict[str, Any]]:
+    """Run it, and give what it and its workers have seen."""
+    (folder / "look.py").write_text(LOOK, encoding="utf-8")
+    (folder / "elsewhere").mkdir(exist_ok=True)
     done = subprocess.run(
         [sys.executable, "look.py", method],
-        cwd=tmp_path,
-        env={**os.environ, **warm(1)},
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "more")},
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = json.loads(done.stdout)
-    assert (first.pop("at hand"), second.pop("at hand")) == (True, False)
+    return list(json.loads(done.stdout))
+
+
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_worker_sees_what_a_fresh_one_sees(tmp_path: Path, method: str) -> None:
+    """The first is a copy, and the second is started, since the template is gone."""
+    _, first, second = run(tmp_path, method)
+
+    assert (first.pop("is a copy"), second.pop("is a copy")) == (True, False)
     assert first == second
+
+
+def test_a_process_sees_what_a_fresh_one_sees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the line to its own template."""
+    fresh, *_ = run(tmp_path, "spawn")
+    start_copies(monkeypatch)
+    copy, *_ = run(tmp_path, "spawn")
+
+    assert (copy.pop("is a copy"), fresh.pop("is a copy")) == (True, False)
+    copy["descriptors"].remove("socket")
+    assert copy == fresh

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import pytest
 
 from tests.benchmarks.measuring import seen
 from tests.conftest import ROOT
-from tests.warming import warm
+from tests.warming import start_copies
 
 MEASURE = f"""
 import json, pickle, resource, sys, time
@@ -81,14 +80,15 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
 
     @functools.cache
     def measure(held: str) -> dict[str, float]:
-        done = subprocess.run(
-            [sys.executable, "measure.py", held],
-            cwd=folder,
-            env={**os.environ, **warm(8)},  # how workers start is not measured
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        with pytest.MonkeyPatch.context() as patch:
+            start_copies(patch)  # how workers start is not measured
+            done = subprocess.run(
+                [sys.executable, "measure.py", held],
+                cwd=folder,
+                check=True,
+                capture_output=True,
+                text=True,
+            )
         found: dict[str, float] = json.loads(done.stdout)
         return found
 

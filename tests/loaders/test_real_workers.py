@@ -23,7 +23,7 @@ import preflight
 from preflight.findings import registry
 from preflight.findings.finding import Severity
 from preflight.findings.report import Report
-from tests.warming import warm
+from tests.warming import start_copies
 
 HERE = Path(__file__).parent
 IDS = ["loader-unpicklable", "loader-unloadable"]
@@ -156,8 +156,7 @@ def test_the_verdict_is_what_really_happens(
 ) -> None:
     """For each loader, down to the type of the error where pickle refuses it."""
     words = words_of(module)[part :: GROUPS[module]]
-    for name, value in warm(40).items():
-        monkeypatch.setenv(name, value)
+    start_copies(monkeypatch)
 
     real, ours = both(words, tmp_path)
 

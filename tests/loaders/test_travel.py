@@ -14,7 +14,7 @@ import pytest
 import preflight
 from preflight.loaders.facts import Loaded
 from preflight.values.wire import from_wire
-from tests.warming import warm
+from tests.warming import CAN_COPY, start_copies
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,9 +73,8 @@ if __name__ == "__main__":
     around = Surroundings(timeout={timeout}, alive=lambda: None, path=sys.path[:], files={{}})
     sent, loaded = travel(loader, name="loader", root={folder!r}, factory=None, num_workers=None,
                           start_method="spawn", surroundings=around)
-    end = getattr(sys.modules.get("sitecustomize"), "end", None)
-    if end is not None:
-        end()  # those that were at hand, and that nobody has asked for
+    if "torch_template" in sys.modules:
+        sys.modules["torch_template"].Template.ours.end()
     left = [one.cmdline() for one in psutil.Process().children(recursive=True)]
     left = [one for one in left if not hasattr(job, "kept") or "resource_tracker" not in one[-1]]
     print("FACTS" + json.dumps({{"loaded": to_wire(loaded), "left": left}}))
@@ -94,14 +93,12 @@ def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -
     (folder / "job.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
     text = LOOK.format(root=str(ROOT), folder=str(folder), timeout=timeout)
     (folder / "look.py").write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "look.py"],
-        cwd=folder,
-        env=dict(os.environ) if fresh else {**os.environ, **warm(12)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        if not fresh:
+            start_copies(patch)
+        done = subprocess.run(
+            [sys.executable, "look.py"], cwd=folder, capture_output=True, text=True, check=False
+        )
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout.partition("FACTS")[2])
     assert facts["left"] == []
@@ -216,7 +213,7 @@ def test_a_worker_that_never_comes_back_is_put_down_to_its_object(tmp_path: Path
     """It is given its time, and then ended."""
     code = "def make(): return DataLoader(Numbers(1, Slow()), num_workers=1)"
 
-    loaded = look(tmp_path, code, timeout=4 if warm(1) else 13)
+    loaded = look(tmp_path, code, timeout=4 if CAN_COPY else 13)
 
     (one,) = loaded.objects
     assert one.paths == ("dataset.held[1]",)

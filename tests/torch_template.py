@@ -1,0 +1,270 @@
+"""A process that has imported torch, and of which others are copies; it knows nothing of a job.
+
+A process of Python that runs a user's code spends nearly all its time on importing torch. Here that
+is done once: the template waits until one is started, and a copy of it becomes that. All else is
+as in a fresh one: it is a child of whoever starts it, and has its descriptors, environment, folder
+and words; and it has a template of its own, for the workers and fork servers that it starts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
+
+_KINDS = ("multiprocessing.spawn", "multiprocessing.forkserver")
+_MOST_DESCRIPTORS = 200
+_OUT_OF_THE_WAY = 500
+_FURTHER_OUT = 900
+_LENGTH = 8
+
+# prctl: whoever loses its parent below us becomes a child of ours.
+_SET_CHILD_SUBREAPER = 36
+
+# What an environment says to Python that a copy heeds.
+HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER"}
+
+_path: list[str] = []
+"""Where a fresh process finds modules, but for its own folder and its environment's."""
+
+
+class Template:
+    """A template that waits: who asks it gets a child."""
+
+    ours: ClassVar[Template | None] = None
+    """That of this process, where it is a copy itself."""
+
+    def __init__(self, channel: socket.socket, pid: int) -> None:
+        self._channel: socket.socket | None = channel
+        self._pid = pid
+        self._lock = threading.Lock()
+        self._settings = settings_of(os.environ)
+
+    def start(
+        self,
+        words: Sequence[str],
+        numbers: Mapping[int, int],
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: str | None = None,
+        in_session: bool = False,
+    ) -> int | None:
+        """Start a copy, and give its number; None where only a fresh process will do.
+
+        Args:
+            words: the command, of which the first is the interpreter.
+            numbers: by their numbers there, the descriptors that it has.
+            environment: all of it; None: ours.
+            folder: its current folder; None: ours.
+            in_session: whether it leads a session of its own.
+        """
+        environment = dict(os.environ) if environment is None else dict(environment)
+        known = words[0] == sys.executable and settings_of(environment) == self._settings
+        if self._channel is None or not known or len(numbers) > _MOST_DESCRIPTORS:
+            return None
+        told = {
+            "words": list(words[1:]),
+            "numbers": list(numbers),
+            "environment": environment,
+            "folder": folder or os.getcwd(),
+            "in session": in_session,
+            "parent": os.getpid(),
+        }
+        message = json.dumps(told).encode()
+        with self._lock, _taking_in():
+            length = len(message).to_bytes(_LENGTH, "big")
+            socket.send_fds(self._channel, [length], list(numbers.values()))
+            self._channel.sendall(message)
+            return int.from_bytes(_exactly(self._channel, _LENGTH), "big")
+
+    def end(self) -> None:
+        """Let it go; what is started from now on is fresh."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+            os.waitpid(self._pid, 0)
+
+
+def settings_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """Give what an environment says to Python as it starts, and that a copy cannot heed."""
+    names = {name for name in environment if name.startswith("PYTHON")} - HEEDED
+    return {name: environment[name] for name in names}
+
+
+def start_workers_by(template: Template) -> None:
+    """Have multiprocessing start what it starts as copies of a template."""
+    from multiprocessing import util
+
+    fresh = util.spawnv_passfds
+
+    def start(path: bytes, words: Sequence[str], descriptors: Sequence[int]) -> int:
+        code = words[words.index("-c") + 1] if "-c" in words else ""
+        if any(kind in code for kind in _KINDS):
+            ours = [*filter(_is_open, (0, 1, 2)), *descriptors]
+            started = template.start(
+                [sys.executable, *map(os.fsdecode, words[1:])], dict(zip(ours, ours, strict=True))
+            )
+            if started is not None:
+                return started
+        return fresh(path, words, descriptors)
+
+    util.spawnv_passfds = start
+
+
+def main(number: int) -> None:
+    """Import torch, and wait; in a copy, become what was asked for, and return at its end."""
+    from multiprocessing import spawn, util  # noqa: F401  a worker has both
+
+    import torch.utils.data  # noqa: F401  this is what takes so long
+
+    _path.extend(sys.path)
+    asked = _serve(socket.socket(fileno=number))
+    ours, theirs = socket.socketpair()
+    template = os.fork()
+    if template:
+        theirs.close()
+        at = fcntl.fcntl(ours.detach(), fcntl.F_DUPFD_CLOEXEC, _FURTHER_OUT)
+        Template.ours = Template(socket.socket(fileno=at), template)
+        start_workers_by(Template.ours)
+    else:
+        ours.close()
+        for descriptor in asked[1]:
+            os.close(descriptor)
+        asked = _serve(theirs)
+    _become(*asked)
+
+
+def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Wait for what is asked for; return in the copy that is to be it, and nowhere else."""
+    import gc
+
+    gc.collect()
+    gc.freeze()  # what is not touched is not copied
+    while True:
+        length, received, _, _ = socket.recv_fds(channel, _LENGTH, _MOST_DESCRIPTORS)
+        if not length:
+            os._exit(0)  # whoever might have asked is gone
+        told = json.loads(_exactly(channel, int.from_bytes(length, "big")))
+        ours, theirs = os.pipe()
+        between = os.fork()
+        if not between:
+            copy = os.fork()
+            if copy:
+                os.write(theirs, copy.to_bytes(_LENGTH, "big"))
+                os._exit(0)
+            os.close(ours)
+            os.close(theirs)
+            channel.close()
+            while os.getppid() != told["parent"]:
+                time.sleep(0.0001)
+            return told, received
+        for descriptor in (*received, theirs):
+            os.close(descriptor)
+        os.waitpid(between, 0)  # from now on the copy is a child of whoever asked
+        channel.sendall(os.read(ours, _LENGTH))
+        os.close(ours)
+
+
+@contextlib.contextmanager
+def _taking_in() -> Iterator[None]:
+    """Have whoever loses its parent below us become a child of ours."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        prctl(_SET_CHILD_SUBREAPER, 0)
+
+
+def _exactly(channel: socket.socket, length: int) -> bytes:
+    found = b""
+    while len(found) < length:
+        part = channel.recv(length - len(found))
+        if not part:
+            raise EOFError
+        found += part
+    return found
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
+    """Be in all that a fresh process has, and run what it would."""
+    if told["in session"]:
+        os.setsid()
+    _take_over(dict(zip(told["numbers"], received, strict=True)))
+    environment = told["environment"]
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(told["folder"])
+    if environment.get("PYTHONFAULTHANDLER"):
+        import faulthandler
+
+        faulthandler.enable()
+    words = told["words"]
+    flags = []
+    while words[0].startswith("-") and words[0] != "-c":
+        flags.append(words.pop(0))
+    main = types.ModuleType("__main__")
+    if words[0] == "-c":
+        code = compile(words[1], "<string>", "exec")
+        sys.argv, first = ["-c", *words[2:]], ""
+    else:
+        vars(main)["__file__"] = os.path.abspath(words[0])
+        with open(words[0], "rb") as file:
+            code = compile(file.read(), words[0], "exec")
+        sys.argv, first = words, os.path.dirname(os.path.realpath(words[0]))
+    more = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
+    begin = [] if "-P" in flags else [first]
+    sys.path[:] = [*begin, *map(os.path.abspath, more), *_path]
+    sys.modules["__main__"] = main
+    try:
+        exec(code, vars(main))
+        status: object = 0
+    except SystemExit as leaving:
+        status = leaving.code
+    except BaseException:  # noqa: BLE001  it is told as an interpreter tells it
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    _leave(status)
+
+
+def _leave(status: object) -> NoReturn:
+    """End as an interpreter does, but let nothing go: touching what is shared copies it."""
+    if status is not None and not isinstance(status, int):
+        print(status, file=sys.stderr)
+        status = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status or 0)
+
+
+def _take_over(descriptors: Mapping[int, int]) -> None:
+    """Have these descriptors under these numbers, and no others but that of our template."""
+    aside = {
+        number: fcntl.fcntl(descriptor, fcntl.F_DUPFD, _OUT_OF_THE_WAY)
+        for number, descriptor in descriptors.items()
+    }
+    os.closerange(0, _OUT_OF_THE_WAY)
+    for number, descriptor in aside.items():
+        os.dup2(descriptor, number)
+    os.closerange(_OUT_OF_THE_WAY, _OUT_OF_THE_WAY + len(aside))
