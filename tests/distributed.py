@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.warming import start_copies
+
 
 def state(scale: float = 1.0) -> dict[str, Any]:
     """What a trainer saves: weights, numbers, and what is neither."""
@@ -93,11 +95,13 @@ def _saved_by_ranks() -> tempfile.TemporaryDirectory[str] | str:
     made = tempfile.TemporaryDirectory()
     script = Path(made.name) / "save_by_ranks.py"
     script.write_text(RANKS, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(script), made.name, *HOWS],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        done = subprocess.run(
+            [sys.executable, str(script), made.name, *HOWS],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
     return made if not done.returncode else done.stderr[-300:]

@@ -27,6 +27,8 @@ from preflight.cached_files.facts import CacheFacts
 from preflight.cached_files.file import read_cache
 from preflight.cached_files.listing import CacheListing, list_cache
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def read(path: Path) -> CacheFacts:
     """Look at one file, as a job in its folder does."""

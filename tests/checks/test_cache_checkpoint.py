@@ -15,6 +15,8 @@ from preflight.checkpoints.order import checkpoints
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 FILES = ("model.npz", "optimizer.npz", "rng/state.npz")
 
 

@@ -21,6 +21,8 @@ from preflight.tensors.neighbours import contents_of
 from preflight.tensors.read import read_content
 from preflight.testing import ask
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 ROOT = Path(__file__).parents[2]
 
 

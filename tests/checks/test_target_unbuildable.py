@@ -15,6 +15,8 @@ from preflight.session.run import UsageError
 from preflight.testing import ask
 from preflight.users_code.facts import Frame, Unbuilt
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 LOADER = "from torch.utils.data import DataLoader\n"
 
 

@@ -26,6 +26,8 @@ import preflight as package
 from preflight.findings.report import Outcome, Recalled, Report
 from preflight.values.stamps import digest_of
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WHOLE = (2).to_bytes(8, "little") + b"{}"

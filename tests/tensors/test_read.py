@@ -34,6 +34,8 @@ from preflight.tensors.read import read_content
 from preflight.values.wire import from_wire, to_wire
 from tests.questions import ask, questions
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 NAN, INF = float("nan"), float("inf")
 
 
