@@ -59,7 +59,8 @@ def start_copies(patch: pytest.MonkeyPatch) -> None:
         numbers = {0: asked["p2cread"], 1: asked["c2pwrite"], 2: asked["errwrite"]}
         numbers = {n: n if at == -1 else at for n, at in numbers.items()}
         pid = None
-        if isinstance(asked["args"], (list, tuple)) and not asked["shell"]:
+        plain = isinstance(asked["args"], (list, tuple)) and not asked["shell"]
+        if plain and asked["preexec_fn"] is None:
             pid = template.start(
                 [os.fspath(word) for word in asked["args"]],
                 numbers | {number: number for number in asked["pass_fds"]},

@@ -485,6 +485,7 @@ def test_a_guarded_script_is_told_the_same(tmp_path: Path) -> None:
     assert "Fussy" in found[0].message
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_no_worker_is_started_from_a_main_module_without_a_guard(tmp_path: Path) -> None:
     """It would run the script again, and this look in it."""
     report = inspected(tmp_path, "if True")
@@ -533,6 +534,7 @@ loader = DataLoader([1], num_workers=1)
 """
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize("way", ASKING)
 def test_a_script_is_not_run_again_by_looking_at_it(tmp_path: Path, way: str) -> None:
     """However it comes to ask."""
