@@ -54,11 +54,16 @@ class Looks:
 
     _gathers: dict[Kind, Gather] = field(default_factory=dict)
     _account: Account = field(init=False)
+    _wanted: frozenset[type] = field(init=False)
+    """The types of facts for whose sake targets are looked at: those of selected checks."""
 
     def __post_init__(self) -> None:
         """Find what earlier runs have left."""
         self.memory = Memory(job=self.job)
         self._account = Account(watch=self.watch)
+        selected = [one for one in self.checks.values() if not one.always]
+        asking = selected or self.checks.values()
+        self._wanted = frozenset(facts for one in asking for facts in one.over)
 
     def of(self, targets: Sequence[Target]) -> Generator[Look, None, None]:
         """Give each look as it comes, and end every process when closed."""
@@ -100,12 +105,7 @@ class Looks:
 
     def _wants(self, facts: type) -> bool:
         """Whether a selected check is over facts of a type."""
-        return any(facts in one.over for one in self._asking())
-
-    def _asking(self) -> list[Check]:
-        """Give the checks for whose sake a target is looked at: the selected ones."""
-        selected = [one for one in self.checks.values() if not one.always]
-        return selected or list(self.checks.values())
+        return facts in self._wanted
 
     def _add(self, target: Target) -> Iterator[Look]:
         """Take in a target for each of its rows, where somebody wants to know of it."""
@@ -176,7 +176,7 @@ class Looks:
         self, batches: Iterable[Batch], *, jobs: int, budget: float | None = None
     ) -> Iterator[Look]:
         """Have processes asked, and give what they say."""
-        wants = {kind.__name__ for one in self._asking() for kind in one.over}
+        wants = {facts.__name__ for facts in self._wanted}
         how = Asking(
             options={**told_of(self.job), "wants": tuple(wants)},
             python=self.job.python,
