@@ -46,6 +46,7 @@ def state(parent):
         "method": multiprocessing.get_start_method(allow_none=True),
         "process": (me.name, me.daemon, me.authkey.hex(), os.getpid() == me.pid),
         "a child": (os.getppid() == parent, os.getpid() == os.getpgid(0)),
+        "of its session": os.getsid(0) == os.getsid(parent),
         "signals": [str(signal.getsignal(one)) for one in signal.Signals],
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         "limits": [resource.getrlimit(number) for number in range(10)],
@@ -88,6 +89,7 @@ def run(folder: Path, method: str) -> list[dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "look.py", method],
         cwd=folder,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(folder / "more")},
         capture_output=True,
         text=True,

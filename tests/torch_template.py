@@ -167,6 +167,8 @@ def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
             channel.close()
             while os.getppid() != told["parent"]:
                 time.sleep(0.0001)
+            if told["in session"]:
+                os.setsid()  # before it has a template, which is of its session then
             return told, received
         for descriptor in (*received, theirs):
             os.close(descriptor)
@@ -206,8 +208,6 @@ def _is_open(descriptor: int) -> bool:
 
 def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     """Be in all that a fresh process has, and run what it would."""
-    if told["in session"]:
-        os.setsid()
     _take_over(dict(zip(told["numbers"], received, strict=True)))
     environment = told["environment"]
     os.environ.clear()
