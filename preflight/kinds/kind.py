@@ -32,6 +32,9 @@ class Kind:
     suffixes: tuple[str, ...] = ()
     """Names of files by which a folder is told to hold some, in small letters."""
 
+    each_file: bool = False
+    """Whether each of these files is a target, and not the folder that holds them."""
+
     facts: Mapping[type, str] = field(default_factory=dict)
     """The types of facts that checks are asked about, each with what it is about, for people."""
 

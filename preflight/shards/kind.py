@@ -33,6 +33,7 @@ SHARD = Kind(
     part="data",
     target=Shard,
     suffixes=SHARD_SUFFIXES,
+    each_file=True,
     facts={ShardFacts: "shard"},
     reader="preflight.shards.read:look",
     gather="preflight.shards.gather:Shards",

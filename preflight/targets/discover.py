@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from preflight.kinds.target import Target
+from preflight.kinds.rooms import kinds_of
+from preflight.kinds.target import PathTarget, Target
 from preflight.settings.job import DataSettings, Factory, Job
 from preflight.targets.folders import (
     holds_no_cache,
@@ -143,12 +144,10 @@ def _sources_of(targets: Iterable[Target]) -> Iterator[str]:
 
 
 def _name_around(target: Target, root: str) -> str:
-    """Name what lies around: all shards of a folder by that."""
-    return (
-        name_of(os.path.dirname(target.path), root)
-        if isinstance(target, Shard)
-        else target.name_in(root)
-    )
+    """Name what lies around: files of a folder, each of which is a target, by that."""
+    if isinstance(target, PathTarget) and any(row.each_file for row in kinds_of(type(target))):
+        return name_of(os.path.dirname(target.path), root)
+    return target.name_in(root)
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -84,9 +84,11 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
                 entries.add(home)
             keep(place, listed)
         sources = sources or ".py" in suffixes
-        for row in in_one_folder():
+        for row in told_by_suffix():
             if not suffixes.isdisjoint(row.suffixes):
-                others[row, top] = None
+                others |= dict.fromkeys(
+                    _named_by(row, place, names) if row.each_file else ((row, top),)
+                )
                 keep(place, listed)
     return (
         *shards,
@@ -97,10 +99,16 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     )
 
 
-def in_one_folder() -> tuple[Kind, ...]:
-    """Give the rows whose targets are whole folders, whatever else is in them: of images, say."""
+def told_by_suffix() -> tuple[Kind, ...]:
+    """Give the rows whose targets are told by suffixes alone, whatever else is in a folder."""
     apart = (Shard, CacheFolder, Source)
     return tuple(row for row in kinds() if row.suffixes and row.target not in apart)
+
+
+def _named_by(row: Kind, place: str, names: list[str]) -> Iterator[tuple[Kind, str]]:
+    """Give each file of a folder that is a target of this row."""
+    found = sorted(name for name in names if name.lower().endswith(row.suffixes))
+    return ((row, os.path.join(place, name)) for name in found)
 
 
 def is_shard(name: str) -> bool:

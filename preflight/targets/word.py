@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
+from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.targets.folders import (
     CACHE_SUFFIXES,
@@ -14,10 +15,10 @@ from preflight.targets.folders import (
     holds_no_cache,
     holds_parts,
     holds_videos,
-    in_one_folder,
     is_shard,
     look_around,
     may_be_there,
+    told_by_suffix,
 )
 from preflight.targets.targets import (
     BUILT,
@@ -54,7 +55,7 @@ class UnknownWordError(ValueError):
 
 def words() -> tuple[str, ...]:
     """Give what may stand before `=`."""
-    return (*KINDS, *(row.word for row in in_one_folder() if row.word not in KINDS))
+    return (*KINDS, *(row.word for row in told_by_suffix() if row.word not in KINDS))
 
 
 def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Target, ...]:
@@ -103,14 +104,24 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
         return tuple(read_data(value, folder, CaptionRule()))
     if kind == "source":
         return (Source(path=_existing(path, kind, value)),)
-    for row in in_one_folder():
+    for row in told_by_suffix():
         if row.word == kind:
-            return (row.made(_existing(path, kind, value)),)
+            return _of_row(row, f"{kind}={value}", _existing(path, kind, value))
     _existing(path, kind, value)
     empty = holds_no_cache(path)
     if empty is not None:
         raise UnknownWordError(f"{kind}={value} {empty}")
     return (CacheFolder(path=path, checkpoint=kind == "checkpoint" or holds_parts(path)),)
+
+
+def _of_row(row: Kind, word: str, path: str) -> tuple[Target, ...]:
+    """Take a path for a target of a row; of a folder, each file where these are the targets."""
+    if not (row.each_file and os.path.isdir(path)):
+        return (row.made(path),)
+    found = [one for one in look_around(path, whole=True) if type(one) in (row.target, Unread)]
+    if not found:
+        raise UnknownWordError(f"{word} holds no {row.noun} ({', '.join(row.suffixes)})")
+    return tuple(found)
 
 
 def _existing(path: str, kind: str, value: str) -> str:
@@ -137,7 +148,7 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         return (Shard(path=path),)
     if lower.endswith((*CACHE_SUFFIXES, ".bin")):
         return (CacheFolder(path=path),)
-    for row in in_one_folder():
+    for row in told_by_suffix():
         if lower.endswith(row.suffixes):
             return (row.made(path),)
     if lower.endswith(".py"):
