@@ -1,0 +1,1 @@
+"""WAV files, each by itself."""
