@@ -1,11 +1,13 @@
-"""Writes the generated parts of README.md and of docs/*.md anew: `make pages`.
+"""Writes the generated parts of README.md, CONTRIBUTING.md and docs/*.md anew: `make pages`.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what makes it.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import importlib
 import importlib.util
 import re
 import shlex
@@ -23,6 +25,7 @@ import click
 import preflight
 from preflight.command import catalogue, cli
 from preflight.findings import registry
+from preflight.kinds.rooms import ROOMS
 from preflight.render.schema import docstrings, schema
 from preflight.settings import merge as settings
 from preflight.settings.job import UNREAD, Job
@@ -30,7 +33,7 @@ from preflight.sizes import parse_size
 from preflight.values.ages import format_age, parse_age
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -38,8 +41,8 @@ PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL
 _SHOWN = 3
 
 
-class OtherMachineError(Exception):
-    """The part shows what is said on a machine without a GPU, and this one has some."""
+class CannotMakeError(Exception):
+    """The part cannot be made here; the text says why."""
 
 
 def made(name: str) -> str:
@@ -47,7 +50,7 @@ def made(name: str) -> str:
 
     Raises:
         KeyError: nothing is known of a part of this name.
-        OtherMachineError: it cannot be made here.
+        CannotMakeError: it cannot be made here.
     """
     for begin, make in PARTS.items():
         if name.startswith(begin):
@@ -68,7 +71,7 @@ def _demo(_: str) -> str:
         check=False,
     )
     if "this machine has none" not in done.stdout:
-        raise OtherMachineError
+        raise CannotMakeError("this machine has a GPU, and the page is of one without")
     return _console("preflight demo", done.stdout)
 
 
@@ -251,6 +254,36 @@ def _json_type(one: Mapping[str, Any]) -> str:
     return one["type"][0] if isinstance(one["type"], list) else str(one["type"])
 
 
+# --- the code -------------------------------------------------------------------------------------
+
+
+def _rooms(_: str) -> str:
+    """Say of each folder what lives there, from the highest floor down; of inner ones, nothing."""
+    layers = ast.parse((ROOT / "tests" / "test_layers.py").read_text(encoding="utf-8"))
+    (floors,) = (
+        ast.literal_eval(one.value)
+        for one in layers.body
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "FLOORS"
+    )
+    rows = []
+    for room in sorted(floors, key=lambda room: (-floors[room], room)):
+        if not room or "." in room:
+            continue
+        said = str(importlib.import_module(f"preflight.{room}").__doc__).splitlines()[0]
+        kinds = importlib.import_module(f"preflight.{room}.kind").KINDS if room in ROOMS else ()
+        folder = room if room == "checks" else f"preflight/{room}"
+        names = ", ".join(f"`{one.name}`" for one in kinds)
+        rows.append((str(floors[room]), f"`{folder}/`", _plain(said), names))
+    return _table(("floor", "folder", "what lives there", "kinds"), rows)
+
+
+def _file(path: str) -> str:
+    """Show a file of Python."""
+    if not (ROOT / path).is_file():
+        raise CannotMakeError(f"there is no {path}")
+    return f"```python\n{(ROOT / path).read_text(encoding='utf-8')}```\n"
+
+
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = tuple(head)
     lines = [head, ("---",) * len(head), *rows]
@@ -260,6 +293,9 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 PARTS: Mapping[str, Callable[[str], str]] = {
     "preflight demo": _demo,
     "preflight run on fixtures/": _case,
+    "docs/examples/": lambda path: _file(f"docs/examples/{path}"),
+    "fixtures/": lambda path: _file(f"fixtures/{path}"),
+    "folders": _rooms,
     "preflight checks --format markdown": _table_of_checks,
     "preflight explain": _explanations,
     "preflight report --schema": _schema,
@@ -276,8 +312,8 @@ def main() -> None:
         for head, name, old, end in PART.findall(text):
             try:
                 text = text.replace(f"{head}{old}{end}", f"{head}{made(name)}{end}")
-            except OtherMachineError:
-                print(f"{page.name}: {name} is left as it is: this machine has a GPU")  # noqa: T201
+            except CannotMakeError as error:
+                print(f"{page.name}: {name} is left as it is: {error}")  # noqa: T201
         page.write_text(text, encoding="utf-8")
 
 
