@@ -27,10 +27,9 @@ from preflight.command import catalogue, cli
 from preflight.findings import registry
 from preflight.kinds.rooms import ROOMS
 from preflight.render.schema import docstrings, schema
-from preflight.settings import merge as settings
 from preflight.settings.job import UNREAD, Job
-from preflight.sizes import parse_size
-from preflight.values.ages import format_age, parse_age
+from preflight.settings.options import AGE, OPTIONS, SIZE
+from preflight.values.ages import format_age
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -136,28 +135,27 @@ def _plain(text: str) -> str:
 # --- settings and options -------------------------------------------------------------------------
 
 
-def _read_by() -> Mapping[str, tuple[str, Callable[[str], Any]]]:
-    """Give for each option that is a setting its key, and what reads it, by its name."""
-    return {name: (flag.key, flag.read) for name, flag in settings.FLAGS.items()}
-
-
 def _options(_: str) -> str:
     rows = []
-    for one in cli.run.params:
-        if not isinstance(one, click.Option):
-            continue
-        name = one.opts[0].lstrip("-")
+    for row in OPTIONS:
         key = variable = ""
-        if name in _read_by():
-            whole, _read = _read_by()[name]
-            key = f"`{whole if '.' in whole else 'job.' + whole}`"
-            variable = f"`{settings.PREFIX}{name.replace('-', '_').upper()}`"
-        # No `|` is left: tables of GitHub and of the site do not agree on how to write one in code.
+        if row.key is not None:
+            key = f"`{row.key if '.' in row.key else f'job.{row.key}'}`"
+            variable = f"`{row.variable}`"
+        values = row.type.choices or row.type.metavar.split("|")
+        rows.append((_option(f"--{row.name}", values), _plain(row.help), key, variable))
+    of_the_page = [one for one in cli.run.params if isinstance(one, click.Option)][len(OPTIONS) :]
+    for one in of_the_page:
         choices = one.type.choices if isinstance(one.type, click.Choice) else ()
-        values = [*map(str, choices), *(one.metavar or "").split("|")]
-        value = ", ".join(f"`{word}`" for word in values if word)
-        rows.append((f"`{one.opts[0]}` {value}".strip(), _plain(one.help or ""), key, variable))
+        rows.append(
+            (_option(one.opts[0], choices or [one.metavar]), _plain(one.help or ""), "", "")
+        )
     return _table(("option", "meaning", "key", "variable"), rows)
+
+
+def _option(name: str, values: Iterable[str | None]) -> str:
+    # No `|` is left: tables of GitHub and of the site do not agree on how to write one in code.
+    return f"`{name}` {', '.join(f'`{word}`' for word in values if word)}".strip()
 
 
 def _keys(table: str) -> str:
@@ -171,7 +169,7 @@ def _keys(table: str) -> str:
         if kind is Job and field.name not in ("name", "root", "python"):
             continue
         key = field.name if kind is Job else f"{name}.{field.name}"
-        unit = dict(_read_by().values()).get(key)
+        unit = {row.key: row.type for row in OPTIONS}.get(key)
         meaning = _plain(" ".join(said[field.name].split()))
         if key in UNREAD:
             meaning += " *Valid, and not used by this version.*"
@@ -180,7 +178,7 @@ def _keys(table: str) -> str:
     return _table(("key", "value", "default", "meaning"), rows)
 
 
-_UNITS: Mapping[Any, str] = {parse_size: "size: `80GB`", parse_age: "age: `12h`"}
+_UNITS: Mapping[Any, str] = {SIZE: "size: `80GB`", AGE: "age: `12h`"}
 
 
 def _inner(kind: Any) -> Any:
@@ -206,7 +204,7 @@ def _default(field: dataclasses.Field[Any], unit: object) -> str:
         return "required"
     if field.default in (None, (), dataclasses.MISSING):
         return ""
-    if unit is parse_age:
+    if unit is AGE:
         return format_age(field.default)
     default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
     return f"`{default.lower()}`"

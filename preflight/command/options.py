@@ -7,9 +7,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
+from preflight.settings.options import FLAG, IDS, OPTIONS, Option, Type
+
 FORMATS = ("terminal", "json", "markdown")
 
-Option: TypeAlias = Callable[[Any], Any]
+Decorator: TypeAlias = Callable[[Any], Any]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -24,142 +26,39 @@ def complete_checks(_ctx: click.Context, _param: click.Parameter, text: str) -> 
     return [f"{done}{comma}{word}" for word in words if word.startswith(last)]
 
 
-def _words(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> list[str]:
-    """Take `a,b` given once and `a` `b` given twice alike."""
-    return [word for value in values for word in value.split(",") if word]
+def _read_as(kind: Type) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Make of the text what the settings take; None stays, where the option was not given."""
+
+    def read(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
+        try:
+            if kind is IDS:
+                return [word for text in given for word in kind.read(text)]
+            return kind.read(given) if isinstance(given, str) else given
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return read
 
 
-def _size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    from preflight.values.byte_sizes import parse_size
-
-    if value is None:
-        return None
-    try:
-        return parse_size(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _age(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
-    from preflight.values.ages import parse_age
-
-    if value is None:
-        return None
-    try:
-        return parse_age(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _ids(name: str, help_text: str) -> Callable[[_F], _F]:
+def _option(row: Option) -> Decorator:
+    name, kind, _, help_text = row
+    if kind is FLAG:
+        return click.option(f"--{name}", is_flag=True, default=None, help=help_text)
     return click.option(
-        name,
-        multiple=True,
-        metavar="ID,…",
-        callback=_words,
-        shell_complete=complete_checks,
-        help=help_text,
+        f"--{name}",
+        multiple=kind is IDS,
+        metavar=kind.metavar,
+        type=click.Choice(kind.choices) if kind.choices else str,
+        callback=_read_as(kind),
+        shell_complete=complete_checks if kind is IDS else None,
+        help=f"{help_text}  [{kind.bounds}]" if kind.bounds else help_text,
     )
 
 
-_AT_LEAST_0 = click.IntRange(min=0)
-_AT_LEAST_1 = click.IntRange(min=1)
-
-LOOK: tuple[Option, ...] = (
-    click.option("--config", metavar="FILE", help="The settings (default: the nearest upward)."),
-    _ids("--select", "Ask these checks only, by id or first word."),
-    _ids("--ignore", "Leave these checks out."),
-    click.option(
-        "--fail-on",
-        type=click.Choice(["error", "warning", "note", "never"]),
-        help="What makes a NO-GO (default: error).",
-    ),
-    click.option("--baseline", metavar="FILE", help="A saved report; what it holds gates no more."),
-    _ids("--require", "These checks must look; skipped is CANNOT JUDGE."),
-    _ids("--may-skip", "These checks may fail to look without CANNOT JUDGE."),
-    click.option("--gpus", type=_AT_LEAST_0, metavar="N", help="GPUs that the job needs here."),
-    click.option("--vram", callback=_size, metavar="SIZE", help="Free memory on each: 80GB."),
-    click.option("--world-size", type=_AT_LEAST_1, metavar="N", help="Ranks in all."),
-    click.option("--num-workers", type=_AT_LEAST_0, metavar="N", help="Workers of each loader."),
-    click.option("--batch-size", type=_AT_LEAST_1, metavar="N", help="Samples in a batch."),
-    click.option("--grad-accum", type=_AT_LEAST_1, metavar="N", help="Batches to one step."),
-    click.option(
-        "--start-method",
-        type=click.Choice(["fork", "spawn", "forkserver"]),
-        help="How workers are started.",
-    ),
-    click.option(
-        "--elsewhere",
-        is_flag=True,
-        default=None,
-        help="The job runs on another machine: this one is not judged.",
-    ),
-    click.option("--python", metavar="EXE", help="The job's interpreter (default: ours)."),
-    click.option(
-        "--depth",
-        type=click.Choice(["index", "bytes", "decode"]),
-        help="Names and ends of files; every byte (default); or every image decoded.",
-    ),
-    click.option("--jobs", type=_AT_LEAST_1, metavar="N", help="Processes that read files."),
-    click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="S",
-        help="Silence of one step of your code that counts as hung (default: 120 s).",
-    ),
-    click.option(
-        "--budget",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="S",
-        help="Leave out data that was not looked at after so long (default: look at all).",
-    ),
-    click.option(
-        "--sample",
-        metavar="N|P%",
-        help="Look at so many shards or images of each data set, or at a share: 500, 10%.",
-    ),
-    click.option(
-        "--state",
-        metavar="DIR",
-        help="Where the report and the ledger are kept (default: .preflight).",
-    ),
-    click.option(
-        "--no-ledger", is_flag=True, default=None, help="Read every file, and remember none."
-    ),
-    click.option(
-        "--reread",
-        callback=_age,
-        metavar="AGE",
-        help="Read unchanged files again that were read so long ago: 12h, 30d (default), 0.",
-    ),
-    click.option(
-        "--max-findings",
-        type=_AT_LEAST_1,
-        metavar="N",
-        help="Findings kept for each check (default: 10000).",
-    ),
-    click.option(
-        "--deep",
-        is_flag=True,
-        default=None,
-        help="Load cached files with torch (weights_only), and look at their numbers.",
-    ),
-    click.option(
-        "--trust-caches",
-        is_flag=True,
-        default=None,
-        help="Load them with a torch older than 2.6 too, which a file can make run code.",
-    ),
-    click.option(
-        "--import-anyway",
-        is_flag=True,
-        default=None,
-        help="Import modules even where that starts work.",
-    ),
-)
+LOOK = tuple(map(_option, OPTIONS))
 """What is looked at, how deep, and what is said of it."""
 
-SHOW: tuple[Option, ...] = (
+SHOW: tuple[Decorator, ...] = (
     click.option(
         "--format",
         "form",
@@ -186,7 +85,7 @@ SHOW: tuple[Option, ...] = (
 """How a report is shown, and where it is written."""
 
 
-def with_options(options: Sequence[Option]) -> Callable[[_F], _F]:
+def with_options(options: Sequence[Decorator]) -> Callable[[_F], _F]:
     """Decorate a command with all of these, so that its help lists them in this order."""
 
     def decorate(function: _F) -> _F:

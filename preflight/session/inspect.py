@@ -13,7 +13,7 @@ from preflight.findings.report import Named, Report
 from preflight.kinds.asked import MistypedError
 from preflight.kinds.rooms import kinds, load
 from preflight.session import summary
-from preflight.session.run import UsageError, nobody_watches, now, read_flags, today
+from preflight.session.run import UsageError, nobody_watches, now, today
 from preflight.settings.file import SettingsError
 from preflight.settings.merge import make_job
 
@@ -41,7 +41,7 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
     checks = registry.chosen(registry.load()[0])
     looks: list[Look] = []
     try:
-        job = make_job(folder=os.getcwd(), flags=read_flags(flags), environ=os.environ)
+        job = make_job(folder=os.getcwd(), flags=flags, environ=os.environ)
         for kind in kinds():
             if kind.live and kind.word in given:
                 looks += load(kind.live)(given[kind.word], job)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from preflight.findings import gate, registry
@@ -18,9 +18,8 @@ from preflight.render import renderer
 from preflight.session import summary
 from preflight.session.look import Looks
 from preflight.session.progress import Progress, Watch
-from preflight.settings import merge as settings
-from preflight.settings.file import SettingsError
 from preflight.settings.job import Job
+from preflight.settings.merge import make_job
 from preflight.targets.discover import discover
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
@@ -69,10 +68,10 @@ def run(
     here = os.path.abspath(folder or os.getcwd())
     every, bad_plugins = registry.load()
     try:
-        job = settings.make_job(
+        job = make_job(
             folder=here,
             file=config,
-            flags=read_flags(flags),
+            flags=flags,
             environ=os.environ,
             plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
         )
@@ -131,31 +130,6 @@ def run(
 
 
 # --- the report -----------------------------------------------------------------------------------
-
-
-def read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Take options as Python has them: names with `_`, sizes as text, lists of words.
-
-    Raises:
-        SettingsError: an unknown name, or a value that is not valid.
-    """
-    read: dict[str, Any] = {}
-    mistakes = []
-    for name, value in flags.items():
-        if value is None or value in ([], ()):
-            continue
-        option = name.replace("_", "-")
-        flag = settings.FLAGS.get(option)
-        if flag is None:
-            mistakes.append(f"there is no option {name}")
-            continue
-        try:
-            read[option] = flag.read(value) if isinstance(value, str) else value
-        except ValueError as error:
-            mistakes.append(f"--{option}: {error}")
-    if mistakes:
-        raise SettingsError(mistakes)
-    return read
 
 
 def _baseline(job: Job) -> frozenset[str]:

@@ -3,103 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from preflight.settings.file import SettingsError, find_file, read_file, unknown_key
 from preflight.settings.job import Job
 from preflight.settings.meaning import mistaken
-from preflight.values.ages import parse_age
-from preflight.values.byte_sizes import parse_size
+from preflight.settings.options import OPTIONS
 from preflight.values.names import name_of
-from preflight.values.sampling import parse_sample
-
-PREFIX = "PREFLIGHT_"
 
 # Characters of a wrong value that are told.
 _LONGEST = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
-    """A setting that can be had from the command line and from the environment."""
-
-    key: str
-    """`launch.gpus`."""
-
-    read: Callable[[str], Any]
-    """Makes a value of text, or raises ValueError."""
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word in re.split(r"[,\s]+", text) if word)
-
-
-def _yes(text: str) -> bool:
-    if text.lower() in {"1", "true", "yes", "on"}:
-        return True
-    if text.lower() in {"0", "false", "no", "off", ""}:
-        return False
-    raise ValueError(f"{text!r} is neither yes nor no")
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(f"{text!r} is less than 0")
-    return number
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise ValueError(f"{text!r} is no number of seconds")
-    return number
-
-
-def _sample(text: str) -> str:
-    return parse_sample(text).text
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"{text!r} is none of {', '.join(words)}")
-        return text
-
-    return read
-
-
-FLAGS: Mapping[str, Flag] = {
-    "gpus": Flag(key="launch.gpus", read=_count),
-    "vram": Flag(key="launch.vram", read=parse_size),
-    "world-size": Flag(key="launch.world_size", read=_count),
-    "num-workers": Flag(key="launch.num_workers", read=_count),
-    "batch-size": Flag(key="launch.batch_size", read=_count),
-    "grad-accum": Flag(key="launch.grad_accum", read=_count),
-    "start-method": Flag(key="launch.start_method", read=_one_of("fork", "spawn", "forkserver")),
-    "elsewhere": Flag(key="launch.elsewhere", read=_yes),
-    "python": Flag(key="python", read=str),
-    "depth": Flag(key="look.depth", read=_one_of("index", "bytes", "decode")),
-    "timeout": Flag(key="look.timeout", read=_seconds),
-    "budget": Flag(key="look.budget", read=_seconds),
-    "sample": Flag(key="look.sample", read=_sample),
-    "jobs": Flag(key="look.jobs", read=_count),
-    "state": Flag(key="look.state", read=str),
-    "no-ledger": Flag(key="look.no_ledger", read=_yes),
-    "reread": Flag(key="look.reread", read=parse_age),
-    "max-findings": Flag(key="look.max_findings", read=_count),
-    "deep": Flag(key="look.deep", read=_yes),
-    "trust-caches": Flag(key="look.trust_caches", read=_yes),
-    "import-anyway": Flag(key="look.import_anyway", read=_yes),
-    "fail-on": Flag(key="gate.fail_on", read=_one_of("error", "warning", "note", "never")),
-    "baseline": Flag(key="gate.baseline", read=str),
-    "require": Flag(key="gate.require", read=_words),
-    "may-skip": Flag(key="gate.may_skip", read=_words),
-}
-"""By the name of the option; the variable is PREFLIGHT_ and the name in capitals."""
 
 
 def make_job(
@@ -115,7 +29,7 @@ def make_job(
     Args:
         folder: the current folder, absolute; the job's, where no settings file says otherwise.
         file: the settings file; None: the nearest upward, if there is one.
-        flags: values by the option's name; those that are None were not given.
+        flags: options by their names, as text or as values; None and empty lists say nothing.
         environ: PREFLIGHT_* variables among others.
         plugins: names of the plug-ins, whose tables are theirs.
 
@@ -130,8 +44,7 @@ def make_job(
     if file is not None:
         root, tree, origins = read_file(file, tuple(plugins), mistakes)
     _overlay(tree, origins, _from_environment(environ, mistakes))
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    _overlay(tree, origins, {FLAGS[name].key: (f"--{name}", given[name]) for name in given})
+    _overlay(tree, origins, _from_flags(flags or {}, mistakes))
     job = (
         _build(tree, root, origins)
         if file is None
@@ -143,9 +56,9 @@ def make_job(
 
 
 def _overlay(
-    tree: dict[str, Any], origins: dict[str, str], values: Mapping[str, tuple[str, Any]]
+    tree: dict[str, Any], origins: dict[str, str], values: Iterable[tuple[str, str, Any]]
 ) -> None:
-    for key, (origin, value) in values.items():
+    for key, origin, value in values:
         table, _, name = key.rpartition(".")
         (tree.setdefault(table, {}) if table else tree)[name] = value
         origins[key] = origin
@@ -153,16 +66,29 @@ def _overlay(
 
 def _from_environment(
     environ: Mapping[str, str], mistakes: list[str]
-) -> dict[str, tuple[str, Any]]:
-    found: dict[str, tuple[str, Any]] = {}
-    for name, flag in FLAGS.items():
-        variable = PREFIX + name.replace("-", "_").upper()
-        if variable in environ:
+) -> Iterator[tuple[str, str, Any]]:
+    for row in OPTIONS:
+        if row.key is not None and row.variable in environ:
             try:
-                found[flag.key] = (variable, flag.read(environ[variable]))
+                yield row.key, row.variable, row.type.read(environ[row.variable])
             except ValueError as error:
-                mistakes.append(f"{variable}: {error}")
-    return found
+                mistakes.append(f"{row.variable}: {error}")
+
+
+def _from_flags(flags: Mapping[str, Any], mistakes: list[str]) -> Iterator[tuple[str, str, Any]]:
+    rows = {row.name: row for row in OPTIONS}
+    for name, value in flags.items():
+        if value is None or value in ([], ()):
+            continue
+        row = rows.get(name.replace("_", "-"))
+        if row is None or row.key is None:
+            mistakes.append(f"there is no option {name}")
+            continue
+        try:
+            read = row.type.read(value) if isinstance(value, str) else value
+            yield row.key, f"--{row.name}", read
+        except ValueError as error:
+            mistakes.append(f"--{row.name}: {error}")
 
 
 def _build(tree: Mapping[str, Any], root: str, origins: Mapping[str, str]) -> Job:

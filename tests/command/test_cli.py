@@ -55,7 +55,7 @@ def cache(tmp_path: Path) -> Path:
         (["cache", "--select", "cahce"], "did you mean cache?"),
         (["cache", "--ignore", "nonsense-id"], "there is no check 'nonsense-id'"),
         (["cache", "--vram", "80"], "write it with its unit"),
-        (["cache", "--gpus", "-1"], "-1 is not in the range"),
+        (["cache", "--gpus", "-1"], "-1 is less than 0"),
         (["cache", "--format", "yaml"], "'yaml' is not one of"),
         (["cache", "--baseline", "nothing.json"], "cannot be read"),
         (["cache", "--config", "nothing.toml"], "cannot be read"),

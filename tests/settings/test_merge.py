@@ -11,7 +11,8 @@ import pytest
 from preflight.settings import job as jobs
 from preflight.settings.file import SettingsError, line_numbers
 from preflight.settings.job import Job
-from preflight.settings.merge import FLAGS, make_job
+from preflight.settings.merge import make_job
+from preflight.settings.options import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,7 +84,14 @@ def test_only_a_file_costs_pydantic(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("GPUS", "two"), ("VRAM", "80"), ("TIMEOUT", "nan"), ("JOBS", "-1"), ("ELSEWHERE", "perhaps")],
+    [
+        ("GPUS", "two"),
+        ("VRAM", "80"),
+        ("TIMEOUT", "nan"),
+        ("JOBS", "-1"),
+        ("BATCH_SIZE", "0"),
+        ("ELSEWHERE", "perhaps"),
+    ],
 )
 def test_a_variable_that_is_not_valid_is_told(tmp_path: Path, variable: str, value: str) -> None:
     """By its name."""
@@ -140,23 +148,12 @@ def test_lines_of_keys() -> None:
     assert (lines["data.0"], lines["data.0.path"], lines["data.1"]) == (7, 8, 9)
 
 
-def test_every_flag_has_its_setting() -> None:
-    """And an option of the command."""
-    import click
-
-    from preflight.command.cli import run
-
-    names = {
-        name.removeprefix("--")
-        for one in run.params
-        if isinstance(one, click.Option)
-        for name in one.opts
-    }
-    for name, flag in FLAGS.items():
-        assert name in names
-        table, _, key = flag.key.rpartition(".")
-        holder = getattr(Job(), table) if table else Job()
-        assert key in {field.name for field in dataclasses.fields(holder)}
+def test_every_option_has_its_setting() -> None:
+    for row in OPTIONS:
+        if row.key is not None:
+            table, _, key = row.key.rpartition(".")
+            holder = getattr(Job(), table) if table else Job()
+            assert key in {field.name for field in dataclasses.fields(holder)}
 
 
 @pytest.mark.parametrize("table", ["launch", "data", "cache", "loader", "model", "look"])
