@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
-from preflight.settings.job import Job
-from preflight.values.ages import parse_age
-from preflight.values.byte_sizes import parse_size
+from preflight.settings.options import AGE, OPTIONS, SIZE
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
 
 FILE = "preflight.toml"
 
-_TABLES = tuple(
-    field.name
-    for field in dataclasses.fields(Job)
-    if field.name not in {"name", "root", "python", "plugins", "origins"}
-)
 _JOB_KEYS = ("name", "root", "python")
+
+Tell: TypeAlias = Callable[[str, str], None]
+"""Takes the key and what is wrong with it."""
 
 
 class SettingsError(ValueError):
@@ -82,16 +77,18 @@ def read_file(
     text, tree, within = _parse(path)
     lines = line_numbers(text, within)
     shown = name_of(path, folder)
-    tree = _take_job_table(tree, lines, shown, mistakes)
-    _take_plugins(tree, plugins, lines, shown, mistakes)
-    _hold_shapes(tree, lines, shown, mistakes)
-    _take_sizes(tree, lines, shown, mistakes)
-    _hold_numbers(tree, lines, shown, mistakes)
+
+    def tell(key: str, mistake: str) -> None:
+        mistakes.append(f"{shown}:{lines.get(key, 1)}: {key}: {mistake}")
+
+    _hold_shapes(tree, tell)
+    tree = _take_tables(tree, plugins, tell)
+    _take_numbers(tree, tell)
     if "\0" in text or "\\u0000" in text:
         raise SettingsError([*mistakes, f"{shown}: a path cannot hold a null character"])
     root = os.path.abspath(os.path.join(folder, str(tree.pop("root", "."))))
     if not os.path.isdir(root):
-        mistakes.append(f"{shown}:{lines.get('job.root', 1)}: job.root: there is no folder {root}")
+        tell("job.root", f"there is no folder {root}")
     return root, tree, {key: f"{shown}:{line}" for key, line in lines.items()}
 
 
@@ -119,94 +116,55 @@ def _parse(path: str) -> tuple[str, dict[str, Any], str]:
 
 
 # Tables of which there is one, and tables of which there may be several.
-_SINGLE = ("launch", "look", "gate")
+_SINGLE = ("job", "launch", "look", "gate")
 _ROWS = ("data", "cache", "loader", "model", "ignore")
 
 
-def _hold_shapes(
-    tree: dict[str, Any], lines: Mapping[str, int], shown: str, mistakes: list[str]
-) -> None:
+def _hold_shapes(tree: dict[str, Any], tell: Tell) -> None:
     """Tell a table with too few or too many brackets as such."""
     for key in _SINGLE:
         if not isinstance(tree.get(key, {}), dict):
-            mistakes.append(f"{shown}:{lines.get(key, 1)}: {key}: write [{key}], a table")
+            tell(key, f"write [{key}], a table")
             del tree[key]
     for key in _ROWS:
         if isinstance(tree.get(key), dict):
-            line = lines.get(key, 1)
-            mistakes.append(f"{shown}:{line}: {key}: write [[{key}]], with two brackets")
+            tell(key, f"write [[{key}]], with two brackets")
             del tree[key]
 
 
-def _take_job_table(
-    tree: dict[str, Any], lines: Mapping[str, int], shown: str, mistakes: list[str]
-) -> dict[str, Any]:
-    """Lift `[job]` to the top, where Job has its keys."""
-    table = tree.pop("job", {})
-    if not isinstance(table, dict):
-        mistakes.append(f"{shown}:{lines.get('job', 1)}: job is a table: [job]")
-        return tree
-    for key in table:
-        if key not in _JOB_KEYS:
-            line = lines.get(f"job.{key}", 1)
-            mistakes.append(f"{shown}:{line}: job.{key}: {unknown_key(key, _JOB_KEYS)}")
-    return {**tree, **{key: table[key] for key in _JOB_KEYS if key in table}}
-
-
-def _take_plugins(
-    tree: dict[str, Any],
-    plugins: tuple[str, ...],
-    lines: Mapping[str, int],
-    shown: str,
-    mistakes: list[str],
-) -> None:
-    """Set plug-ins' tables apart; any other unknown table is a mistake."""
-    own = {}
-    for key in list(tree):
-        if key in _TABLES or key in _JOB_KEYS:
-            continue
-        value = tree.pop(key)
-        if key in plugins and isinstance(value, dict):
+def _take_tables(tree: Mapping[str, Any], plugins: tuple[str, ...], tell: Tell) -> dict[str, Any]:
+    """Lift `[job]` to the top, where Job has its keys, and set plug-ins' tables apart."""
+    known: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for key, value in tree.items():
+        if key == "job":
+            known |= {inner: value[inner] for inner in _JOB_KEYS if inner in value}
+            for inner in value.keys() - set(_JOB_KEYS):
+                tell(f"job.{inner}", unknown_key(inner, _JOB_KEYS))
+        elif key in (*_SINGLE, *_ROWS):
+            known[key] = value
+        elif key in plugins and isinstance(value, dict):
             own[key] = value
         else:
-            known = ("job", *_TABLES, *plugins)
-            mistakes.append(f"{shown}:{lines.get(key, 1)}: {key}: {unknown_key(key, known)}")
-    tree["plugins"] = own
+            tell(key, unknown_key(key, (*_SINGLE, *_ROWS, *plugins)))
+    return {**known, "plugins": own}
 
 
-def _take_sizes(
-    tree: Mapping[str, Any], lines: Mapping[str, int], shown: str, mistakes: list[str]
-) -> None:
-    """Make numbers of sizes and ages, which are written as text with their units."""
-    for name, key, read in (("launch", "vram", parse_size), ("look", "reread", parse_age)):
-        table = tree.get(name)
-        if not isinstance(table, dict) or key not in table:
-            continue
-        try:
-            table[key] = read(str(table[key]))
-        except ValueError as error:
-            place = f"{name}.{key}"
-            mistakes.append(f"{shown}:{lines.get(place, 1)}: {place}: {error}")
-            del table[key]
-
-
-# What a number must at least be, where 0 means something; all others must be at least 1.
-_AT_LEAST = {"launch.gpus": 0, "launch.num_workers": 0, "look.timeout": 0.001, "look.reread": 0}
-
-
-def _hold_numbers(
-    tree: Mapping[str, Any], lines: Mapping[str, int], shown: str, mistakes: list[str]
-) -> None:
-    """Refuse numbers that can mean nothing, such as -1 workers."""
-    for table in ("launch", "look"):
-        values = tree.get(table)
-        for key, value in list(values.items()) if isinstance(values, dict) else ():
-            name = f"{table}.{key}"
-            least = _AT_LEAST.get(name, 1)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if number and not value >= least:
-                place = f"{shown}:{lines.get(name, 1)}: {name}"
-                mistakes.append(f"{place}: {value} is less than {least}")
+def _take_numbers(tree: Mapping[str, Any], tell: Tell) -> None:
+    """Make numbers of sizes and ages, and refuse those that can mean nothing: -1 workers."""
+    for row in OPTIONS:
+        table, _, key = str(row.key).partition(".")
+        value = tree.get(table, {}).get(key) if key else None
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        with_unit = row.type in (SIZE, AGE) and value is not None
+        if with_unit or (is_number and row.type.bounds):
+            try:
+                read = row.type.read(str(value).removesuffix(".0"))
+            except ValueError as error:
+                tell(str(row.key), str(error))
+                del tree[table][key]
+            else:
+                tree[table][key] = read
 
 
 def unknown_key(word: str, known: Iterable[str]) -> str:

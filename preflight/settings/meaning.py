@@ -14,7 +14,7 @@ _LONGEST = 100
 def mistaken(job: Job) -> Iterator[tuple[str, str]]:
     """Give the key of each value that means nothing, and what is wrong with it."""
     yield from _samples(job)
-    yield from _batches(job)
+    yield from _counts(job)
     yield from _caches(job)
     yield from _days(job)
 
@@ -30,7 +30,9 @@ def _samples(job: Job) -> Iterator[tuple[str, str]]:
                 yield key, str(error)
 
 
-def _batches(job: Job) -> Iterator[tuple[str, str]]:
+def _counts(job: Job) -> Iterator[tuple[str, str]]:
+    if job.launch.nodes < 1:
+        yield "launch.nodes", f"{job.launch.nodes} is less than 1"
     for index, data in enumerate(job.data):
         if data.batch_size is not None and data.batch_size < 1:
             yield f"data.{index}.batch_size", f"{data.batch_size} is less than 1"
@@ -42,14 +44,14 @@ def _caches(job: Job) -> Iterator[tuple[str, str]]:
     for index, cache in enumerate(job.cache):
         for name in cache.of:
             if name not in named:
-                text = f"no [[data]] is called {_short(name)}; known are {known}"
+                text = f"no [[data]] is called {short(name)}; known are {known}"
                 yield f"cache.{index}.of", text
         if cache.key is not None and cache.key != "auto":
             from preflight.settings.key_rule import mistake_in
 
             mistake = mistake_in(cache.key)
             if mistake is not None:
-                yield f"cache.{index}.key", f"{_short(cache.key)}: {mistake}"
+                yield f"cache.{index}.key", f"{short(cache.key)}: {mistake}"
 
 
 def _days(job: Job) -> Iterator[tuple[str, str]]:
@@ -60,9 +62,10 @@ def _days(job: Job) -> Iterator[tuple[str, str]]:
             try:
                 datetime.date.fromisoformat(ignore.until)
             except ValueError:
-                yield f"ignore.{index}.until", f"{_short(ignore.until)} is no day"
+                yield f"ignore.{index}.until", f"{short(ignore.until)} is no day"
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """Show a wrong value, or the beginning of a long one."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -8,12 +8,9 @@ from typing import Any
 
 from preflight.settings.file import SettingsError, find_file, read_file, unknown_key
 from preflight.settings.job import Job
-from preflight.settings.meaning import mistaken
-from preflight.settings.options import OPTIONS
+from preflight.settings.meaning import mistaken, short
+from preflight.settings.options import OPTIONS, Option
 from preflight.values.names import name_of
-
-# Characters of a wrong value that are told.
-_LONGEST = 100
 
 
 def make_job(
@@ -43,8 +40,15 @@ def make_job(
     root = folder
     if file is not None:
         root, tree, origins = read_file(file, tuple(plugins), mistakes)
-    _overlay(tree, origins, _from_environment(environ, mistakes))
-    _overlay(tree, origins, _from_flags(flags or {}, mistakes))
+    for row, origin, given in (*_variables(environ), *_flags(flags or {}, mistakes)):
+        table, _, key = str(row.key).rpartition(".")
+        try:
+            value = row.type.read(given) if isinstance(given, str) else given
+        except ValueError as error:
+            mistakes.append(f"{origin}: {error}")
+            continue
+        (tree.setdefault(table, {}) if table else tree)[key] = value
+        origins[str(row.key)] = origin
     job = (
         _build(tree, root, origins)
         if file is None
@@ -55,40 +59,22 @@ def make_job(
     return job
 
 
-def _overlay(
-    tree: dict[str, Any], origins: dict[str, str], values: Iterable[tuple[str, str, Any]]
-) -> None:
-    for key, origin, value in values:
-        table, _, name = key.rpartition(".")
-        (tree.setdefault(table, {}) if table else tree)[name] = value
-        origins[key] = origin
-
-
-def _from_environment(
-    environ: Mapping[str, str], mistakes: list[str]
-) -> Iterator[tuple[str, str, Any]]:
+def _variables(environ: Mapping[str, str]) -> Iterator[tuple[Option, str, str]]:
     for row in OPTIONS:
         if row.key is not None and row.variable in environ:
-            try:
-                yield row.key, row.variable, row.type.read(environ[row.variable])
-            except ValueError as error:
-                mistakes.append(f"{row.variable}: {error}")
+            yield row, row.variable, environ[row.variable]
 
 
-def _from_flags(flags: Mapping[str, Any], mistakes: list[str]) -> Iterator[tuple[str, str, Any]]:
-    rows = {row.name: row for row in OPTIONS}
+def _flags(flags: Mapping[str, Any], mistakes: list[str]) -> Iterator[tuple[Option, str, Any]]:
+    rows = {row.name: row for row in OPTIONS if row.key is not None}
     for name, value in flags.items():
         if value is None or value in ([], ()):
             continue
         row = rows.get(name.replace("_", "-"))
-        if row is None or row.key is None:
+        if row is None:
             mistakes.append(f"there is no option {name}")
-            continue
-        try:
-            read = row.type.read(value) if isinstance(value, str) else value
-            yield row.key, f"--{row.name}", read
-        except ValueError as error:
-            mistakes.append(f"--{row.name}: {error}")
+        else:
+            yield row, f"--{row.name}", value
 
 
 def _build(tree: Mapping[str, Any], root: str, origins: Mapping[str, str]) -> Job:
@@ -126,15 +112,10 @@ def _mistake(detail: Mapping[str, Any], origins: Mapping[str, str], shown: str) 
         return f"{place}: {key}: {unknown_key(path[-1], _keys_of(path[0]))}"
     if detail["type"] in {"missing", "missing_argument"}:
         return f"{place}: {key}: is required"
-    given = f", not {_short(detail['input'])}" if "input" in detail else ""
+    given = f", not {short(detail['input'])}" if "input" in detail else ""
     text = str(detail["msg"]).removeprefix("Input ").removeprefix("Value error, ")
     text = text.replace("a valid tuple", 'a list, such as ["jpg"]')
     return f"{place}: {key}: {text}{given}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _keys_of(table: str) -> tuple[str, ...]:
