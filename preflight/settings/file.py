@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from preflight.settings.options import AGE, OPTIONS, SIZE
+from preflight.settings.options import AGE, FROM_1, OPTIONS, SIZE
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
 
@@ -135,33 +135,34 @@ def _hold_shapes(tree: dict[str, Any], tell: Tell) -> None:
 def _take_tables(tree: Mapping[str, Any], plugins: tuple[str, ...], tell: Tell) -> dict[str, Any]:
     """Lift `[job]` to the top, where Job has its keys, and set plug-ins' tables apart."""
     known: dict[str, Any] = {}
+    of_job: dict[str, Any] = {}
     own: dict[str, Any] = {}
     for key, value in tree.items():
         if key == "job":
-            known |= {inner: value[inner] for inner in _JOB_KEYS if inner in value}
-            for inner in value.keys() - set(_JOB_KEYS):
+            of_job = {inner: value[inner] for inner in _JOB_KEYS if inner in value}
+            for inner in value.keys() - of_job.keys():
                 tell(f"job.{inner}", unknown_key(inner, _JOB_KEYS))
-        elif key in (*_SINGLE, *_ROWS):
+        elif key in (*_SINGLE, *_ROWS, *_JOB_KEYS):
             known[key] = value
         elif key in plugins and isinstance(value, dict):
             own[key] = value
         else:
             tell(key, unknown_key(key, (*_SINGLE, *_ROWS, *plugins)))
-    return {**known, "plugins": own}
+    return {**known, **of_job, "plugins": own}
 
 
 def _take_numbers(tree: Mapping[str, Any], tell: Tell) -> None:
     """Make numbers of sizes and ages, and refuse those that can mean nothing: -1 workers."""
-    for row in OPTIONS:
-        table, _, key = str(row.key).partition(".")
+    for whole, kind in (*((row.key or "", row.type) for row in OPTIONS), ("launch.nodes", FROM_1)):
+        table, _, key = whole.partition(".")
         value = tree.get(table, {}).get(key) if key else None
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        with_unit = row.type in (SIZE, AGE) and value is not None
-        if with_unit or (is_number and row.type.bounds):
+        with_unit = kind in (SIZE, AGE) and value is not None
+        if with_unit or (is_number and kind.bounds):
             try:
-                read = row.type.read(str(value).removesuffix(".0"))
+                read = kind.read(str(value).removesuffix(".0"))
             except ValueError as error:
-                tell(str(row.key), str(error))
+                tell(whole, str(error))
                 del tree[table][key]
             else:
                 tree[table][key] = read

@@ -14,7 +14,7 @@ _LONGEST = 100
 def mistaken(job: Job) -> Iterator[tuple[str, str]]:
     """Give the key of each value that means nothing, and what is wrong with it."""
     yield from _samples(job)
-    yield from _counts(job)
+    yield from _batches(job)
     yield from _caches(job)
     yield from _days(job)
 
@@ -30,9 +30,7 @@ def _samples(job: Job) -> Iterator[tuple[str, str]]:
                 yield key, str(error)
 
 
-def _counts(job: Job) -> Iterator[tuple[str, str]]:
-    if job.launch.nodes < 1:
-        yield "launch.nodes", f"{job.launch.nodes} is less than 1"
+def _batches(job: Job) -> Iterator[tuple[str, str]]:
     for index, data in enumerate(job.data):
         if data.batch_size is not None and data.batch_size < 1:
             yield f"data.{index}.batch_size", f"{data.batch_size} is less than 1"
