@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from preflight.command.options import FORMATS, LOOK, SHOW, complete_checks, with_options
 from preflight.findings.exit_codes import EXIT_CANNOT_JUDGE, EXIT_GO, EXIT_INTERRUPTED, EXIT_USAGE
 from preflight.values.version import __version__
-
-if TYPE_CHECKING:
-    from preflight.findings.report import Report
 
 
 class Script(click.Command):
@@ -71,13 +69,15 @@ def run(targets: tuple[str, ...], **given: Any) -> int:
     cache, loader, model, source, checkpoint, host. With none, preflight.toml says what to look at.
     """
     from preflight.command import output
+    from preflight.findings import gate
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
+    typed = shlex.join(["preflight", *sys.argv[1:]])
     with output.watching() as watch:
-        report = session.run(*targets, watch=watch, command=_typed(), **given)
+        report = session.run(*targets, watch=watch, command=typed, **given)
     shown.write(report)
-    return _exit_code(report)
+    return gate.exit_code(report)
 
 
 @preflight.command()
@@ -87,6 +87,7 @@ def demo(*, healthy: bool, **given: Any) -> int:
     """Run on a small broken job that comes with the package."""
     from preflight import demo as broken
     from preflight.command import output
+    from preflight.findings import gate
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
@@ -95,7 +96,7 @@ def demo(*, healthy: bool, **given: Any) -> int:
         report = session.run(folder=folder, watch=watch, command="preflight demo")
     shown.write(replace(report, last=os.path.join(folder, report.last or "")))
     click.echo(f"The job is in {folder}", err=True)
-    return _exit_code(report)
+    return gate.exit_code(report)
 
 
 @preflight.command()
@@ -153,19 +154,6 @@ def init(*, force: bool) -> int:
     return 0
 
 
-def _exit_code(report: Report) -> int:
-    from preflight.findings import gate
-
-    return gate.exit_code(report)
-
-
-def _typed() -> str:
-    """Give the command as it was typed."""
-    import shlex
-
-    return shlex.join(["preflight", *sys.argv[1:]])
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code.
 
@@ -198,7 +186,7 @@ def _failed(error: Exception) -> int:
     """Tell a mistake of the user's in a paragraph, and one of ours as a report for an issue."""
     from preflight.command import output
 
-    if output.is_users(error):
+    if isinstance(error, output.TYPED_WRONG):
         _tell(f"Error: {error}")
         return EXIT_USAGE
     with contextlib.suppress(OSError):

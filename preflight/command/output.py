@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from preflight import render
@@ -15,7 +16,7 @@ from preflight.findings.finding import Finding, Severity
 from preflight.findings.registry import NoSuchCheckError
 from preflight.findings.report import Report
 from preflight.session.progress import Progress, Watch
-from preflight.session.run import LAST, UsageError
+from preflight.session.run import LAST, UsageError, nobody_watches
 from preflight.settings.file import SettingsError
 from preflight.settings.merge import make_job
 from preflight.values.small_files import read_small
@@ -41,13 +42,8 @@ class Shown:
     @classmethod
     def of(cls, given: dict[str, Any]) -> Shown:
         """Take what concerns the page out of a command's options."""
-        return cls(
-            form=given.pop("form"),
-            outputs=files(given.pop("outputs")),
-            quiet=given.pop("quiet"),
-            verbose=given.pop("verbose"),
-            color=given.pop("color"),
-        )
+        shown = {one.name: given.pop(one.name) for one in fields(cls)}
+        return cls(**{**shown, "outputs": files(shown["outputs"])})
 
     def write(self, report: Report) -> None:
         """Write to stdout and to the files.
@@ -76,7 +72,7 @@ class Shown:
         color = self.color == "always" or (self.color == "auto" and _may_color(sys.stdout))
         return terminal.render(
             report,
-            width=_columns(),
+            width=shutil.get_terminal_size().columns,
             color=color,
             links=color,
             quiet=self.quiet,
@@ -135,17 +131,6 @@ def _to_stdout(text: str, encoding: str) -> None:
         os.dup2(nothing, sys.stdout.fileno())
 
 
-def _columns() -> int:
-    """Give the width of the terminal, as shutil does, which imports every packer there is."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
-    except (AttributeError, ValueError, OSError):  # closed, detached, or no terminal
-        return 80
-
-
 def _private_words() -> tuple[str, ...]:
     """Give what a bug report must not tell, and the report itself cannot know."""
     import getpass
@@ -198,7 +183,7 @@ def write_schema() -> None:
 def watching() -> Iterator[Watch]:
     """Give what is told of each step: a bar on stderr, where that is a terminal; else nothing."""
     if not (sys.stderr is not None and sys.stderr.isatty()):
-        yield _nothing
+        yield nobody_watches
         return
     from rich.console import Console
     from rich.markup import escape
@@ -247,16 +232,8 @@ def progress_said(news: Progress, seconds: float) -> str:
     return ", ".join(said)
 
 
-def _nothing(_: Progress | Finding) -> None:
-    """Say nothing."""
-
-
-_TYPED_WRONG = (UsageError, OutputError, NoSuchCheckError, SettingsError)
-
-
-def is_users(error: Exception) -> bool:
-    """Whether an exception tells of something that was typed wrong."""
-    return isinstance(error, _TYPED_WRONG)
+TYPED_WRONG = (UsageError, OutputError, NoSuchCheckError, SettingsError)
+"""Exceptions that tell of something that was typed wrong."""
 
 
 def crash_report(error: Exception) -> str:

@@ -6,14 +6,14 @@ import os
 import time
 from typing import Any
 
-from preflight.findings import gate, registry
+from preflight.findings import registry
 from preflight.findings.judge import judge
 from preflight.findings.looks import Left, Look
 from preflight.findings.report import Named, Report
 from preflight.kinds.asked import MistypedError
 from preflight.kinds.rooms import kinds, load
 from preflight.session import summary
-from preflight.session.run import UsageError, nobody_watches, now, today
+from preflight.session.run import UsageError, nobody_watches, now, report_of
 from preflight.settings.file import SettingsError
 from preflight.settings.merge import make_job
 
@@ -48,31 +48,14 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
     except (SettingsError, MistypedError) as error:
         raise UsageError(str(error)) from error
     judged = judge(checks, job, looks, tell=nobody_watches, words=summary.words)
-    judgement = gate.judge(
-        checks,
-        judged.outcomes,
-        judged.findings,
+    return report_of(
         job,
-        is_of_job=summary.is_of_job(checks, judged.looked),
-        today=today(),
-    )
-    return Report(
-        verdict=judgement.verdict,
-        verdict_by=judgement.verdict_by,
-        complete=judged.complete,
+        checks,
+        judged,
         not_judged=tuple(word for word in summary.PARTS if word not in given),
         started=started,
         seconds=round(time.perf_counter() - begun, 3),
-        job=summary.settings_of(job),
-        checks=judged.outcomes,
-        findings=judgement.findings,
-        more=judged.more,
         targets=tuple(Named(word=word, kind=word, text="a live object") for word in given),
-        accepted=judgement.accepted,
-        reasons=(
-            *judgement.reasons,
-            *(f"No worker was started: {one.reason}." for one in looks if isinstance(one, Left)),
-        ),
+        reasons=[f"No worker was started: {one.reason}." for one in looks if isinstance(one, Left)],
         command="preflight.inspect(...)",
-        fail_on=job.gate.fail_on,
     )

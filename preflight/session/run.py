@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
+import shlex
 import sys
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import Any
 
 from preflight.findings import gate, registry
+from preflight.findings.check import Check
 from preflight.findings.finding import Finding
-from preflight.findings.judge import judge
+from preflight.findings.judge import Judged, judge
 from preflight.findings.report import Report
 from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
@@ -24,9 +28,6 @@ from preflight.targets.discover import discover
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
 from preflight.values.wire import to_wire
-
-if TYPE_CHECKING:
-    import datetime
 
 LAST = "last.json"
 
@@ -88,6 +89,53 @@ def run(
             judged = judge(checks, job, looks, tell=watch, words=summary.words)
     except MistypedError as error:
         raise UsageError(str(error)) from error
+    machine = looking.machine
+    report = report_of(
+        job,
+        checks,
+        judged,
+        baseline=baseline,
+        not_judged=summary.not_judged(found.pairs, looking),
+        started=started,
+        seconds=round(time.perf_counter() - begun, 3),
+        machine=None if machine is None else to_wire(machine),
+        targets=summary.named(found, looking),
+        remembered=summary.recalled(looking),
+        steps=looking.steps,
+        reasons=(
+            *summary.left_out(judged),
+            *summary.interpreter(job, found.targets),
+            *(f"Plug-in {bad.name}: {bad.reason}" for bad in bad_plugins),
+        ),
+        command=command or shlex.join(["preflight", "run", *words]),
+        unread=tuple(summary.unread(job)),
+        tool=summary.tool(machine),
+    )
+    return _leave_behind(report, job, told=looking.memory.ledger.homeless)
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def report_of(
+    job: Job,
+    checks: Mapping[str, Check],
+    judged: Judged,
+    *,
+    baseline: frozenset[str] = frozenset(),
+    reasons: Iterable[str],
+    **more: Any,
+) -> Report:
+    """Hold what was found against the gate, and lay it out as a report.
+
+    Args:
+        job: whose gate it is.
+        checks: that were selected.
+        judged: what came of them.
+        baseline: fingerprints that do not gate again.
+        reasons: told beside those of the verdict.
+        more: what the report says of the run.
+    """
     judgement = gate.judge(
         checks,
         judged.outcomes,
@@ -96,40 +144,21 @@ def run(
         is_of_job=summary.is_of_job(checks, judged.looked),
         baseline=baseline,
         complete=judged.complete,
-        today=today(),
+        today=datetime.now(tz=timezone.utc).date(),
     )
-    machine = looking.machine
-    report = Report(
+    return Report(
         verdict=judgement.verdict,
         verdict_by=judgement.verdict_by,
         complete=judged.complete,
-        not_judged=summary.not_judged(found.pairs, looking),
-        started=started,
-        seconds=round(time.perf_counter() - begun, 3),
         job=summary.settings_of(job),
-        machine=None if machine is None else to_wire(machine),
         checks=judged.outcomes,
         findings=judgement.findings,
         more=judged.more,
-        targets=summary.named(found, looking),
-        remembered=summary.recalled(looking),
         accepted=judgement.accepted,
-        steps=looking.steps,
-        reasons=(
-            *judgement.reasons,
-            *summary.left_out(judged),
-            *summary.interpreter(job, found.targets),
-            *(f"Plug-in {bad.name}: {bad.reason}" for bad in bad_plugins),
-        ),
-        command=command or _typed(words),
-        unread=tuple(summary.unread(job)),
+        reasons=(*judgement.reasons, *reasons),
         fail_on=job.gate.fail_on,
-        tool=summary.tool(machine),
+        **more,
     )
-    return _leave_behind(report, job, told=looking.memory.ledger.homeless)
-
-
-# --- the report -----------------------------------------------------------------------------------
 
 
 def _baseline(job: Job) -> frozenset[str]:
@@ -141,15 +170,8 @@ def _baseline(job: Job) -> frozenset[str]:
 def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:
     """Keep the report under the job's folder, where `preflight report` finds it.
 
-    Where it cannot be written, one line on stderr says so, and the verdict stays.
-
-    Args:
-        report: what is kept.
-        job: the settings.
-        told: whether that line was written already.
+    Where it cannot be written, one line on stderr says so, unless that was told already.
     """
-    import dataclasses
-
     state = os.path.join(job.root, job.look.state)
     rank = os.environ.get("RANK", "0")
     first = not rank.isdigit() or int(rank) == 0
@@ -169,16 +191,3 @@ def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:
 def now() -> str:
     """Say the time, as reports do."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def today() -> datetime.date:
-    """Give the day, in UTC."""
-    import datetime
-
-    return datetime.datetime.now(tz=datetime.timezone.utc).date()
-
-
-def _typed(words: Iterable[str]) -> str:
-    import shlex
-
-    return shlex.join(["preflight", "run", *words])
