@@ -11,15 +11,17 @@ StartMethod = Literal["fork", "spawn", "forkserver"]
 Depth = Literal["index", "bytes", "decode"]
 Captions = Literal["auto", "textfile", "filename", "prompt", "json", "table", "none"]
 
-# Settings files are read by pydantic; an unknown key is a mistake that is told, not passed over.
-_FORBID = {"extra": "forbid"}
+
+class _Table:
+    """Read from a settings file by pydantic; an unknown key is told, and not passed over."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(_Table):
     """How the job is started, and what it needs to start."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     nodes: int = 1
     """Machines that the job runs on."""
@@ -55,10 +57,8 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataSettings:
+class DataSettings(_Table):
     """One data set: a folder of images, or shards."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     name: str | None = None
     """By which `of` of a cache, and the page, name it."""
@@ -106,10 +106,8 @@ class DataSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheSettings:
+class CacheSettings(_Table):
     """One folder of cached embeddings or latents."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     path: str
     """The folder, or one file."""
@@ -137,10 +135,8 @@ class CacheSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Factory:
+class Factory(_Table):
     """How a loader or a model is made: `module:name` or `file.py:name`, and with what."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     call: str
     """`module:name` or `file.py:name`: a function, a class or a partial is called."""
@@ -174,10 +170,8 @@ class Factory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(_Table):
     """How hard to look."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     timeout: float = 120.0
     """Seconds of silence in one step of the user's code before it counts as hung."""
@@ -219,10 +213,8 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(_Table):
     """What makes a GO of findings."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     fail_on: FailOn = "error"
     """The lowest severity that makes a NO-GO."""
@@ -238,10 +230,8 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ignore:
+class Ignore(_Table):
     """Findings that somebody decided to live with, and why."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     check: str
     """The check, by id or first word."""
@@ -257,10 +247,8 @@ class Ignore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(_Table):
     """The settings as understood."""
-
-    __pydantic_config__: ClassVar[Any] = _FORBID
 
     name: str | None = None
     """What the job is called."""

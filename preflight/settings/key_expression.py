@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -21,14 +22,7 @@ settings spell that folder, and from the root on (`absolute`); the `key` of a sa
 
 _OF_FOLDERS = frozenset({"relative", "path", "absolute", "key"})
 
-_DIGESTS: Mapping[str, Callable[[bytes], str]] = {
-    "md5": lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(),
-    "sha1": lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest(),
-    "sha256": lambda data: hashlib.sha256(data).hexdigest(),
-    "blake2b": lambda data: hashlib.blake2b(data).hexdigest(),
-}
-
-_LENGTHS = {"md5": 32, "sha1": 40, "sha256": 64, "blake2b": 128}
+_DIGESTS = ("md5", "sha1", "sha256", "blake2b")
 
 _WORD = re.compile(r"([^\W\d]\w*)\s*")
 _SPACE = re.compile(r"\s*")
@@ -75,6 +69,11 @@ def expression(text: str, at: int, depth: int = 0) -> Part:
     parts = [_term(text, at, depth)]
     while text[parts[-1].end : parts[-1].end + 1] == "+":
         parts.append(_term(text, parts[-1].end + 1, depth))
+    return joined(parts)
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """Make one of parts that stand behind one another."""
     if len(parts) == 1:
         return parts[0]
     makes = [part.make for part in parts]
@@ -132,16 +131,17 @@ def _quoted(text: str, at: int) -> Part:
 def _call(text: str, at: int, found: re.Match[str], depth: int) -> Part:
     word = found[1]
     if word not in _DIGESTS:
-        raise _unknown(word, at, tuple(_DIGESTS), "function")
+        raise _unknown(word, at, _DIGESTS, "function")
     if depth == _DEEPEST:
         raise RuleError(f"at character {at + 1} it goes deeper than {_DEEPEST} functions")
     inner = expression(text, found.end() + 1, depth + 1)
     if text[inner.end : inner.end + 1] != ")":
         raise RuleError(f"at character {inner.end + 1} a ) is missing")
-    make, digest, length = inner.make, _DIGESTS[word], _LENGTHS[word]
+    make, digest = inner.make, functools.partial(getattr(hashlib, word), usedforsecurity=False)
+    length = 2 * digest().digest_size
     whole = Part(
         # Bytes of a name that are no UTF-8 are hashed as the file system has them.
-        make=lambda values: digest(make(values).encode("utf-8", "surrogateescape")),
+        make=lambda values: digest(make(values).encode("utf-8", "surrogateescape")).hexdigest(),
         needs=inner.needs,
         end=_behind(text, inner.end + 1),
         shape=f"[0-9a-f]{{{length}}}",

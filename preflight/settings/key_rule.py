@@ -11,6 +11,7 @@ from preflight.settings.key_expression import (
     RuleError,
     begins_with_call,
     expression,
+    joined,
     literal,
 )
 from preflight.values.code_name import parse_spec
@@ -118,13 +119,13 @@ def _template(text: str) -> KeyRule:
             raise RuleError(f"at character {part.end + 1} a }} is missing")
         parts.append(part)
         at = part.end + 1
-    makes = [part.make for part in parts]
+    whole = joined(parts)
     ending = _SUFFIX.search(text)
     return KeyRule(
         text=text,
-        make=lambda values: "".join([make(values) for make in makes]),
-        needs=frozenset().union(*(part.needs for part in parts)),
+        make=whole.make,
+        needs=whole.needs,
         suffix=None if ending is None else ending[0],
-        shape=re.compile("".join(part.shape for part in parts), re.DOTALL),
-        placed=any(part.placed for part in parts),
+        shape=re.compile(whole.shape, re.DOTALL),
+        placed=whole.placed,
     )
