@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import contextlib
 import os
 import subprocess
 import sys
@@ -80,13 +81,12 @@ def preflight(tmp_path: Path) -> Iterator[Run]:
             [sys.executable, "-c", START, *words],
             cwd=place,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-            capture_output=True,
             text=True,
             encoding="utf-8",
             errors="surrogateescape",
             timeout=120,
             check=False,
-            **options,  # type: ignore[call-overload]
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},  # type: ignore[call-overload]
         )
 
     yield run
@@ -97,3 +97,22 @@ START = (
     "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.argv[0] = 'preflight'; "
     "from preflight.__main__ import start; start()"
 )
+
+
+def on_a_terminal(folder: Path, *words: str) -> tuple[int, str, bytes]:
+    """Run the command with a terminal as stderr; give exit code, stdout, and what was shown."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", START, *words]
+    shown = b""
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=pipe, stderr=theirs) as process:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # its last end is closed, as Linux says it
+            while part := os.read(ours, 65_536):
+                shown += part
+        os.close(ours)
+        page, _ = process.communicate(timeout=60)
+    return process.returncode, page.decode(), shown

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
+import sys
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.conftest import ROOT, Run, on_a_terminal
 
 WHOLE = (2).to_bytes(8, "little") + b"{}"
 
@@ -25,6 +24,13 @@ def cache(tmp_path: Path) -> Path:
     (folder / "whole.safetensors").write_bytes(WHOLE)
     (folder / "empty.safetensors").write_bytes(b"")
     return folder
+
+
+@pytest.fixture
+def sound(cache: Path) -> Path:
+    """The folder with the whole one alone."""
+    (cache / "empty.safetensors").unlink()
+    return cache
 
 
 # --- typed wrong: exit 2, stdout empty ------------------------------------------------------------
@@ -126,10 +132,8 @@ def test_an_empty_folder_says_what_to_name(preflight: Run) -> None:
 # --- the verdicts ---------------------------------------------------------------------------------
 
 
-def test_a_sound_job_is_go_and_exit_0(preflight: Run, cache: Path) -> None:
+def test_a_sound_job_is_go_and_exit_0(preflight: Run, sound: Path) -> None:
     """Quiet: at most ten lines."""
-    (cache / "empty.safetensors").unlink()
-
     done = preflight("run", "cache")
 
     assert done.returncode == 0, done
@@ -177,10 +181,8 @@ def test_the_host_alone_is_no_verdict(preflight: Run) -> None:
     assert preflight("run", "host=here", "--select", "env").returncode == 0
 
 
-def test_a_remote_target_cannot_be_judged(preflight: Run, cache: Path) -> None:
+def test_a_remote_target_cannot_be_judged(preflight: Run, sound: Path) -> None:
     """It says so instead of passing it over; --may-skip accepts it."""
-    (cache / "empty.safetensors").unlink()
-
     done = preflight("run", "cache", "s3://bucket/{000..009}.tar")
     assert done.returncode == 3
     assert "not read by this version" in done.stdout
@@ -189,10 +191,8 @@ def test_a_remote_target_cannot_be_judged(preflight: Run, cache: Path) -> None:
     assert again.returncode == 0, again
 
 
-def test_a_required_check_that_was_skipped_is_no_go_ahead(preflight: Run, cache: Path) -> None:
+def test_a_required_check_that_was_skipped_is_no_go_ahead(preflight: Run, sound: Path) -> None:
     """CI can hold that a loader was really looked at."""
-    (cache / "empty.safetensors").unlink()
-
     done = preflight("run", "cache", "--require", "loader-unpicklable")
 
     assert done.returncode == 3
@@ -226,11 +226,9 @@ def test_an_ignore_holds_until_its_day(preflight: Run, cache: Path) -> None:
 
 
 def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
-    preflight: Run, cache: Path
+    preflight: Run, sound: Path
 ) -> None:
     """The page says so, and so does `not_judged`."""
-    (cache / "empty.safetensors").unlink()
-
     done = preflight("run", "cache", "--select", "env")
     assert "not looked at" in done.stdout
 
@@ -238,10 +236,9 @@ def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
     assert "cache" in report["not_judged"]
 
 
-def test_a_cache_that_is_held_against_no_data_says_so(preflight: Run, cache: Path) -> None:
+def test_a_cache_that_is_held_against_no_data_says_so(preflight: Run, sound: Path) -> None:
     """Where there are data; a folder of checkpoints is made of none."""
-    folder = cache.parent
-    (cache / "empty.safetensors").unlink()
+    folder = sound.parent
     with tarfile.open(folder / "a.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("a.cls"))
 
@@ -250,17 +247,16 @@ def test_a_cache_that_is_held_against_no_data_says_so(preflight: Run, cache: Pat
 
     assert "cache against data" in parts()
     assert "of = [...]" in preflight("run").stdout
-    (cache / "checkpoint-5").mkdir()
+    (sound / "checkpoint-5").mkdir()
     assert "cache against data" not in parts()
-    (cache / "checkpoint-5").rmdir()
+    (sound / "checkpoint-5").rmdir()
     assert preflight("init").returncode == 0
     assert "cache against data" not in parts()
 
 
-def test_memory_that_is_asked_for_without_a_gpu_is_no_go(preflight: Run, cache: Path) -> None:
+def test_memory_that_is_asked_for_without_a_gpu_is_no_go(preflight: Run, sound: Path) -> None:
     """It was asked for, so that it is no skip."""
-    (cache / "empty.safetensors").unlink()
-    (cache.parent / "host.json").write_text("{}")
+    (sound.parent / "host.json").write_text("{}")
 
     done = preflight("run", "cache", "host=host.json", "--vram", "40GB")
 
@@ -280,20 +276,10 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-def test_a_full_disk_behind_stdout_is_no_crash(cache: Path) -> None:
+def test_a_full_disk_behind_stdout_is_no_crash(preflight: Run, cache: Path) -> None:
     """One line on stderr; the exit code is the verdict's."""
-    import sys
-
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "preflight", "run", "cache"],
-            cwd=cache.parent,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = preflight("run", "cache", stdout=full)
 
     assert done.returncode == 1
     assert done.stderr.strip().splitlines() == [
@@ -305,8 +291,6 @@ def test_the_interpreter_is_named_where_it_may_not_be_the_jobs(
     preflight: Run, tmp_path: Path
 ) -> None:
     """Another environment is active, or one was named."""
-    import sys
-
     (tmp_path / "train.py").write_text("import torch\nmake = torch.nn.Linear(2, 2)\n")
 
     assert "VIRTUAL_ENV is /some/env" in (
@@ -326,20 +310,10 @@ def test_json_goes_to_stdout_and_nothing_else_does(preflight: Run, cache: Path) 
 
     report = json.loads(done.stdout)
     assert list(report)[:2] == ["schema", "tool"]
-    for field in (
-        "verdict",
-        "verdict_by",
-        "complete",
-        "not_judged",
-        "started",
-        "seconds",
-        "job",
-        "machine",
-        "checks",
-        "findings",
-        "more",
-    ):
-        assert field in report
+    named = (
+        "verdict verdict_by complete not_judged started seconds job machine checks findings more"
+    )
+    assert set(named.split()) <= set(report)
     (finding,) = report["findings"]
     assert finding["check"] == "cache-damaged"
     assert finding["at"] == {"file": "cache/empty.safetensors", "line": None, "name": None}
@@ -448,15 +422,12 @@ def test_a_closed_stream_changes_no_exit_code(
     cache: Path, stream: str, words: str, code: int
 ) -> None:
     """Nor does one that cannot be written."""
-    import sys
-
     if os.name == "nt":
         pytest.skip("this is a POSIX shell's business")
-    root = Path(__file__).parents[2]
     done = subprocess.run(
         ["/bin/sh", "-c", f'"{sys.executable}" -m preflight {words} {stream}'],
         cwd=cache.parent,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=False,
     )
@@ -464,12 +435,11 @@ def test_a_closed_stream_changes_no_exit_code(
     assert done.returncode == code, done
 
 
-def test_a_folder_that_cannot_be_listed_is_no_go_ahead(preflight: Run, cache: Path) -> None:
+def test_a_folder_that_cannot_be_listed_is_no_go_ahead(preflight: Run, sound: Path) -> None:
     """What is in it, nobody knows."""
     if os.name == "nt" or os.geteuid() == 0:
         pytest.skip("root lists everything")
-    (cache / "empty.safetensors").unlink()
-    (cache / "sub").mkdir(mode=0o000)
+    (sound / "sub").mkdir(mode=0o000)
 
     assert preflight("run", "cache").returncode == 3
 
@@ -504,10 +474,9 @@ def test_odd_settings_are_mistakes_and_no_crashes(preflight: Run, cache: Path, t
 @pytest.mark.parametrize(
     "text", ["tool = 5", "[tool]\npreflight = 5", "[[tool.preflight]]", "x = " + "[" * 5000]
 )
-def test_somebody_elses_project_file_is_left_alone(preflight: Run, cache: Path, text: str) -> None:
+def test_somebody_elses_project_file_is_left_alone(preflight: Run, sound: Path, text: str) -> None:
     """It is theirs to mend."""
-    (cache / "empty.safetensors").unlink()
-    (cache.parent / "pyproject.toml").write_text(text)
+    (sound.parent / "pyproject.toml").write_text(text)
 
     assert preflight("run", "cache").returncode == 0
 
@@ -557,15 +526,14 @@ def test_the_users_own_folder_is_not_hidden_from_git(preflight: Run, cache: Path
 
 
 @pytest.mark.parametrize("words", [["cache"], ["train:make"]], ids=["a cache", "a loader"])
-def test_the_users_own_modules_harm_nothing(preflight: Run, cache: Path, words: list[str]) -> None:
+def test_the_users_own_modules_harm_nothing(preflight: Run, sound: Path, words: list[str]) -> None:
     """A folder that holds preflight.py, checks.py, click.py, numbers.py, json.py."""
-    folder = cache.parent
+    folder = sound.parent
     for name in ("preflight", "checks", "click", "numbers", "rich", "psutil"):
         (folder / f"{name}.py").write_text(f"raise RuntimeError('the user has a {name}.py')\n")
     (folder / "train.py").write_text(
         "from torch.utils.data import DataLoader\nmake = DataLoader([1])\n"
     )
-    (cache / "empty.safetensors").unlink()
 
     done = preflight("run", *words)
 
@@ -612,15 +580,12 @@ def picture(path: Path) -> None:
 
 def test_python_m_is_the_same_command(tmp_path: Path) -> None:
     """Also beside a user's own click.py."""
-    import sys
-
     (tmp_path / "click.py").write_text("raise RuntimeError\n")
-    root = str(Path(__file__).parents[2])
 
     done = subprocess.run(
         [sys.executable, "-m", "preflight", "--version"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": root},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
@@ -641,10 +606,9 @@ def test_checks_are_listed_and_explained(preflight: Run) -> None:
     assert preflight("explain", "shard-damagd").returncode == 2
 
 
-def test_init_writes_settings_that_run(preflight: Run, cache: Path) -> None:
+def test_init_writes_settings_that_run(preflight: Run, sound: Path) -> None:
     """It looks around, reads sources, imports nothing, and does not write over a file."""
-    folder = cache.parent
-    (cache / "empty.safetensors").unlink()
+    folder = sound.parent
     tarfile.open(folder / "a.tar", "w").close()
     (folder / "train.py").write_text(
         "open('imported', 'w').close()\nfrom torch.utils.data import DataLoader\n"
@@ -668,9 +632,8 @@ def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> No
     (tmp_path / "a.safetensors").write_bytes(WHOLE)
     for name in ("torch.py", "numpy.py"):
         (tmp_path / name).write_text("open('imported', 'w').close()")
-    root = Path(__file__).parents[2]
 
-    done = preflight("run", "a.safetensors", env={"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"})
+    done = preflight("run", "a.safetensors", env={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
 
     assert done.returncode == 0, done
     assert not (tmp_path / "imported").exists()
@@ -678,14 +641,13 @@ def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> No
 
 def test_a_crash_of_ours_is_a_report_ready_for_an_issue(preflight: Run, cache: Path) -> None:
     """Exit 3: nothing is said about the job."""
-    root = Path(__file__).parents[2]
     (cache.parent / "sitecustomize.py").write_text(
         "import preflight.findings.gate\n"
         "def judge(*_, **__): raise ZeroDivisionError('planted')\n"
         "preflight.findings.gate.judge = judge\n"
     )
 
-    done = preflight("run", "cache", env={"PYTHONPATH": f"{root}{os.pathsep}{cache.parent}"})
+    done = preflight("run", "cache", env={"PYTHONPATH": f"{ROOT}{os.pathsep}{cache.parent}"})
 
     assert done.returncode == 3
     assert done.stdout == ""
@@ -706,28 +668,10 @@ def test_shells_complete_ids_and_formats(preflight: Run) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are POSIX's")
 def test_a_bar_and_the_first_error_are_shown_on_a_terminal_only(cache: Path) -> None:
-    """On stderr, while stdout is a file."""
-    import pty
-    import sys
+    """On stderr; stdout holds the report."""
+    code, page, shown = on_a_terminal(cache.parent, "run", "cache")
 
-    ours, theirs = pty.openpty()
-    with open(cache.parent / "page.txt", "w", encoding="utf-8") as page:
-        done = subprocess.run(
-            [sys.executable, "-m", "preflight", "run", "cache"],
-            cwd=cache.parent,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
-            stdout=page,
-            stderr=theirs,
-            check=False,
-        )
-    os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):  # the other end is closed, as Linux says it
-        while part := os.read(ours, 65536):
-            shown += part
-    os.close(ours)
-
-    assert done.returncode == 1
+    assert code == 1
     assert b"looking" in shown
     assert b"first error: cache-damaged" in shown
-    assert "looking" not in (cache.parent / "page.txt").read_text(encoding="utf-8")
+    assert "looking" not in page

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 import time
 from pathlib import Path
 
@@ -11,23 +9,22 @@ import pytest
 
 import preflight
 from preflight.findings.report import Outcome, Report
+from tests.archives import tarred
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b5500"
     "00000a49444154789c636800000082008177cd72b60000000049454e44ae426082"
 )
+PARTS = ((".png", PNG), (".txt", b"a dog"))
 ENTRY = (2).to_bytes(8, "little") + b"{}"
 
 
 def shards(folder: Path, *, number: int, samples: int) -> None:
     folder.mkdir()
     for shard in range(number):
-        with tarfile.open(folder / f"{shard:03}.tar", "w") as archive:
-            for sample in range(samples):
-                for suffix, content in (("png", PNG), ("txt", b"a dog")):
-                    member = tarfile.TarInfo(f"{shard:03}-{sample:05}.{suffix}")
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
+        stems = [f"{shard:03}-{sample:05}" for sample in range(samples)]
+        members = [(f"{stem}{end}", what) for stem in stems for end, what in PARTS]
+        (folder / f"{shard:03}.tar").write_bytes(tarred(members))
 
 
 def cache(folder: Path, stems: list[str]) -> None:
@@ -44,6 +41,10 @@ def settings(folder: Path, data: str, *, key: str = "stem", more: str = "") -> N
 def asked(report: Report) -> Outcome:
     (outcome,) = [one for one in report.checks if one.id == "cache-incomplete"]
     return outcome
+
+
+def incomplete(report: Report) -> list[str]:
+    return [one.message for one in report.findings if one.check == "cache-incomplete"]
 
 
 @pytest.fixture
@@ -90,8 +91,8 @@ def test_a_key_alone_means_the_only_data_set(
 
     report = preflight.run(folder=str(tmp_path))
 
-    found = [one.message for one in report.findings if one.check == "cache-incomplete"]
-    assert found == (["lacks the entries of 1 of 4 samples: photos/3.png"] if is_compared else [])
+    said = incomplete(report)
+    assert said == (["lacks the entries of 1 of 4 samples: photos/3.png"] if is_compared else [])
     assert ("cache against data" in report.not_judged) == (not is_compared)
 
 
@@ -105,7 +106,7 @@ def test_checkpoints_are_not_made_of_the_only_data_set(tmp_path: Path) -> None:
 
     report = preflight.run(folder=str(tmp_path))
 
-    assert not [one for one in report.findings if one.check == "cache-incomplete"]
+    assert not incomplete(report)
 
 
 @pytest.mark.parametrize("in_settings", [True, False])
@@ -133,8 +134,7 @@ def test_names_in_a_folder_are_compared_whole_beside_a_sample(tmp_path: Path) ->
 
     report = preflight.run(folder=str(tmp_path), sample="2")
 
-    (finding,) = [one for one in report.findings if one.check == "cache-incomplete"]
-    assert finding.message == "lacks the entries of 1 of 20 samples: photos/19.png"
+    assert incomplete(report) == ["lacks the entries of 1 of 20 samples: photos/19.png"]
 
 
 def test_a_budget_that_is_used_up_leaves_keys_out(job: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_budget_that_is_used_up_leaves_keys_out(job: Path) -> None:
     assert time.monotonic() - begun < 60
     assert asked(report).outcome == "skipped"
     assert "1 cache key list was not looked at: the budget of 1 s was used up." in report.reasons
-    assert not [one for one in report.findings if one.check == "cache-incomplete"]
+    assert not incomplete(report)
 
 
 def test_no_budget_at_all_leaves_keys_out_beside_the_shards(job: Path) -> None:
@@ -158,4 +158,4 @@ def test_no_budget_at_all_leaves_keys_out_beside_the_shards(job: Path) -> None:
 
     assert report.verdict != "no-go"
     assert asked(report).outcome == "skipped"
-    assert not [one for one in report.findings if one.check == "cache-incomplete"]
+    assert not incomplete(report)

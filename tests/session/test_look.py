@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from preflight.session.progress import Progress
 from preflight.session.run import UsageError
 from preflight.values.sampling import parse_sample
 from tests.archives import photo, tarred
-from tests.conftest import START
+from tests.conftest import on_a_terminal
 
 
 def of(report: Report, check: str) -> Outcome:
@@ -173,31 +171,14 @@ def test_files_bytes_rate_and_time_left_are_said(share: float, seconds: float, s
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is made with pty")
 def test_a_terminal_shows_a_bar_while_images_are_read(data: Path) -> None:
     """On stderr; stdout holds the report."""
-    import pty
-
     for number in range(400):
         os.link(data / "photos" / "0" / "00.jpg", data / "photos" / "2" / f"x{number}.jpg")
-    ours, theirs = pty.openpty()
-    words = [sys.executable, "-c", START, "run", "photos", "--elsewhere", "--no-ledger", "-q"]
-    with subprocess.Popen(words, cwd=data, stdout=subprocess.PIPE, stderr=theirs) as process:
-        os.close(theirs)
-        shown = b""
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            try:
-                part = os.read(ours, 65_536)
-            except OSError:  # its last end is closed
-                break
-            if not part:
-                break
-            shown += part
-        assert process.stdout is not None
-        page = process.stdout.read()
-    os.close(ours)
+
+    _, page, shown = on_a_terminal(data, "run", "photos", "--elsewhere", "--no-ledger", "-q")
 
     assert b" of 430" in shown
     assert b"MB/s" in shown
-    assert page.startswith(b"NO-GO")
+    assert page.startswith("NO-GO")
 
 
 # --- what is not read

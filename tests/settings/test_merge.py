@@ -99,21 +99,37 @@ def test_a_variable_that_is_not_valid_is_told(tmp_path: Path, variable: str, val
         make_job(folder=str(tmp_path), environ={f"PREFLIGHT_{variable}": value})
 
 
-def test_a_rule_for_keys_that_means_nothing_is_told(tmp_path: Path) -> None:
-    """With its line, and with the place where it goes wrong."""
-    file = tmp_path / "preflight.toml"
-    cache = (
-        '[[data]]\nname = "photos"\npath = "x"\n[[cache]]\npath = "c"\nof = ["photos"]\nkey = {}\n'
-    )
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # By letters alone, `path` is as near to `batch`.
+        ('[[data]]\npath = "x"\nbatch = 4', r"data\.0\.batch: .*; did you mean batch_size\?"),
+        ('[[data]]\npath = "x"\nbatch_size = 0', r"toml:3: data\.0\.batch_size: 0 is less"),
+        ("[launch]\nnodes = 0", r"toml:2: launch\.nodes: 0 is less than 1"),
+        ("[look]\nbudget = -1", r"toml:2: look\.budget: '-1' is no number of seconds above 0"),
+        (
+            '[[data]]\nname = "photos"\npath = "p"\n\n[[cache]]\npath = "c"\nof = ["fotos"]',
+            r"no \[\[data\]\] is called 'fotos'; known are p, ",
+        ),
+        (
+            '[[cache]]\npath = "c"\nkey = "md5(captoin)"',
+            r"toml:3: cache\.0\.key: 'md5\(captoin\)': at character 5 .* mean caption\?",
+        ),
+    ],
+)
+def test_what_means_nothing_in_a_file_is_told(tmp_path: Path, text: str, said: str) -> None:
+    """With its line, and with what was meant."""
+    (tmp_path / "preflight.toml").write_text(text)
 
-    for good in ('"auto"', '"stem"', "'{md5(caption)}-flux.pt'", '"train:key"'):
-        file.write_text(cache.format(good))
-        assert make_job(folder=str(tmp_path), environ={}).cache[0].key is not None
-
-    file.write_text(cache.format('"md5(captoin)"'))
-    wrong = r"preflight\.toml:7: cache\.0\.key: 'md5\(captoin\)': at character 5 .* mean caption\?"
-    with pytest.raises(SettingsError, match=wrong):
+    with pytest.raises(SettingsError, match=said):
         make_job(folder=str(tmp_path), environ={})
+
+
+@pytest.mark.parametrize("key", ["'auto'", "'stem'", "'{md5(caption)}-flux.pt'", "'train:key'"])
+def test_a_rule_for_keys_that_means_something_is_taken(tmp_path: Path, key: str) -> None:
+    (tmp_path / "preflight.toml").write_text(f"[[cache]]\npath = 'c'\nkey = {key}\n")
+
+    assert make_job(folder=str(tmp_path), environ={}).cache[0].key == key.strip("'")
 
 
 def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
@@ -124,14 +140,6 @@ def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
     assert job.plugins == {"acme": {"limit": 3}}
 
     with pytest.raises(SettingsError, match="acme: unknown key"):
-        make_job(folder=str(tmp_path), environ={})
-
-
-def test_a_key_that_was_cut_short_is_told_whole(tmp_path: Path) -> None:
-    """By letters alone, `path` is as near to `batch`."""
-    (tmp_path / "preflight.toml").write_text('[[data]]\npath = "x"\nbatch = 4\n')
-
-    with pytest.raises(SettingsError, match=r"data\.0\.batch: .*; did you mean batch_size\?"):
         make_job(folder=str(tmp_path), environ={})
 
 
@@ -176,22 +184,3 @@ def test_what_is_said_to_be_read_is_read(table: str) -> None:
     for field in dataclasses.fields(kinds[table]):
         used = re.search(rf"\b{word}\.{field.name}\b|self\.{field.name}\b", text) is not None
         assert used or f"{table}.{field.name}" in jobs.UNREAD, field.name
-
-
-def test_a_batch_of_no_sample_is_a_mistake(tmp_path: Path) -> None:
-    """As it is on the command line."""
-    path = tmp_path / "preflight.toml"
-    path.write_text('[[data]]\npath = "photos"\nbatch_size = 0\n')
-
-    with pytest.raises(SettingsError, match=r"preflight\.toml:3: data\.0\.batch_size: 0 is less"):
-        make_job(folder=str(tmp_path), environ={})
-
-
-def test_a_cache_of_a_data_set_that_is_not_named_is_a_mistake(tmp_path: Path) -> None:
-    path = tmp_path / "preflight.toml"
-    path.write_text(
-        '[[data]]\nname = "photos"\npath = "p"\n\n[[cache]]\npath = "c"\nof = ["fotos"]\n'
-    )
-
-    with pytest.raises(SettingsError, match=r"no \[\[data\]\] is called 'fotos'; known are p, "):
-        make_job(folder=str(tmp_path), environ={})
