@@ -19,14 +19,6 @@ PARTS = ((".png", PNG), (".txt", b"a dog"))
 ENTRY = (2).to_bytes(8, "little") + b"{}"
 
 
-def shards(folder: Path, *, number: int, samples: int) -> None:
-    folder.mkdir()
-    for shard in range(number):
-        stems = [f"{shard:03}-{sample:05}" for sample in range(samples)]
-        members = [(f"{stem}{end}", what) for stem in stems for end, what in PARTS]
-        (folder / f"{shard:03}.tar").write_bytes(tarred(members))
-
-
 def cache(folder: Path, stems: list[str]) -> None:
     folder.mkdir()
     for stem in stems:
@@ -50,8 +42,13 @@ def incomplete(report: Report) -> list[str]:
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
     """Four shards, of which the cache has all samples."""
-    shards(tmp_path / "data", number=4, samples=3)
-    cache(tmp_path / "cache", [f"{a:03}-{b:05}" for a in range(4) for b in range(3)])
+    (tmp_path / "data").mkdir()
+    stems = [f"{shard:03}-{number:05}" for shard in range(4) for number in range(3)]
+    for shard in range(4):
+        own = stems[3 * shard : 3 * shard + 3]
+        members = [(f"{stem}{end}", what) for stem in own for end, what in PARTS]
+        (tmp_path / "data" / f"{shard:03}.tar").write_bytes(tarred(members))
+    cache(tmp_path / "cache", stems)
     settings(tmp_path, 'shards = "data/{000..003}.tar"')
     return tmp_path
 
