@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.settings.job import Job
-from preflight.values.sampling import parse_sample
+from preflight.settings.options import FROM_1, SAMPLE, Type
 
 # Characters of a wrong value that are told.
 _LONGEST = 100
@@ -13,27 +13,23 @@ _LONGEST = 100
 
 def mistaken(job: Job) -> Iterator[tuple[str, str]]:
     """Give the key of each value that means nothing, and what is wrong with it."""
-    yield from _samples(job)
-    yield from _batches(job)
+    yield from _amounts(job)
     yield from _caches(job)
     yield from _days(job)
 
 
-def _samples(job: Job) -> Iterator[tuple[str, str]]:
-    samples = {"look.sample": job.look.sample}
-    samples |= {f"data.{index}.sample": one.sample for index, one in enumerate(job.data)}
-    for key, text in samples.items():
-        if text is not None:
+def _amounts(job: Job) -> Iterator[tuple[str, str]]:
+    """Hold what each data set may say for itself to the bounds of the options."""
+    given: list[tuple[str, Type, object]] = [("look.sample", SAMPLE, job.look.sample)]
+    for index, one in enumerate(job.data):
+        given.append((f"data.{index}.sample", SAMPLE, one.sample))
+        given.append((f"data.{index}.batch_size", FROM_1, one.batch_size))
+    for key, kind, value in given:
+        if value is not None:
             try:
-                parse_sample(text)
+                kind.read(str(value))
             except ValueError as error:
                 yield key, str(error)
-
-
-def _batches(job: Job) -> Iterator[tuple[str, str]]:
-    for index, data in enumerate(job.data):
-        if data.batch_size is not None and data.batch_size < 1:
-            yield f"data.{index}.batch_size", f"{data.batch_size} is less than 1"
 
 
 def _caches(job: Job) -> Iterator[tuple[str, str]]:
