@@ -20,6 +20,10 @@ Read = Callable[[str], str | None]
 # "No limit" of version 1 is the largest number of whole pages; no machine has a quarter of it.
 _UNLIMITED = 2**61
 
+# The files of the limit and of what is used, and the field of memory.stat that gives way.
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_V2 = ("memory.max", "memory.current", "inactive_file")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLimits:
@@ -41,10 +45,10 @@ def group_limits(read: Read) -> GroupLimits:
     memory: list[tuple[int, int | None]] = []
     cpus: list[float] = []
     for folder in _folders(groups.get("")):
-        memory.extend(_memory_v2(read, folder))
+        memory.extend(_memory(read, folder, *_V2))
         cpus.extend(parse_cpu_max(read(f"{folder}/cpu.max") or ""))
     for folder in _folders(groups.get("memory"), "memory"):
-        memory.extend(_memory_v1(read, folder))
+        memory.extend(_memory(read, folder, *_V1))
     for folder in (
         *_folders(groups.get("cpu"), "cpu"),
         *_folders(groups.get("cpu"), "cpu,cpuacct"),
@@ -117,17 +121,11 @@ def _folders(path: str | None, controller: str = "") -> Iterator[str]:
     yield top
 
 
-def _memory_v2(read: Read, folder: str) -> Iterator[tuple[int, int | None]]:
-    limit = parse_bytes(read(f"{folder}/memory.max") or "")
+def _memory(
+    read: Read, folder: str, limit_file: str, used_file: str, cached_field: str
+) -> Iterator[tuple[int, int | None]]:
+    limit = parse_bytes(read(f"{folder}/{limit_file}") or "")
     if limit is not None:
-        used = parse_bytes(read(f"{folder}/memory.current") or "")
-        cached = parse_field(read(f"{folder}/memory.stat") or "", "inactive_file")
-        yield limit, None if used is None else max(0, used - cached)
-
-
-def _memory_v1(read: Read, folder: str) -> Iterator[tuple[int, int | None]]:
-    limit = parse_bytes(read(f"{folder}/memory.limit_in_bytes") or "")
-    if limit is not None:
-        used = parse_bytes(read(f"{folder}/memory.usage_in_bytes") or "")
-        cached = parse_field(read(f"{folder}/memory.stat") or "", "total_inactive_file")
+        used = parse_bytes(read(f"{folder}/{used_file}") or "")
+        cached = parse_field(read(f"{folder}/memory.stat") or "", cached_field)
         yield limit, None if used is None else max(0, used - cached)

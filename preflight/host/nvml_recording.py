@@ -22,7 +22,7 @@ Wherever an answer may stand, `{"error": NAME}` may stand instead: replay then r
 would, by its name in nvml.h without `NVML_ERROR_`. An answer that is not there is NOT_SUPPORTED.
 """
 
-# ruff: noqa: N802  replay answers under pynvml's own names
+# ruff: noqa: D102, N802  replay answers under pynvml's own names, which pynvml documents
 
 from __future__ import annotations
 
@@ -73,70 +73,56 @@ class Replay:
         """How often it was initialised and not shut down."""
 
     def nvmlInit(self) -> None:
-        """Start, or raise what NVML raised."""
         _answer(self._recording, "init", None)
         self.open += 1
 
     def nvmlShutdown(self) -> None:
-        """End."""
         self.open -= 1
 
     def nvmlSystemGetDriverVersion(self) -> str:
-        """Give the driver's version."""
         return str(_answer(self._recording, "driver"))
 
     def nvmlSystemGetProcessName(self, pid: int) -> str:
-        """Name a process that was seen."""
         names = _answer(self._recording, "processes", {})
         if str(pid) not in names:
             raise RecordedError("NOT_FOUND")
         return str(names[str(pid)])
 
     def nvmlDeviceGetCount(self) -> int:
-        """Count the GPUs."""
         return len(_answer(self._recording, "devices", []))
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> Mapping[str, Any]:
-        """Give what was recorded of one GPU, which serves as its handle."""
         handle: Mapping[str, Any] = _whole(self._recording["devices"][index])
         return handle
 
     def nvmlDeviceGetName(self, handle: Mapping[str, Any]) -> str:
-        """Give the model's name."""
         return str(_answer(handle, "name"))
 
     def nvmlDeviceGetUUID(self, handle: Mapping[str, Any]) -> str:
-        """Give the uuid, with its prefix."""
         return str(_answer(handle, "uuid"))
 
     def nvmlDeviceGetMemoryInfo(self, handle: Mapping[str, Any]) -> SimpleNamespace:
-        """Give `total`, `free` and `used`, in bytes."""
         return SimpleNamespace(**_answer(handle, "memory"))
 
     def nvmlDeviceGetComputeRunningProcesses(
         self, handle: Mapping[str, Any]
     ) -> list[SimpleNamespace]:
-        """Give the processes that compute."""
         return _processes(_answer(handle, "compute"))
 
     def nvmlDeviceGetGraphicsRunningProcesses(
         self, handle: Mapping[str, Any]
     ) -> list[SimpleNamespace]:
-        """Give the processes that draw."""
         return _processes(_answer(handle, "graphics"))
 
     def nvmlDeviceGetMigMode(self, handle: Mapping[str, Any]) -> list[int]:
-        """Say whether the GPU is cut into instances, now and after its next reset."""
         return list(_answer(handle, "mig"))
 
     def nvmlDeviceGetMaxMigDeviceCount(self, handle: Mapping[str, Any]) -> int:
-        """Count the places for instances."""
         return len(_answer(handle, "instances"))
 
     def nvmlDeviceGetMigDeviceHandleByIndex(
         self, handle: Mapping[str, Any], index: int
     ) -> Mapping[str, Any]:
-        """Give one instance."""
         instance = _answer(handle, "instances")[index]
         if instance is None:
             raise RecordedError("NOT_FOUND")

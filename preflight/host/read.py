@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
-import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from preflight.host.environment import launcher_variables
-from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
-from preflight.host.gpus import Answer, Device, ask, ask_this_machine
+from preflight.host.facts import Gpus, HostFacts
+from preflight.host.gpus import Answer, ask, ask_this_machine
 from preflight.host.limits import usable_cpus
 from preflight.host.memory_limits import control_group_limits, least, physical_memory
 from preflight.host.nvml_recording import Replay
-from preflight.host.packages import installed
 from preflight.host.storage import free_bytes
 from preflight.host.visible import visible_devices
 from preflight.kinds.asked import Asked, CannotLookError
@@ -73,7 +74,7 @@ def read_host(host: Host, root: str) -> HostFacts:
         gpus=_gpus(answer, environment),
         environment=launcher_variables(environment),
         recorded=host.recording is not None,
-        packages=installed(_PACKAGES, sys.path),
+        packages=_installed(),
     )
 
 
@@ -90,36 +91,20 @@ def _read_recording(path: str) -> dict[str, Any]:
 
 def _gpus(answer: Answer, environment: Mapping[str, str]) -> Gpus:
     setting = environment.get("CUDA_VISIBLE_DEVICES")
-    seen = visible_devices(answer.devices, setting)
+    seen = visible_devices(answer.devices, setting, answer.cut)
+    numbers = {place: cuda for cuda, place in enumerate(seen.places)}
     return Gpus(
         state=answer.state,
         detail=answer.detail,
         driver=answer.driver,
         gpus=tuple(
-            _gpu(device, seen.places.index(place) if place in seen.places else None)
-            for place, device in enumerate(answer.devices)
+            replace(gpu, visible=place in numbers, cuda=numbers.get(place))
+            for place, gpu in enumerate(answer.devices)
         ),
         visible=setting,
         unmatched=seen.unmatched if answer.devices else (),
         repeated=seen.repeated,
         device_order=environment.get("CUDA_DEVICE_ORDER"),
-    )
-
-
-def _gpu(device: Device, cuda: int | None) -> Gpu:
-    return Gpu(
-        index=device.index,
-        uuid=device.uuid,
-        name=device.name,
-        total=device.total,
-        free=device.free,
-        processes=tuple(
-            GpuProcess(pid=one.pid, name=one.name, used=one.used) for one in device.holders
-        ),
-        visible=cuda is not None,
-        cuda=cuda,
-        instance=device.instance,
-        error=device.error,
     )
 
 
@@ -138,3 +123,11 @@ def _affinity() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _installed() -> dict[str, str]:
+    found = {}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

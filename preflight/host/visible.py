@@ -7,10 +7,10 @@ the first entry that names no GPU. As torch has it, a GPU that is named twice le
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from preflight.host.gpus import Device
+from preflight.host.facts import Gpu
 
 # CUDA reads numbers as C's strtol does: as many digits as there are.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -30,8 +30,16 @@ class Visible:
     """An entry that names a device a second time, because of which CUDA shows none."""
 
 
-def visible_devices(devices: Sequence[Device], setting: str | None) -> Visible:
-    """Read CUDA_VISIBLE_DEVICES (None: not set) against the devices of a machine."""
+def visible_devices(
+    devices: Sequence[Gpu], setting: str | None, cut: Mapping[int, str | None]
+) -> Visible:
+    """Read CUDA_VISIBLE_DEVICES against the devices of a machine.
+
+    Args:
+        devices: GPUs and MIG instances.
+        setting: the variable; None: not set.
+        cut: the uuids of the GPUs that are cut into instances, by their index.
+    """
     if setting is None:
         return Visible(places=_unrestricted(devices))
     entries = [entry.strip() for entry in setting.split(",")]
@@ -43,9 +51,10 @@ def visible_devices(devices: Sequence[Device], setting: str | None) -> Visible:
     for position, entry in enumerate(entries):
         if _is_end(entry):
             break
-        place = _named_by(entry, devices) if _kind(entry) == kind else None
+        place = _named_by(entry, devices, cut) if _kind(entry) == kind else None
         if place is None:
-            unmatched = [one for one in entries[position:] if _matches_nothing(one, devices)]
+            rest = [one for one in entries[position:] if not _is_end(one)]
+            unmatched = [one for one in rest if _named_by(one, devices, cut) is None]
             return Visible(places=tuple(places), unmatched=tuple(unmatched or [entry]))
         if place in places:
             return Visible(places=(), repeated=entry)
@@ -53,7 +62,7 @@ def visible_devices(devices: Sequence[Device], setting: str | None) -> Visible:
     return Visible(places=tuple(places))
 
 
-def _unrestricted(devices: Sequence[Device]) -> tuple[int, ...]:
+def _unrestricted(devices: Sequence[Gpu]) -> tuple[int, ...]:
     """Give whole GPUs first, then the one MIG instance that CUDA takes when none is named."""
     whole = [place for place, device in enumerate(devices) if device.instance is None]
     parts = [place for place, device in enumerate(devices) if device.instance is not None]
@@ -70,11 +79,7 @@ def _is_end(entry: str) -> bool:
     return not entry or (number is not None and int(number[0]) < 0)
 
 
-def _matches_nothing(entry: str, devices: Sequence[Device]) -> bool:
-    return not _is_end(entry) and _named_by(entry, devices) is None
-
-
-def _named_by(entry: str, devices: Sequence[Device]) -> int | None:
+def _named_by(entry: str, devices: Sequence[Gpu], cut: Mapping[int, str | None]) -> int | None:
     """Find the one device that an entry names."""
     number = _NUMBER.match(entry)
     if number is not None:
@@ -85,8 +90,9 @@ def _named_by(entry: str, devices: Sequence[Device]) -> int | None:
     # Before driver 470 a MIG instance was named by its GPU: MIG-GPU-<uuid>/<instance>/<part>.
     of = entry.removeprefix("MIG-").partition("/")[0] if "/" in entry else None
     fitting = [at for at, device in enumerate(devices) if (device.uuid or "").startswith(entry)]
+    parts = [(at, cut.get(one.index)) for at, one in enumerate(devices) if one.instance is not None]
     if not fitting and of:
-        fitting = [at for at, device in enumerate(devices) if device.parent == of][:1]
+        fitting = [at for at, parent in parts if parent == of][:1]
     if not fitting and _kind(entry) == "GPU-":
-        fitting = [at for at, one in enumerate(devices) if (one.parent or "").startswith(entry)][:1]
+        fitting = [at for at, parent in parts if (parent or "").startswith(entry)][:1]
     return fitting[0] if len(fitting) == 1 else None

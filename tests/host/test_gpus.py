@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from preflight.host.gpus import Answer, Device, Holder, ask
+from preflight.host.facts import Gpu, GpuProcess
+from preflight.host.gpus import Answer, ask
 from preflight.host.nvml_recording import RecordedError, Replay
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -50,9 +51,9 @@ def test_a_process_is_named_with_what_it_holds() -> None:
 
     assert device.total == A100_MEMORY
     assert device.free == A100_MEMORY - 74_201_432_064
-    assert device.holders == (
-        Holder(pid=41223, name="python", used=73_612_132_352),
-        Holder(pid=41877, name=None, used=0),
+    assert device.processes == (
+        GpuProcess(pid=41223, name="python", used=73_612_132_352),
+        GpuProcess(pid=41877, name=None, used=0),
     )
 
 
@@ -64,7 +65,10 @@ def test_a_process_that_computes_and_draws_is_named_once() -> None:
 
     (device,) = ask(Replay(recording)).devices
 
-    assert device.holders == (Holder(pid=7, used=5 << 20), Holder(pid=8))
+    assert device.processes == (
+        GpuProcess(pid=7, name=None, used=5 << 20),
+        GpuProcess(pid=8, name=None, used=None),
+    )
 
 
 def test_one_lost_gpu_hides_no_other() -> None:
@@ -74,7 +78,7 @@ def test_one_lost_gpu_hides_no_other() -> None:
     assert [device.error for device in answer.devices] == [
         "GPU is lost" if index == 3 else None for index in range(8)
     ]
-    assert answer.devices[3] == Device(index=3, error="GPU is lost")
+    assert answer.devices[3] == Gpu(index=3, error="GPU is lost")
 
 
 @pytest.mark.parametrize(
@@ -144,9 +148,7 @@ def test_the_instances_of_a_gpu_stand_in_its_place() -> None:
     assert [(device.index, device.instance) for device in answer.devices] == [(0, 0), (0, 1)]
     assert {device.total for device in answer.devices} == {20_937_965_568}
     assert all((device.uuid or "").startswith("MIG-") for device in answer.devices)
-    assert {device.parent for device in answer.devices} == {
-        nvml_of("mig-a100")["devices"][0]["uuid"]
-    }
+    assert answer.cut == {0: nvml_of("mig-a100")["devices"][0]["uuid"]}
 
 
 def test_a_gpu_in_mig_mode_without_instances_cannot_be_used() -> None:
@@ -167,7 +169,7 @@ def test_a_driver_older_than_a_question_leaves_the_answer_out() -> None:
 
     (device,) = ask(OldDriver(one_gpu())).devices
 
-    assert (device.holders, device.error) == ((), None)
+    assert (device.processes, device.error) == ((), None)
 
 
 def test_bytes_are_read_as_text() -> None:
@@ -194,14 +196,14 @@ def test_a_name_of_a_process_that_is_no_utf_8_is_left_out() -> None:
 
     (device,) = ask(Foreign(one_gpu(compute=[{"pid": 9, "used": 1}]))).devices
 
-    assert device.holders == (Holder(pid=9, used=1),)
+    assert device.processes == (GpuProcess(pid=9, name=None, used=1),)
 
 
 def test_a_program_is_named_without_its_folder() -> None:
     for path in ("/usr/bin/python3", "C:\\Python\\python3", "python3"):
         recording = one_gpu(compute=[{"pid": 9, "used": 1}]) | {"processes": {"9": path}}
 
-        assert ask(Replay(recording)).devices[0].holders[0].name == "python3"
+        assert ask(Replay(recording)).devices[0].processes[0].name == "python3"
 
 
 def test_an_exception_that_is_not_nvmls_goes_up() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.host.gpus import Device
+from preflight.host.facts import Gpu
 from preflight.host.visible import Visible, visible_devices
 
-FOUR = tuple(Device(index=index, uuid=f"GPU-{index}a{index}b-77") for index in range(4))
+FOUR = tuple(Gpu(index=index, uuid=f"GPU-{index}a{index}b-77") for index in range(4))
 
 MIG = (
-    Device(index=0, uuid="MIG-aaaa", instance=0, parent="GPU-0000"),
-    Device(index=0, uuid="MIG-bbbb", instance=1, parent="GPU-0000"),
+    Gpu(index=0, uuid="MIG-aaaa", instance=0),
+    Gpu(index=0, uuid="MIG-bbbb", instance=1),
 )
 
 
@@ -32,7 +32,7 @@ MIG = (
     ],
 )
 def test_what_is_set_is_seen_in_its_order(setting: str | None, places: tuple[int, ...]) -> None:
-    assert visible_devices(FOUR, setting) == Visible(places=places)
+    assert visible_devices(FOUR, setting, {}) == Visible(places=places)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_what_is_set_is_seen_in_its_order(setting: str | None, places: tuple[int
 def test_the_first_entry_that_names_no_gpu_ends_the_list(
     setting: str, places: tuple[int, ...], unmatched: tuple[str, ...]
 ) -> None:
-    assert visible_devices(FOUR, setting) == Visible(places=places, unmatched=unmatched)
+    assert visible_devices(FOUR, setting, {}) == Visible(places=places, unmatched=unmatched)
 
 
 @pytest.mark.parametrize("setting", ["0,1,0", "GPU-0a,GPU-0a0b"])
 def test_a_gpu_that_is_named_twice_leaves_none(setting: str) -> None:
-    assert visible_devices(FOUR, setting).places == ()
-    assert visible_devices(FOUR, setting).repeated is not None
+    assert visible_devices(FOUR, setting, {}).places == ()
+    assert visible_devices(FOUR, setting, {}).repeated is not None
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ def test_a_gpu_that_is_named_twice_leaves_none(setting: str) -> None:
 def test_where_none_is_named_cuda_takes_the_first_instance(
     setting: str | None, places: tuple[int, ...]
 ) -> None:
-    assert visible_devices(MIG, setting) == Visible(places=places)
+    assert visible_devices(MIG, setting, {0: "GPU-0000"}) == Visible(places=places)
 
 
 def test_whole_gpus_are_seen_beside_one_instance() -> None:
-    assert visible_devices((*MIG, Device(index=1)), None).places == (2, 0)
+    assert visible_devices((*MIG, Gpu(index=1)), None, {}).places == (2, 0)
 
 
 def test_a_lost_gpu_keeps_its_number() -> None:
-    lost = (Device(index=0, error="GPU is lost"), Device(index=1, uuid="GPU-1"))
+    lost = (Gpu(index=0, error="GPU is lost"), Gpu(index=1, uuid="GPU-1"))
 
-    assert visible_devices(lost, "1").places == (1,)
+    assert visible_devices(lost, "1", {}).places == (1,)
 
 
 def test_a_machine_without_gpus_has_none_to_see() -> None:
-    assert visible_devices((), None) == Visible(places=())
-    assert visible_devices((), "").places == ()
+    assert visible_devices((), None, {}) == Visible(places=())
+    assert visible_devices((), "", {}).places == ()
