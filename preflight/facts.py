@@ -52,12 +52,10 @@ if TYPE_CHECKING:
         Held,
         Inherited,
         Loaded,
-        Part,
         Sent,
         Trip,
         Unloadable,
         Unsendable,
-        Weight,
     )
     from preflight.models.facts import (
         Copied,
@@ -65,6 +63,8 @@ if TYPE_CHECKING:
     )
     from preflight.objects.facts import (
         Definition,
+        Part,
+        Weight,
     )
     from preflight.pairing.facts import (
         Captioned,

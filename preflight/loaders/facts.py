@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from preflight.objects.facts import Definition
+from preflight.objects.facts import Definition, Weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,35 +33,6 @@ class Unsendable:
 
     inside: tuple[str, ...] = ()
     """What would fail next, once this one is mended."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part of what is sent, and how much of it that is."""
-
-    path: str
-    """From the loader: `dataset.images`."""
-
-    bytes: int
-    dragged_by: str | None = None
-    """The bound method that drags it along, such as `Trainer.decode`."""
-
-    mapped: bool = False
-    """Whether most of it are memory maps of numpy, of which pickle sends all that they map."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
-    """How much is sent to one worker."""
-
-    bytes: int
-    """What pickle writes for it, with the data of arrays, and without that of tensors."""
-
-    shared_bytes: int = 0
-    """The data of tensors on the CPU, which all workers of a process share."""
-
-    parts: tuple[Part, ...] = ()
-    """The fattest parts, the fattest first; none where there is little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

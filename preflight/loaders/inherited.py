@@ -43,22 +43,8 @@ def _held(found: held.Found, root: str) -> Held:
         paths=found.paths,
         file=None if handle.file is None else name_of(handle.file, root),
         by_position=handle.by_position,
-        defined=_kept(found, root),
+        defined=where.kept_by_user(found.holders, root) or Definition(),
     )
-
-
-def _kept(found: held.Found, root: str) -> Definition:
-    """Say which line of the user's own code keeps it; nothing where none does."""
-    for holder, attribute in found.holders:
-        place = where.kept(holder, attribute, root)
-        if place.own:
-            return Definition(
-                file=place.file,
-                line=place.line,
-                line_text=place.line_text,
-                qualname=place.qualname,
-            )
-    return Definition()
 
 
 def _by_line(all_held: list[Held]) -> tuple[Held, ...]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from preflight.host.memory_limits import memory_limits
 from preflight.loaders import walk as loaders
 from preflight.loaders.culprits import Culprit
-from preflight.loaders.facts import Loaded, Part, Sent, Trip, Unloadable, Weight
+from preflight.loaders.facts import Loaded, Sent, Trip, Unloadable
 from preflight.loaders.round_trip import Journey, journey
 from preflight.loaders.workers import Surroundings
 from preflight.objects import where
-from preflight.objects.facts import Definition
+from preflight.objects.facts import Definition, Weight
 from preflight.objects.paths import type_name, written
 from preflight.objects.sending import pickling
 from preflight.objects.sending.parcel import NOTHING_LEFT_OUT, LeftOut
@@ -121,16 +121,9 @@ def _there_and_back(going: Journey) -> pickling.Walk:
 def _weight(going: Journey) -> Weight:
     """Name the heaviest parts where there is much; it was weighed on the way."""
     if going.cut:
-        weighed = weigh(going.roots)
-        total, tensors, portions = weighed.bytes, weighed.shared_bytes, weighed.parts
-    else:
-        total, tensors = going.bytes, going.tensors
-        portions = heaviest(going.roots, total)
-    parts = tuple(
-        Part(path=one.path, bytes=one.bytes, dragged_by=one.dragged_by, mapped=one.mapped)
-        for one in portions
-    )
-    return Weight(bytes=total, shared_bytes=tensors, parts=parts)
+        return weigh(going.roots)
+    parts = heaviest(going.roots, going.bytes)
+    return Weight(bytes=going.bytes, shared_bytes=going.tensors, parts=parts)
 
 
 def _trip(trip: Trip, sent: Sent) -> Trip:
@@ -159,12 +152,13 @@ def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definit
     first = written(culprit.root, culprit.steps)
     known = [path.removesuffix(".__class__") for path in (paths or [first])]
     thing = culprit.thing
+    named = thing if culprit.kind is None else culprit.kind
     return Unloadable(
         type=type_name(type(thing) if culprit.kind is None else culprit.kind),
         text=_said(culprit),
         error=culprit.error,
         paths=tuple(dict.fromkeys(known)),
-        defined=_place(culprit, root) or made,
+        defined=where.first_to_look_at(named, culprit.holders, root) or made,
         raised=_raised(culprit, root),
         missing=culprit.missing,
         how=culprit.how,
@@ -180,18 +174,6 @@ def _said(culprit: Culprit) -> str:
     if type(thing) is types.FunctionType:
         return f"function {shown(thing.__module__)}.{shown(thing.__qualname__)}"
     return f"object of type {shown(type_name(type(thing)))}"
-
-
-def _place(culprit: Culprit, root: str) -> Definition | None:
-    """Say where to look first: its own definition, else the line that keeps it, in own code."""
-    own = where.defined(culprit.thing if culprit.kind is None else culprit.kind, root)
-    if own.own:
-        return loaders.definition(own)
-    for holder, attribute in culprit.holders:
-        place = where.kept(holder, attribute, root)
-        if place.own:
-            return loaders.definition(place)
-    return loaders.definition(own) if own.line is not None else None
 
 
 def _raised(culprit: Culprit, root: str) -> Definition:

@@ -88,7 +88,7 @@ def walk_loader(
     walk = pickling.Walk()
     if workers:
         walk = walked([(part, parts[part]) for part in SENT if parts.get(part) is not None])
-    made = definition(where.defined(factory, root)) if factory is not None else Definition()
+    made = where.defined(factory, root).at if factory is not None else Definition()
     return Sent(
         name=name,
         defined=made,
@@ -119,13 +119,6 @@ def _real_loader(thing: object) -> object:
 # --- what was refused -----------------------------------------------------------------------------
 
 
-def definition(place: where.Place) -> Definition:
-    """Turn a place in the sources into a fact."""
-    return Definition(
-        file=place.file, line=place.line, line_text=place.line_text, qualname=place.qualname
-    )
-
-
 def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsendable:
     thing = refused.thing
     captures = thing.__code__.co_freevars if type(thing) is types.FunctionType else ()
@@ -136,22 +129,10 @@ def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsen
         text=_said(thing, kind),
         error=refused.error,
         paths=refused.paths,
-        defined=_place(refused, root) or made,
+        defined=where.first_to_look_at(thing, refused.holders, root) or made,
         captures=tuple(captures),
         inside=refused.inside,
     )
-
-
-def _place(refused: pickling.Refused, root: str) -> Definition | None:
-    """Say where to look first: its own definition, else the line that keeps it, in own code."""
-    own = where.defined(refused.thing, root)
-    if own.own:
-        return definition(own)
-    for holder, attribute in refused.holders:
-        place = where.kept(holder, attribute, root)
-        if place.own:
-            return definition(place)
-    return definition(own) if own.line is not None else None
 
 
 def kind_of(thing: object) -> str:

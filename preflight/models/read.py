@@ -5,17 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import tokenize
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from preflight.loaders.walk import definition
 from preflight.models.facts import Copied, Uncopyable
 from preflight.objects import where
 from preflight.objects.copying import copying
 from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
+from preflight.syntax.parsing import UnparsableError, parse
 from preflight.values.names import name_of
 
 # Whoever is called by these names copies the model it is given (torch, timm, ema_pytorch, YOLO).
@@ -51,7 +49,7 @@ def copy_model(
         sources: the job's own source files, absolute, which are read for a line that copies.
     """
     copy = copying.try_copy(model)
-    made = definition(where.defined(model if factory is None else factory, root))
+    made = where.defined(model if factory is None else factory, root).at
     copied_at, copied_by = _copier(sources, root)
     return Copied(
         name=name,
@@ -68,23 +66,14 @@ def copy_model(
 
 
 def _uncopyable(stuck: copying.Stuck, root: str, made: Definition) -> Uncopyable:
+    own = where.defined(stuck.thing, root)
     return Uncopyable(
         type=type_name(type(stuck.thing)),
         error=stuck.error,
         paths=stuck.paths,
         kind=kind_of(stuck.thing),
-        defined=_place(stuck, root) or made,
+        defined=where.kept_by_user(stuck.holders, root) or (own.at if own.own else made),
     )
-
-
-def _place(stuck: copying.Stuck, root: str) -> Definition | None:
-    """Say which line of the user's own code keeps the object; else where its class is."""
-    for holder, attribute in stuck.holders:
-        place = where.kept(holder, attribute, root)
-        if place.own:
-            return definition(place)
-    own = where.defined(stuck.thing, root)
-    return definition(own) if own.own else None
 
 
 def kind_of(thing: object) -> str:
@@ -146,10 +135,9 @@ def _copier(sources: Sequence[str], root: str) -> tuple[Definition | None, str |
 
 def _copies(file: str) -> Iterator[tuple[int, ast.Call]]:
     try:
-        with tokenize.open(file) as stream, warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(stream.read())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        with open(file, "rb") as stream:
+            tree = parse(stream.read()).tree
+    except (OSError, UnparsableError):
         return  # what cannot be read as Python names no line; other checks speak of such files
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not node.args:

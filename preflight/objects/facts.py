@@ -1,4 +1,4 @@
-"""Where something was defined."""
+"""Where something was defined, and how much is sent of it."""
 
 from __future__ import annotations
 
@@ -15,3 +15,32 @@ class Definition:
     line: int | None = None
     line_text: str | None = None
     qualname: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of what is sent, and how much of it that is."""
+
+    path: str
+    """From the loader: `dataset.images`."""
+
+    bytes: int
+    dragged_by: str | None = None
+    """The bound method that drags it along, such as `Trainer.decode`."""
+
+    mapped: bool = False
+    """Whether most of it are memory maps of numpy, of which pickle sends all that they map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """How much is sent to one worker."""
+
+    bytes: int
+    """What pickle writes for it, with the data of arrays, and without that of tensors."""
+
+    shared_bytes: int = 0
+    """The data of tensors on the CPU, which all workers of a process share."""
+
+    parts: tuple[Part, ...] = ()
+    """The fattest parts, the fattest first; none where there is little."""

@@ -14,26 +14,21 @@ import re
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from preflight.objects.facts import Definition
 from preflight.values.names import name_of
 
 _SITE = frozenset({"site-packages", "dist-packages"})
 _DEF = re.compile(r"\s*(async\s+def|def|class)\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A place in a source file; all None for what is written in C."""
+class Place(NamedTuple):
+    """A place in a source file; without one for what is written in C."""
 
-    file: str | None = None
-    """Relative to the job's folder; in an installed package `package version: path`."""
-
-    line: int | None = None
-    line_text: str | None = None
-    qualname: str | None = None
-    own: bool = False
+    at: Definition
+    own: bool
     """Whether it is the user's code, not an installed package's and not Python's."""
 
 
@@ -60,7 +55,7 @@ def kept(holder: object, attribute: str, root: str) -> Place:
     first: Place | None = None
     for cls in type.__dict__["__mro__"].__get__(type(holder)):
         place = _place_of_class(cls, root)
-        if place.line is None or not place.own:
+        if place.at.line is None or not place.own:
             continue
         first = first or place
         node = _class_node(_source(_file_of_class(cls) or ""), _qualname(cls))
@@ -68,6 +63,27 @@ def kept(holder: object, attribute: str, root: str) -> Place:
         if line is not None:
             return _place(_file_of_class(cls) or "", line, f"{_qualname(cls)}.{attribute}", root)
     return first or defined(holder, root)
+
+
+def kept_by_user(holders: Iterable[tuple[object, str]], root: str) -> Definition | None:
+    """Say which line of the user's own code keeps something.
+
+    Args:
+        holders: the instances that lead to it, innermost first, each with the attribute.
+        root: the job's folder.
+    """
+    places = (kept(holder, attribute, root) for holder, attribute in holders)
+    return next((place.at for place in places if place.own), None)
+
+
+def first_to_look_at(
+    thing: object, holders: Iterable[tuple[object, str]], root: str
+) -> Definition | None:
+    """Say where a thing was defined, if in own code; else which own line keeps it; else where."""
+    place = defined(thing, root)
+    if place.own:
+        return place.at
+    return kept_by_user(holders, root) or (place.at if place.at.line is not None else None)
 
 
 def _place_of_code(code: types.CodeType, qualname: str | None, root: str) -> Place:
@@ -81,7 +97,7 @@ def _place_of_class(cls: type, root: str) -> Place:
     qualname = _qualname(cls)
     file = _file_of_class(cls)
     if file is None:
-        return Place(qualname=qualname)
+        return Place(Definition(qualname=qualname), own=False)
     node = _class_node(_source(file), qualname)
     if node is not None:
         return _place(file, node.lineno, qualname, root)
@@ -95,7 +111,7 @@ def _place_of_class(cls: type, root: str) -> Place:
 def _place(file: str, line: int | None, qualname: str | None, root: str) -> Place:
     name, own = _named(file, root)
     text = linecache.getline(file, line).strip() if line else ""
-    return Place(file=name, line=line, line_text=text or None, qualname=qualname, own=own)
+    return Place(Definition(file=name, line=line, line_text=text or None, qualname=qualname), own)
 
 
 def _named(file: str, root: str) -> tuple[str, bool]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.loaders.facts import Loaded, Part, Trip, Weight
-from preflight.objects.facts import Definition
+from preflight.loaders.facts import Loaded, Trip
+from preflight.objects.facts import Definition, Part, Weight
 from preflight.settings.job import Job, Launch
 from preflight.testing import ask
 

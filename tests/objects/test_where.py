@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from preflight.objects.facts import Definition
 from preflight.objects.where import Place, defined, kept
 
 SOURCE = """\
@@ -97,10 +98,12 @@ def line_of(text: str) -> int:
 def test_a_function_stands_at_its_def_and_not_at_its_decorator(code: Any, tmp_path: Path) -> None:
     """Where an editor jumps to."""
     assert defined(code.decorated, str(tmp_path)) == Place(
-        file="lib/code.py",
-        line=line_of("def decorated():"),
-        line_text="def decorated():",
-        qualname="decorated",
+        Definition(
+            file="lib/code.py",
+            line=line_of("def decorated():"),
+            line_text="def decorated():",
+            qualname="decorated",
+        ),
         own=True,
     )
 
@@ -109,7 +112,7 @@ def test_what_is_made_inside_a_function_is_found_there(code: Any, tmp_path: Path
     """A function, a lambda, and a class."""
     places = [defined(one, str(tmp_path)) for one in code.make()]
 
-    assert [(place.line, place.qualname) for place in places] == [
+    assert [(place.at.line, place.at.qualname) for place in places] == [
         (line_of("    def inner():"), "make.<locals>.inner"),
         (line_of("    return inner, (lambda: 0), Local"), "make.<locals>.<lambda>"),
         (line_of("    class Local:"), "make.<locals>.Local"),
@@ -118,26 +121,26 @@ def test_what_is_made_inside_a_function_is_found_there(code: Any, tmp_path: Path
 
 def test_an_instance_stands_where_its_class_does(code: Any, tmp_path: Path) -> None:
     """Of two classes of one name the later one is meant."""
-    assert defined(code.Child(), str(tmp_path)).line == line_of("class Child(Base):")
-    assert defined(code.Twice(), str(tmp_path)).line == line_of("    again = True") - 1
+    assert defined(code.Child(), str(tmp_path)).at.line == line_of("class Child(Base):")
+    assert defined(code.Twice(), str(tmp_path)).at.line == line_of("    again = True") - 1
 
 
 def test_a_partial_and_a_method_stand_where_their_function_does(code: Any, tmp_path: Path) -> None:
     """Through as many layers as there are."""
     partial = functools.partial(functools.partial(code.Base().open))
 
-    assert defined(partial, str(tmp_path)).qualname == "Base.open"
+    assert defined(partial, str(tmp_path)).at.qualname == "Base.open"
 
 
 def test_wraps_does_not_mislead(code: Any, tmp_path: Path) -> None:
     """The code that runs is the wrapper's."""
-    assert defined(code.around, str(tmp_path)).line == line_of("    def around():")
+    assert defined(code.around, str(tmp_path)).at.line == line_of("    def around():")
 
 
 def test_the_line_that_keeps_an_attribute_is_found_in_a_base_too(code: Any, tmp_path: Path) -> None:
     """Where it is not, the class itself is named."""
     child = code.Child()
-    lines = [kept(child, name, str(tmp_path)).line for name in ("lock", "file", "elsewhere")]
+    lines = [kept(child, name, str(tmp_path)).at.line for name in ("lock", "file", "elsewhere")]
 
     assert lines == [
         line_of("        self.lock = threading.Lock()"),
@@ -151,10 +154,10 @@ def test_installed_packages_are_named_with_their_version(tmp_path: Path) -> None
     import torch
     from PIL import Image
 
-    torch_file = defined(torch.nn.Linear, str(tmp_path)).file
+    torch_file = defined(torch.nn.Linear, str(tmp_path)).at.file
     assert torch_file == f"torch {torch.__version__}: torch/nn/modules/linear.py"
     image = defined(Image.open, str(tmp_path))
-    assert (image.file or "").lower().startswith("pillow ")
+    assert (image.at.file or "").lower().startswith("pillow ")
     assert not image.own
 
 
@@ -162,21 +165,21 @@ def test_the_standard_library_is_named_as_python(tmp_path: Path) -> None:
     """Not by the folder it was installed in."""
     python = f"python {sys.version_info[0]}.{sys.version_info[1]}"
 
-    assert defined(collections.OrderedDict.fromkeys, str(tmp_path)).line is None
-    assert defined(functools.wraps, str(tmp_path)).file == f"{python}: functools.py"
+    assert defined(collections.OrderedDict.fromkeys, str(tmp_path)).at.line is None
+    assert defined(functools.wraps, str(tmp_path)).at.file == f"{python}: functools.py"
 
 
 def test_what_is_written_in_c_has_no_place(tmp_path: Path) -> None:
     """Only a name."""
-    assert defined(len, str(tmp_path)).file is None
-    assert defined(threading.Lock(), str(tmp_path)).file is None
+    assert defined(len, str(tmp_path)).at.file is None
+    assert defined(threading.Lock(), str(tmp_path)).at.file is None
 
 
 def test_code_without_a_file_is_named_as_python_names_it(tmp_path: Path) -> None:
     """Such as a lambda from a settings file."""
     place = defined(eval("lambda: 0"), str(tmp_path))
 
-    assert (place.file, place.line, place.line_text) == ("<string>", 1, None)
+    assert (place.at.file, place.at.line, place.at.line_text) == ("<string>", 1, None)
 
 
 class Trap(type):
@@ -193,4 +196,4 @@ def test_the_users_own_attributes_are_not_asked(tmp_path: Path) -> None:
     """A property may take a minute, or change something."""
     place = defined(object.__new__(Trapped), str(Path(__file__).parent))
 
-    assert (place.file, place.qualname) == ("test_where.py", "Trapped")
+    assert (place.at.file, place.at.qualname) == ("test_where.py", "Trapped")

@@ -51,15 +51,14 @@ class Scale(pickle.Pickler):
         """What pickle writes for all that was weighed, with the data of arrays."""
         return self._tally.written + self._data
 
-    def put(self, thing: object) -> bool:
-        """Weigh one more thing; False where pickle refuses it, or where it has no end."""
+    def put(self, thing: object) -> None:
+        """Weigh one more thing, as far as pickle takes it, and as it has an end."""
         try:
             self.dump(thing)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # noqa: BLE001  pickle runs the user's own code
-            return False
-        return True
+        except BaseException:  # noqa: BLE001, S110  pickle runs the user's own code
+            pass
 
     def reducer_override(self, thing: object) -> Any:
         """Count the data of what holds much of it, and leave it where it is."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from preflight.objects.facts import Part, Weight
 from preflight.objects.paths import written
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.first_levels import Node, weighed_levels
@@ -23,7 +23,7 @@ from preflight.objects.sending.scale import Scale
 LARGE = 64 << 20
 """Bytes from which on it is worth knowing what they are."""
 
-PORTIONS = 5
+MOST_PARTS = 5
 """Parts that are named."""
 
 _LEAST = 0.05  # of the whole: what is less is not named
@@ -31,63 +31,26 @@ _MOST_OF = 0.5  # of a part: where a few of its own parts hold as much, they are
 _FEW = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Portion:
-    """One of the parts that make it heavy."""
-
-    path: str
-    bytes: int
-    dragged_by: str | None = None
-    """The bound method that drags it along with its whole `self`, such as `Trainer.decode`."""
-
-    mapped: bool = False
-    """Whether most of it are memory maps of numpy, of which pickle writes all that they map."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
-    """How much one worker would be sent."""
-
-    bytes: int
-    """What pickle writes, with the data of arrays, and without that of tensors."""
-
-    shared_bytes: int = 0
-    """The data of tensors on the CPU, which torch moves to memory that all workers share."""
-
-    parts: tuple[Portion, ...] = ()
-    """The heaviest parts, the heaviest first; none where the whole is less than LARGE."""
-
-    complete: bool = True
-    """Whether all was weighed: pickle refuses nothing of it, and it has an end."""
-
-
-def weigh(roots: Roots) -> Weighed:
+def weigh(roots: Roots) -> Weight:
     """Weigh what is sent together; data is counted where it is, and nothing is copied.
 
     What is shared is counted once, under the first of its names.
-
-    Args:
-        roots: what is sent, each under the name that its paths begin with.
     """
     with spawning(), kept_random_state():
         scale = Scale()
-        taken = [scale.put(thing) for _, thing in roots]
-    return Weighed(
-        bytes=scale.bytes,
-        shared_bytes=scale.shared,
-        parts=heaviest(roots, scale.bytes),
-        complete=all(taken),
-    )
+        for _, thing in roots:
+            scale.put(thing)
+    return Weight(bytes=scale.bytes, shared_bytes=scale.shared, parts=heaviest(roots, scale.bytes))
 
 
-def heaviest(roots: Roots, total: int) -> tuple[Portion, ...]:
+def heaviest(roots: Roots, total: int) -> tuple[Part, ...]:
     """Name the heaviest parts, given what all of it weighs; none where that is less than LARGE."""
     if total < LARGE:
         return ()
     with spawning(), kept_random_state():
         nodes = list(_named(weighed_levels(roots), total * _LEAST))
     nodes.sort(key=lambda node: -node.bytes)
-    return tuple(_portion(node) for node in nodes[:PORTIONS])
+    return tuple(_part(node) for node in nodes[:MOST_PARTS])
 
 
 # --- which of them are named ----------------------------------------------------------------------
@@ -112,10 +75,10 @@ def _path(node: Node) -> str:
     return written(node.root, "".join(steps_to(above, node.frame.thing)))
 
 
-def _portion(node: Node) -> Portion:
+def _part(node: Node) -> Part:
     above = [one.frame.thing for one in node.chain()[:-1]]
     methods = [one for one in above if type(one) in _METHODS]
-    return Portion(
+    return Part(
         path=_path(node),
         bytes=node.bytes,
         dragged_by=_method_name(methods[-1]) if methods else None,

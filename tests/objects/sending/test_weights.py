@@ -22,7 +22,8 @@ import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
-from preflight.objects.sending.weights import LARGE, PORTIONS, Portion, weigh
+from preflight.objects.facts import Part
+from preflight.objects.sending.weights import LARGE, MOST_PARTS, weigh
 
 ROOT = Path(__file__).parents[3]
 MB = 10**6
@@ -99,7 +100,7 @@ def test_it_weighs_what_pickle_writes(make: Callable[[], object]) -> None:
     weighed = weigh([("dataset", thing)])
 
     assert abs(weighed.bytes - stream) <= 200 + stream // 50
-    assert (weighed.shared_bytes, weighed.parts, weighed.complete) == (0, (), True)
+    assert (weighed.shared_bytes, weighed.parts) == (0, ())
 
 
 def test_what_two_roots_share_is_sent_once() -> None:
@@ -153,7 +154,7 @@ def test_each_kind_of_tensor_is_weighed_by_its_storage(
     """A part of a storage moves all of it."""
     weighed = weigh([("dataset", make())])
 
-    assert (weighed.shared_bytes, weighed.complete) == (size, True)
+    assert weighed.shared_bytes == size
     assert weighed.bytes < 5000
 
 
@@ -230,7 +231,7 @@ def test_of_many_parts_the_heaviest_are_named() -> None:
         a=Held(a=zeros(), b=zeros()), b=Held(a=zeros(), b=zeros()), c=Held(a=zeros(), b=zeros())
     )
 
-    assert len(named(data)) == PORTIONS
+    assert len(named(data)) == MOST_PARTS
 
 
 @pytest.mark.parametrize(
@@ -291,7 +292,7 @@ def test_a_bound_method_drags_its_self_along() -> None:
 
     (part,) = weigh([("dataset", Held(a=1)), ("collate_fn", trainer.decode)]).parts
 
-    assert part == Portion(
+    assert part == Part(
         path="collate_fn.__self__.images", bytes=part.bytes, dragged_by="Trainer.decode"
     )
 
@@ -390,12 +391,11 @@ def test_a_copy_of_one_is_in_memory(mapped: Any) -> None:
 
 
 def test_what_pickle_refuses_ends_nothing() -> None:
-    """What could be weighed is given, and that it is not all."""
+    """What could be weighed is given."""
     data = Held(images=zeros(), lock=threading.Lock(), more=zeros(1000))
 
     weighed = weigh([("dataset", data), ("collate_fn", lambda x: x)])
 
-    assert not weighed.complete
     assert weighed.bytes >= HEAVY
     assert [one.path for one in weighed.parts] == ["dataset.images"]
 
@@ -418,10 +418,9 @@ class Deep:
     lambda: pickle.PickleBuffer(numpy.zeros((10, 10))[::2, ::2]),
 ], ids=["raises", "deep", "deep lists", "computed", "buffer"])  # fmt: skip
 def test_it_never_raises(make: Callable[[], object]) -> None:
-    """Whoever asks decides what it means."""
+    """What else there is, is weighed."""
     weighed = weigh([("dataset", Held(images=zeros(), odd=make()))])
 
-    assert not weighed.complete
     assert [one.path for one in weighed.parts] == ["dataset.images"]
 
 
