@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, cast
 
 from preflight.loaders.workers import Outlet, Surroundings, Worker, start
 from preflight.objects.random_state import kept_random_state
-from preflight.objects.sending.parcel import LeftOut, find, pickled_slowly
+from preflight.objects.sending.parcel import find, pickled_slowly
 from preflight.objects.sending.pickle_trial import Enough, Roots, spawning
-from preflight.objects.sending.stand_ins import LARGE, StandIns
+from preflight.objects.sending.stand_ins import LARGE, LeftOut, StandIns
 
 Line: TypeAlias = tuple[str, int, str, str]
 """A line of a traceback: file, number, function, text."""
@@ -106,14 +106,14 @@ class Search:
     ) -> tuple[Mapping[str, Any] | None, bool]:
         """Send by the pickler in Python; give the answer, and whether zeros stood in for data."""
         worker = self.worker = self._living()
-        stand_ins = StandIns(large=large)
+        stand_ins = StandIns(large=large, left_out=left_out)
         outlet = Outlet([worker], large=large, most=self.most + _IN_EARNEST)
         worker.forget_place()
         worker.order(roots=len(roots), slowly=True)
         raised: BaseException | None = None
         with spawning(), kept_random_state():
             try:
-                raised = pickled_slowly(roots, outlet, stand_ins, left_out)
+                raised = pickled_slowly(roots, outlet, stand_ins)
             except Enough as error:
                 raised = error
         outlet.close()
@@ -146,7 +146,7 @@ class Search:
         if place is None:
             return None
         with spawning(), kept_random_state():
-            found = find(self.roots, place[0], place[1], StandIns(large=large), left_out)
+            found = find(self.roots, place, StandIns(large=large, left_out=left_out))
         if found is None:
             return None
         is_class = issubclass(type(found.thing), type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from preflight.loaders.starting import own_attributes
+from preflight.objects.attributes import own_attributes
 from preflight.sources.resampling import RESAMPLED
 
 # Pipelines that stand in one another: more is nobody's loader.

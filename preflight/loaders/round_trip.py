@@ -25,9 +25,9 @@ from preflight.loaders.workers import (
     start,
 )
 from preflight.objects.random_state import kept_random_state
-from preflight.objects.sending.parcel import LeftOut, makers_of_fleeting, pickled
+from preflight.objects.sending.parcel import makers_of_fleeting, pickled
 from preflight.objects.sending.pickle_trial import Enough, Refusal, Roots, spawning
-from preflight.objects.sending.stand_ins import StandIns
+from preflight.objects.sending.stand_ins import LeftOut, StandIns
 
 _GONE = "it makes a tensor while it is sent, whose memory is gone before a worker can open it"
 
@@ -78,7 +78,7 @@ class Journey:
 
     def send(self, left_out: LeftOut) -> Refusal | None:
         """Send everything to all workers; give what pickle refused."""
-        stand_ins = StandIns()
+        stand_ins = StandIns(left_out=left_out)
         workers = list(self.workers.values())
         outlet = Outlet(workers, large=stand_ins.large, most=self.most)
         for worker in workers:
@@ -87,7 +87,7 @@ class Journey:
         self.cut = False
         try:
             with spawning(), kept_random_state():
-                refused = pickled(self.roots, outlet, stand_ins, left_out)
+                refused = pickled(self.roots, outlet, stand_ins)
         except Enough:
             self.cut = True
         outlet.close()

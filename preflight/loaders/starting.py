@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
+from preflight.objects.attributes import own_attributes
 from preflight.objects.paths import type_name
 
 FROM_LAUNCH = "launch.start_method"
@@ -17,15 +18,6 @@ FROM_LAUNCH = "launch.start_method"
 
 FROM_LOADER = "the loader's multiprocessing_context"
 FROM_IMPORT = "a call of multiprocessing.set_start_method"
-
-
-def own_attributes(thing: object) -> Mapping[str, Any]:
-    """Give an instance's own attributes, without asking the instance."""
-    try:
-        attributes = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return {}
-    return attributes if type(attributes) is dict else {}
 
 
 def configured(loader: object, num_workers: int | None, start_method: str | None) -> object:

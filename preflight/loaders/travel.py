@@ -17,8 +17,8 @@ from preflight.objects import where
 from preflight.objects.facts import Definition, Weight
 from preflight.objects.paths import type_name, written
 from preflight.objects.sending import pickling
-from preflight.objects.sending.parcel import NOTHING_LEFT_OUT, LeftOut
 from preflight.objects.sending.pickle_trial import Roots
+from preflight.objects.sending.stand_ins import LeftOut
 from preflight.objects.sending.weights import heaviest, weigh
 from preflight.values.names import name_of, shown
 
@@ -103,12 +103,12 @@ def travel(
 
 def _there_and_back(going: Journey) -> pickling.Walk:
     """Send everything; then, where something was refused, the rest of it."""
-    refused = going.send(NOTHING_LEFT_OUT)
+    refused = going.send(LeftOut())
     if going.cut:
         going.turn_back("cut")
         return pickling.walk(going.roots)
     walk = pickling.walk(going.roots, sent=refused)
-    left_out = NOTHING_LEFT_OUT
+    left_out = LeftOut()
     if walk.refused:
         left_out = LeftOut(things={id(one.thing): one.thing for one in walk.refused})
         if going.send(left_out) is not None:

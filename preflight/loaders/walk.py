@@ -16,12 +16,12 @@ from preflight.loaders.resampling import resamples
 from preflight.loaders.starting import (
     configured,
     is_of_forking,
-    own_attributes,
     parts_of,
     start_method_of,
     travels_there,
 )
 from preflight.objects import where
+from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling

@@ -20,7 +20,7 @@ import json, pickle, resource, sys, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy, torch
 from preflight.objects.sending import pickling
-from preflight.objects.sending.parcel import NOTHING_LEFT_OUT
+from preflight.objects.sending.stand_ins import LeftOut
 from preflight.loaders.round_trip import journey
 from preflight.loaders.workers import Surroundings
 
@@ -46,9 +46,9 @@ def measure(held):
         for worker in going.workers.values():
             assert worker.reply(time.monotonic())["ready"]
         begun = time.perf_counter()
-        refused = going.send(NOTHING_LEFT_OUT)
+        refused = going.send(LeftOut())
         pickling.walk(going.roots, sent=refused)
-        going.arrive(NOTHING_LEFT_OUT)
+        going.arrive(LeftOut())
         ours = time.perf_counter() - begun
         trips = going.trips.values()
         assert [trip.outcome for trip in trips] == ["loaded", "loaded"]

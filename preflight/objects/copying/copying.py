@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
 from preflight.objects.paths import attribute, item, said, written
 from preflight.values.byte_sizes import format_size
@@ -273,8 +274,7 @@ def _own_copier(thing: object) -> Any:
         own = type.__dict__["__dict__"].__get__(cls).get("__deepcopy__")
         if own is not None:
             return own
-    variables = _variables(thing)  # `FSDP` and `torch.fx` put one on the instance
-    return variables.get("__deepcopy__")
+    return own_attributes(thing).get("__deepcopy__")  # where `FSDP` and `torch.fx` put one
 
 
 def _of_copier(thing: Any, own: Any) -> Steps:
@@ -289,22 +289,14 @@ def _of_copier(thing: Any, own: Any) -> Steps:
         if function is torch.nn.Parameter.__deepcopy__:
             return []  # which leaves its attributes behind
         if type(thing) is torch.Tensor and thing.is_leaf:
-            return list(_of_state(_variables(thing)))
+            return list(_of_state(own_attributes(thing)))
     trial = attempt(thing, {})
     if trial.error is None:
         return []
     inner = [one for one in trial.chain if one is not thing]
-    steps: Steps = list(_of_state(_variables(thing)))
+    steps: Steps = list(_of_state(own_attributes(thing)))
     if inner and steps:
         return steps
     if inner:
         return [(".<copied by __deepcopy__>", inner[-1])]
     raise trial.error
-
-
-def _variables(thing: object) -> dict[str, Any]:
-    try:
-        variables = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        return {}
-    return variables if type(variables) is dict else {}

@@ -6,19 +6,17 @@ import io
 import os
 import stat
 import sys
-import types
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from preflight.objects.attributes import own_attributes
 
 # From here on h5py reads with pread, which has no position (H5_HAVE_PREADWRITE; every wheel of h5py
 # for Python 3.10 and later holds a newer one). Before, all of its drivers seek and then read.
 _PREAD = (1, 12)
 _SEEKING = frozenset({"STDIO", "fileobj_driver", "DIRECT"})
-
-# What a type that is written in C has in place of a property.
-_OF_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 # The keys of the tensors that live in the memory of a GPU; those of ROCm are called the same.
 _CUDA = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
@@ -65,16 +63,6 @@ def of_sqlite(name: str) -> tuple[type, ...]:
     return (kind,) if isinstance(kind, type) else ()
 
 
-def variables(thing: object) -> Mapping[str, Any]:
-    """Give an instance's own attributes, though its class have a property called `__dict__`."""
-    for cls in type.__dict__["__mro__"].__get__(type(thing)):
-        found = type.__dict__["__dict__"].__get__(cls).get("__dict__")
-        if found is not None:
-            held = found.__get__(thing) if type(found) in _OF_C else None
-            return held if type(held) is dict else {}
-    return {}
-
-
 def is_cuda(thing: object) -> bool:
     """Whether it is a tensor in the memory of a GPU."""
     torch: Any = sys.modules.get("torch")
@@ -102,7 +90,7 @@ def _of_file(thing: object) -> Handle | None:
             return None
     except OSError:  # closed behind Python's back
         return None
-    return Handle(kind="file", key=("file", id(raw)), file=_text(variables(raw).get("name")))
+    return Handle(kind="file", key=("file", id(raw)), file=_text(own_attributes(raw).get("name")))
 
 
 def _unbuffered(thing: object) -> Any:
@@ -124,7 +112,7 @@ _LAYERS: tuple[tuple[type, str], ...] = (
 
 
 def _of_zip(thing: object) -> Handle | None:
-    attributes = variables(thing)
+    attributes = own_attributes(thing)
     file = _of_file(attributes.get("fp"))
     if file is None or attributes.get("mode") not in ("r", "a"):
         return None
@@ -152,7 +140,7 @@ _FAMILIES: tuple[tuple[type | tuple[type, ...], Callable[[object], Handle | None
 
 def _of_h5py(thing: object, h5py: Any) -> Handle | None:
     """Describe an open HDF5 file, by itself or by a group or array of it."""
-    low = variables(thing).get("_id", thing)
+    low = own_attributes(thing).get("_id", thing)
     if not issubclass(type(low), (h5py.h5g.GroupID, h5py.h5d.DatasetID)):
         return None  # a property list, a type: nothing of a file
     try:

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from preflight.objects.forking.handles import Handle, handle_of, is_cuda, of_sqlite, variables
+from preflight.objects.attributes import own_attributes, slots
+from preflight.objects.forking.handles import Handle, handle_of, is_cuda, of_sqlite
 from preflight.objects.paths import attribute, item, type_name, written
 
 PATHS = 100
@@ -176,7 +177,7 @@ class _Walker:
 
     def _attributes(self, thing: object) -> Steps:
         """Give an instance's own attributes, and its slots."""
-        held = [*list(dict.items(dict(variables(thing)))), *_slots(thing)]
+        held = [*list(dict.items(dict(own_attributes(thing)))), *slots(thing)]
         mapped = any(type_name(type(value)) in _MAPS for _, value in held)
         for name, value in held:
             if mapped:
@@ -252,19 +253,6 @@ def _of_function(function: types.FunctionType) -> Steps:
         yield f".__kwdefaults__{item(key)}", value
 
 
-def _slots(thing: object) -> Iterator[tuple[str, object]]:
-    for cls in type.__dict__["__mro__"].__get__(type(thing)):
-        members = type.__dict__["__dict__"].__get__(cls)
-        if "__slots__" not in members:
-            continue
-        for name, member in members.items():
-            if type(member) is types.MemberDescriptorType:
-                try:
-                    yield name, member.__get__(thing)
-                except AttributeError:  # a slot that is empty
-                    continue
-
-
 def _of_module(thing: object, told: set[int]) -> Handle | None:
     """Let a module of torch stand for all of its tensors on a GPU, and note that it does."""
     torch: Any = sys.modules.get("torch")
@@ -277,7 +265,7 @@ def _of_module(thing: object, told: set[int]) -> Handle | None:
         if id(module) in told:
             continue
         told.add(id(module))
-        held = variables(module)
+        held = own_attributes(module)
         todo += (one for one in _values(held.get("_modules")) if issubclass(type(one), kind))
         for part in ("_parameters", "_buffers"):
             tensors |= {id(one) for one in _values(held.get(part)) if is_cuda(one)}

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import collections
 import itertools
-import pickle
-import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.sending.pickle_paths import CONTAINERS, Frame
-from preflight.objects.sending.pickle_trial import Roots, Sink, reducers
+from preflight.objects.sending.pickle_trial import PythonPickler, Roots, Sink, deep, reducers
 from preflight.objects.sending.scale import PROTOCOL, Scale, is_bulk
 
 _ITEMS = 2_000
@@ -52,24 +50,16 @@ class Node:
         return found[::-1]
 
 
-# The pickler in Python is private, and has been there under this name since Python 3.0.
-_Pickler: Any = vars(pickle)["_Pickler"]
-
-
 def weighed_levels(roots: Roots) -> list[Node]:
     """Give all that is sent together, as far as it was walked, with what each part weighs."""
     survey = _Survey()
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(before + _DEPTH * 6)  # frames for a level: four, and some to spare
-    try:
+    with deep():
         survey.run(roots)
-    finally:
-        sys.setrecursionlimit(before)
     _measure(survey)
     return survey.roots
 
 
-class _Survey(_Pickler):  # type: ignore[misc]
+class _Survey(PythonPickler):  # type: ignore[misc]
     """The pickler in Python, which notes what is to be weighed as a whole, in pickle's order."""
 
     def __init__(self) -> None:

@@ -9,82 +9,49 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-from preflight.objects.sending.pickle_paths import CONTAINERS, Frame, holders_of, steps_to
+from preflight.objects.sending.pickle_paths import (
+    CONTAINERS,
+    Frame,
+    FramePickler,
+    holders_of,
+    steps_to,
+)
 from preflight.objects.sending.pickle_trial import (
     PROTOCOL,
     Enough,
     Refusal,
     Roots,
     Sink,
+    Writable,
     deep,
     reducers,
 )
-from preflight.objects.sending.stand_ins import StandIns
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """What is not sent, by id and by type; a zero is sent in its place."""
-
-    things: Mapping[int, object] = field(default_factory=dict)
-    kinds: tuple[type, ...] = ()
-
-    def has(self, thing: object) -> bool:
-        """Whether this object is left out."""
-        kind = type(thing)
-        return id(thing) in self.things or any(kind is one for one in self.kinds)
-
-    def and_also(self, thing: object, kind: type | None) -> LeftOut:
-        """Leave out one more object, and all instances of a class if need be."""
-        kinds = self.kinds if kind is None else (*self.kinds, kind)
-        return LeftOut(things={**self.things, id(thing): thing}, kinds=kinds)
-
-    def __bool__(self) -> bool:
-        """Whether anything is."""
-        return bool(self.things or self.kinds)
-
-
-NOTHING_LEFT_OUT = LeftOut()
-
-
-class Writable(Protocol):
-    """Where a stream goes."""
-
-    written: int
-
-    def write(self, part: Any) -> int:
-        """Take a part of it."""
+from preflight.objects.sending.stand_ins import LeftOut, StandIns
 
 
 class _Fast(pickle.Pickler):
-    def __init__(self, sink: Writable, stand_ins: StandIns, left_out: LeftOut) -> None:
+    def __init__(self, sink: Writable, stand_ins: StandIns) -> None:
         super().__init__(sink, PROTOCOL)
         self.dispatch_table = reducers()
-        self._stand_ins = stand_ins
-        self._left_out = left_out
+        self.stand_ins = stand_ins
 
     def reducer_override(self, thing: object) -> Any:
-        if self._left_out and self._left_out.has(thing):
-            return int, ()
-        return self._stand_ins.reduction(thing)
+        return self.stand_ins.reduction(thing)
 
 
-def pickled(
-    roots: Roots, sink: Writable, stand_ins: StandIns, left_out: LeftOut = NOTHING_LEFT_OUT
-) -> Refusal | None:
+def pickled(roots: Roots, sink: Writable, stand_ins: StandIns) -> Refusal | None:
     """Write all roots, one pickle each; give the root that is refused, and what was said.
 
     Raises:
         Enough: the sink takes no more.
     """
-    pickler = _Fast(sink, stand_ins, left_out)
+    pickler = _Fast(sink, stand_ins)
     for name, thing in roots:
         try:
-            pickler.dump(None if left_out.has(thing) else thing)
+            pickler.dump(None if stand_ins.left_out.has(thing) else thing)
         except (KeyboardInterrupt, Enough):
             raise
         except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
@@ -94,39 +61,29 @@ def pickled(
 
 # --- the slow way ---------------------------------------------------------------------------------
 
-# The pickler in Python is private, and has been there under this name since Python 3.0.
-_Pickler: Any = vars(pickle)["_Pickler"]
 
-
-class _Slow(_Pickler):  # type: ignore[misc]
-    def __init__(self, sink: Writable, stand_ins: StandIns, left_out: LeftOut) -> None:
-        super().__init__(sink, PROTOCOL)
-        self.dispatch_table = reducers()
-        self.sink = sink
-        self._stand_ins = stand_ins
-        self._left_out = left_out
+class _Slow(FramePickler):
+    def __init__(self, sink: Writable, stand_ins: StandIns) -> None:
+        super().__init__(sink)
+        self.stand_ins = stand_ins
 
     def reducer_override(self, thing: object) -> Any:
-        if self._left_out and self._left_out.has(thing):
-            return int, ()
-        return self._stand_ins.reduction(thing)
+        return self.stand_ins.reduction(thing)
 
     def write_root(self, thing: object) -> None:
         """Write one root, without frames."""
         self.write(pickle.PROTO + bytes([PROTOCOL]))
-        self.save(None if self._left_out.has(thing) else thing)
+        self.save(None if self.stand_ins.left_out.has(thing) else thing)
         self.write(pickle.STOP)
 
 
-def pickled_slowly(
-    roots: Roots, sink: Writable, stand_ins: StandIns, left_out: LeftOut
-) -> BaseException | None:
+def pickled_slowly(roots: Roots, sink: Writable, stand_ins: StandIns) -> BaseException | None:
     """Write all roots by the pickler in Python, without frames; give what was raised.
 
     Raises:
         Enough: the sink takes no more.
     """
-    pickler = _Slow(sink, stand_ins, left_out)
+    pickler = _Slow(sink, stand_ins)
     with deep():
         for _, thing in roots:
             try:
@@ -163,18 +120,17 @@ class _Here(Exception):  # noqa: N818  it is no error: the search ends here
 class _Finder(_Slow):
     """Goes the same way again, and notes what it is at when the byte is written."""
 
-    def __init__(self, stand_ins: StandIns, left_out: LeftOut) -> None:
-        super().__init__(Sink(), stand_ins, left_out)
+    def __init__(self, stand_ins: StandIns) -> None:
+        super().__init__(Sink(), stand_ins)
         self.root = ""
         self.wanted: int | None = None
-        self._frames: list[Frame] = []
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002, ARG002  as pickle calls it
         begun = self.sink.written
-        self._frames.append(Frame(thing=obj))
+        self.frames.append(Frame(thing=obj))
         super().save(obj)
         if self.wanted is not None and begun <= self.wanted < self.sink.written:
-            above = self._frames[:-1]
+            above = self.frames[:-1]
             raise _Here(
                 Found(
                     thing=obj,
@@ -184,30 +140,21 @@ class _Finder(_Slow):
                     above=tuple(frame.thing for frame in above),
                 )
             )
-        self._frames.pop()
-
-    def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
-        """Keep the parts of a reduction, which say what the attributes are called."""
-        frame = self._frames[-1]
-        frame.function, frame.arguments, frame.state = func, args, state
-        super().save_reduce(func, args, state, *rest, **more)
+        self.frames.pop()
 
 
-def find(
-    roots: Roots, number: int, offset: int, stand_ins: StandIns, left_out: LeftOut
-) -> Found | None:
+def find(roots: Roots, place: tuple[int, int], stand_ins: StandIns) -> Found | None:
     """Find the innermost object to which a byte of the slow stream belongs.
 
     Args:
         roots: what was written.
-        number: which of the roots it is in.
-        offset: the byte, from the beginning of that root.
+        place: which of the roots it is in, and the byte, from the beginning of that root.
         stand_ins: as large data was written.
-        left_out: as it was written.
 
     None where the objects give another stream now.
     """
-    finder = _Finder(stand_ins, left_out)
+    number, offset = place
+    finder = _Finder(stand_ins)
     with deep():
         try:
             for index, (name, thing) in enumerate(roots):
@@ -229,25 +176,25 @@ def find(
 class _Watcher(_Finder):
     """Notes of each tensor who holds it, and holds none of them itself."""
 
-    def __init__(self, stand_ins: StandIns, left_out: LeftOut) -> None:
-        super().__init__(stand_ins, left_out)
+    def __init__(self, stand_ins: StandIns) -> None:
+        super().__init__(stand_ins)
         self.seen: list[tuple[Any, Found]] = []
 
     def reducer_override(self, thing: object) -> Any:
-        before = len(self._stand_ins.storages)
+        before = len(self.stand_ins.storages)
         reduction = super().reducer_override(thing)
-        if len(self._stand_ins.storages) > before:
-            self.seen.append((self._stand_ins.storages[-1], self._holder()))
+        if len(self.stand_ins.storages) > before:
+            self.seen.append((self.stand_ins.storages[-1], self._holder()))
         return reduction
 
     def _holder(self) -> Found:
         """Describe the nearest object that is neither a tensor's part nor a container."""
         torch: Any = sys.modules["torch"]
         parts = (torch.Tensor, torch.UntypedStorage, torch.storage.TypedStorage, *CONTAINERS)
-        number = len(self._frames) - 1
-        while number and issubclass(type(self._frames[number].thing), parts):
+        number = len(self.frames) - 1
+        while number and issubclass(type(self.frames[number].thing), parts):
             number -= 1
-        above, thing = self._frames[:number], self._frames[number].thing
+        above, thing = self.frames[:number], self.frames[number].thing
         return Found(
             thing=thing,
             root=self.root,
@@ -259,7 +206,7 @@ class _Watcher(_Finder):
 
 def makers_of_fleeting(roots: Roots, left_out: LeftOut) -> list[Found]:
     """Find the objects that make tensors while they are pickled, which are gone afterwards."""
-    watcher = _Watcher(StandIns(), left_out)
+    watcher = _Watcher(StandIns(left_out=left_out))
     with deep():
         for name, thing in roots:
             watcher.root = name

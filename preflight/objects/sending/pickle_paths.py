@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import functools
 import itertools
 import types
@@ -11,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from preflight.objects.attributes import own_attributes, slots
 from preflight.objects.paths import attribute, item
+from preflight.objects.sending.pickle_trial import PROTOCOL, PythonPickler, Writable, reducers
 
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 """What pickle takes apart by itself, where the type is exactly one of these."""
@@ -28,6 +29,22 @@ class Frame:
     state: object = None
     arguments: object = None
     function: object = None
+
+
+class FramePickler(PythonPickler):  # type: ignore[misc]
+    """The pickler in Python; where `frames` are kept, they tell what it is at."""
+
+    def __init__(self, sink: Writable) -> None:
+        super().__init__(sink, PROTOCOL)
+        self.dispatch_table = reducers()
+        self.sink = sink
+        self.frames: list[Frame] = []
+
+    def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
+        """Keep the parts of a reduction, which say what the attributes are called."""
+        for frame in self.frames[-1:]:
+            frame.function, frame.arguments, frame.state = func, args, state
+        super().save_reduce(func, args, state, *rest, **more)
 
 
 def steps_to(above: list[Frame], thing: object) -> list[str]:
@@ -84,19 +101,8 @@ def _attribute_of(thing: object, value: object) -> str:
     """Find by what attribute an instance holds a value, without asking the instance."""
     if type(thing) is collections.defaultdict and thing.default_factory is value:
         return ".default_factory"
-    with contextlib.suppress(AttributeError):
-        variables = object.__getattribute__(thing, "__dict__")
-        if type(variables) is dict:
-            for name, held in variables.items():
-                if held is value:
-                    return attribute(name)
-    for cls in type.__dict__["__mro__"].__get__(type(thing)):
-        for name, member in type.__dict__["__dict__"].__get__(cls).items():
-            if type(member) is types.MemberDescriptorType:
-                with contextlib.suppress(AttributeError):  # a slot that is empty
-                    if member.__get__(thing) is value:
-                        return attribute(name)
-    return ""
+    held = itertools.chain(own_attributes(thing).items(), slots(thing, of_c=True))
+    return next((attribute(name) for name, one in held if one is value), "")
 
 
 def _state_step(thing: object, state: object, below: Sequence[object]) -> tuple[str, int]:

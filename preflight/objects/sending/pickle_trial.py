@@ -8,7 +8,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import context, reduction
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 Roots: TypeAlias = Sequence[tuple[str, object]]
 """What is sent together, each under the name that its paths begin with."""
@@ -22,8 +22,11 @@ other."""
 
 _STREAM = 4 << 30  # bytes of one pickle, without the data of arrays
 
-# How an object is pickled whose data does not matter: a call that gives something small.
-_NOTHING = (int, ())
+NOTHING = (int, ())
+"""How an object is pickled whose data does not matter: a call that gives something small."""
+
+PythonPickler: Any = vars(pickle)["_Pickler"]
+"""The pickler in Python. It is private, and has been there under this name since Python 3.0."""
 
 
 class Inherited:
@@ -95,10 +98,10 @@ def bulk(thing: object) -> Any:
                 raise RuntimeError(
                     "Cowardly refusing to serialize non-leaf tensor which requires_grad"
                 )
-            return _NOTHING
+            return NOTHING
         # Tensors of other classes pickle as those say, and have no sharing of their own.
         if issubclass(kind, (torch.UntypedStorage, torch.storage.TypedStorage)):
-            return _NOTHING
+            return NOTHING
     numpy = cast("Any", sys.modules.get("numpy"))
     if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
         own = numpy.ndarray
@@ -107,10 +110,10 @@ def bulk(thing: object) -> Any:
             for name in ("__reduce_ex__", "__reduce__", "__setstate__")
         )
         if usual and not own.dtype.__get__(thing).hasobject:
-            return (id, (kind,)) if kind is not numpy.ndarray else _NOTHING
+            return (id, (kind,)) if kind is not numpy.ndarray else NOTHING
     arrow = cast("Any", sys.modules.get("pyarrow"))
     if arrow is not None and issubclass(kind, getattr(arrow, "Buffer", ())):
-        return _NOTHING
+        return NOTHING
     return NotImplemented
 
 
@@ -118,10 +121,20 @@ class Enough(Exception):  # noqa: N818  it is no error: the look ends here
     """The stream is longer than anything that is sent to a worker in earnest."""
 
 
+class Writable(Protocol):
+    """Where a stream goes."""
+
+    written: int
+
+    def write(self, part: Any) -> int:
+        """Take a part of it."""
+
+
 class Sink:
     """Takes what a pickler writes and keeps nothing of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _STREAM) -> None:
+        self.most = most
         self.written = 0
 
     def write(self, part: Any) -> int:
@@ -132,7 +145,7 @@ class Sink:
         """
         size = len(part)
         self.written += size
-        if self.written > _STREAM:
+        if self.written > self.most:
             raise Enough
         return size
 
@@ -146,7 +159,7 @@ class _Trial(pickle.Pickler):
         self.without = without
 
     def reducer_override(self, thing: object) -> Any:
-        return _NOTHING if id(thing) in self.without else bulk(thing)
+        return NOTHING if id(thing) in self.without else bulk(thing)
 
 
 def refusal(roots: Roots, without: Mapping[int, object]) -> Refusal | None:

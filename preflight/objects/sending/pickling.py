@@ -19,17 +19,22 @@ from typing import Any
 
 from preflight.objects.paths import said, type_name, written
 from preflight.objects.random_state import kept_random_state
-from preflight.objects.sending.pickle_paths import CONTAINERS, Frame, holders_of, steps_to, ways
+from preflight.objects.sending.pickle_paths import (
+    CONTAINERS,
+    Frame,
+    FramePickler,
+    holders_of,
+    steps_to,
+    ways,
+)
 from preflight.objects.sending.pickle_trial import (
     DEPTH,
-    PROTOCOL,
     Enough,
     Refusal,
     Roots,
     Sink,
     bulk,
     deep,
-    reducers,
     refusal,
     spawning,
 )
@@ -179,16 +184,11 @@ class _Refusal:
     paths: dict[str, None] = field(default_factory=dict)
 
 
-# The pickler in Python is private, and has been there under this name since Python 3.0.
-_Pickler: Any = vars(pickle)["_Pickler"]
-
-
-class _Walker(_Pickler):  # type: ignore[misc]
+class _Walker(FramePickler):
     """The pickler in Python, which goes on where it should stop."""
 
     def __init__(self, *, items: int, nodes: int) -> None:
-        super().__init__(Sink(), PROTOCOL)
-        self.dispatch_table = reducers()
+        super().__init__(Sink())
         self.refusals: dict[int, _Refusal] = {}
         self.cut: list[str] = []
         self.items = items
@@ -196,7 +196,6 @@ class _Walker(_Pickler):  # type: ignore[misc]
         self._root = ""
         self._ended = False
         self._deep = False
-        self._frames: list[Frame] = []
         # For each object on a path to a refused one: the refused one, and the rest of the path.
         self._leads: dict[int, dict[tuple[int, str], None]] = {}
 
@@ -219,7 +218,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
             return
         if self._enough(obj):
             return
-        self._frames.append(Frame(thing=obj))
+        self.frames.append(Frame(thing=obj))
         try:
             if _is_one_of(kind, CONTAINERS):
                 self._save_items(obj, kind)
@@ -230,17 +229,11 @@ class _Walker(_Pickler):  # type: ignore[misc]
         except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
             self._refuse(obj, error)
         finally:
-            self._frames.pop()
+            self.frames.pop()
 
     def reducer_override(self, thing: object) -> Any:
         """Leave out the data of tensors and arrays."""
         return bulk(thing)
-
-    def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
-        """Keep the parts of a reduction, which say what the attributes are called."""
-        frame = self._frames[-1]
-        frame.function, frame.arguments, frame.state = func, args, state
-        super().save_reduce(func, args, state, *rest, **more)
 
     def _save_items(self, thing: Any, kind: type) -> None:
         """Walk a container's items; many that cannot be refused are passed over at once."""
@@ -253,7 +246,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
                 continue
             if len(thing) > self.items:
                 self._cut(
-                    f"{self.items:,} of {len(thing):,} items looked at", self._frames[:-1], thing
+                    f"{self.items:,} of {len(thing):,} items looked at", self.frames[:-1], thing
                 )
             for child in itertools.islice(part, self.items):
                 self.save(child)
@@ -263,13 +256,13 @@ class _Walker(_Pickler):  # type: ignore[misc]
         self._left -= 1
         if self._left < 0 or len(self.refusals) >= _REFUSALS:
             if not self._ended:
-                self._cut("not looked at, nor what comes after it", self._frames, thing)
+                self._cut("not looked at, nor what comes after it", self.frames, thing)
             self._ended = True
             return True
-        if len(self._frames) >= DEPTH:
+        if len(self.frames) >= DEPTH:
             if not self._deep:
-                below = self._frames[_SHOWN].thing
-                self._cut(f"goes deeper than {DEPTH:,} levels", self._frames[:_SHOWN], below)
+                below = self.frames[_SHOWN].thing
+                self._cut(f"goes deeper than {DEPTH:,} levels", self.frames[:_SHOWN], below)
             self._deep = True
             return True
         return False
@@ -279,7 +272,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
         self.cut.append(f"{path}: {text}")
 
     def _refuse(self, thing: object, error: BaseException) -> None:
-        above = self._frames[:-1]
+        above = self.frames[:-1]
         steps = steps_to(above, thing)
         alone = refusal([("", thing)], {})  # as Python's own pickler puts it
         self.refusals[id(thing)] = _Refusal(
@@ -301,7 +294,7 @@ class _Walker(_Pickler):  # type: ignore[misc]
         steps: list[str] | None = None,
     ) -> None:
         """Note that a refused object is reached here: `thing`, and from there by `rest`."""
-        above = self._frames if above is None else above
+        above = self.frames if above is None else above
         if any(frame.thing is thing for frame in above):
             return  # round a cycle, and back to where the path has been
         refusal = self.refusals[refused]

@@ -9,31 +9,19 @@ import sys
 from collections.abc import Iterator
 from typing import Any, cast
 
-from preflight.objects.sending.pickle_trial import Enough, Sink, bulk, reducers
+from preflight.objects.sending.pickle_trial import NOTHING, Sink, bulk, reducers
 
 # Protocol 5 hands data over instead of copying it; what is written is as long as in protocol 4.
 PROTOCOL = 5
 
 _MOST = 256 << 30  # bytes; what is longer has no end
 
-# How an object is pickled whose data is counted beside the stream.
-_NOTHING = (int, ())
-
-
-class _Tally(Sink):
-    def write(self, part: Any) -> int:
-        size = len(part)
-        self.written += size
-        if self.written > _MOST:
-            raise Enough
-        return size
-
 
 class Scale(pickle.Pickler):
     """The pickler in C, which weighs one object after the other, each thing in them once."""
 
     def __init__(self) -> None:
-        self._tally = _Tally()
+        self._tally = Sink(_MOST)
         super().__init__(self._tally, PROTOCOL, buffer_callback=self._take_buffer)
         self.dispatch_table = reducers()
         self._data = 0
@@ -67,7 +55,7 @@ class Scale(pickle.Pickler):
             return NotImplemented
         if kind is array.array:
             self._data += len(cast("Any", thing)) * cast("Any", thing).itemsize
-            return _NOTHING
+            return NOTHING
         given = bulk(thing)
         if given is not NotImplemented:
             self._count(thing)

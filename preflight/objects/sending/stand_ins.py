@@ -13,11 +13,12 @@ import mmap
 import operator
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.paths import type_name
-from preflight.objects.sending.pickle_trial import Inherited, bulk
+from preflight.objects.sending.pickle_trial import NOTHING, Inherited, bulk
 
 LARGE = 1 << 20
 """Bytes from which on zeros are sent, in the data of arrays and tensors and in long strings."""
@@ -31,11 +32,34 @@ class _Call:
     arguments: tuple[Any, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What is not sent, by id and by type; a zero is sent in its place."""
+
+    things: Mapping[int, object] = field(default_factory=dict)
+    kinds: tuple[type, ...] = ()
+
+    def has(self, thing: object) -> bool:
+        """Whether this object is left out."""
+        kind = type(thing)
+        return id(thing) in self.things or any(kind is one for one in self.kinds)
+
+    def and_also(self, thing: object, kind: type | None) -> LeftOut:
+        """Leave out one more object, and all instances of a class if need be."""
+        kinds = self.kinds if kind is None else (*self.kinds, kind)
+        return LeftOut(things={**self.things, id(thing): thing}, kinds=kinds)
+
+    def __bool__(self) -> bool:
+        """Whether anything is."""
+        return bool(self.things or self.kinds)
+
+
 @dataclass(slots=True)
 class StandIns:
     """How data is sent, and how much of it there was."""
 
     large: int = LARGE
+    left_out: LeftOut = field(default_factory=LeftOut)
     stood_in: int = 0
     """Bytes of arrays that were sent as their size."""
 
@@ -60,6 +84,8 @@ class StandIns:
         Raises:
             RuntimeError: torch does not send this tensor.
         """
+        if self.left_out and self.left_out.has(thing):
+            return NOTHING
         if type(thing) is _Call:
             return thing.function, thing.arguments
         if type(thing) is array.array:

@@ -1,0 +1,32 @@
+"""What an instance holds, without calling any code of its class."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# What a type that is written in C has in place of a property.
+_OF_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def own_attributes(thing: object) -> Mapping[str, Any]:
+    """Give an instance's own attributes, though its class have a property called `__dict__`."""
+    for cls in type.__dict__["__mro__"].__get__(type(thing)):
+        found = type.__dict__["__dict__"].__get__(cls).get("__dict__")
+        if found is not None:
+            held = found.__get__(thing) if type(found) in _OF_C else None
+            return held if type(held) is dict else {}
+    return {}
+
+
+def slots(thing: object, *, of_c: bool = False) -> Iterator[tuple[str, object]]:
+    """Give what an instance holds in slots; also in the members of types in C, if wanted."""
+    for cls in type.__dict__["__mro__"].__get__(type(thing)):
+        members = type.__dict__["__dict__"].__get__(cls)
+        for name, member in members.items() if of_c or "__slots__" in members else ():
+            if type(member) is types.MemberDescriptorType:
+                try:
+                    yield name, member.__get__(thing)
+                except AttributeError:  # a slot that is empty
+                    continue
