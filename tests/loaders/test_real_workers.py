@@ -1,7 +1,7 @@
 """What is said of a loader is what happens when its workers are really spawned.
 
-The cases lie in cases/, a function each. oracle.py starts them in earnest; preflight looks at the
-same ones; each verdict has to be the same, for what is sound as for what is not.
+The cases lie in cases/, a function or a lambda each. oracle.py starts them in earnest; preflight
+looks at the same ones; each verdict has to be the same, for what is sound as for what is not.
 """
 
 from __future__ import annotations
@@ -56,8 +56,11 @@ NEEDS = {"unsendable_things:hdf5_file": "h5py", "unsendable_things:lmdb_environm
 def words_of(module: str) -> list[str]:
     """Name the cases of a module, without importing it."""
     tree = ast.parse((HERE / "cases" / f"{module}.py").read_text(encoding="utf-8"))
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    words = [f"{module}:{name}" for name in functions if not name.startswith("_")]
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "CASES":
+            names += (ast.literal_eval(key) for key in node.value.keys)
+    words = [f"{module}:{name}" for name in names if not name.startswith("_")]
     return [word for word in words if word not in NEEDS or find_spec(NEEDS[word])]
 
 

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import types
+from collections.abc import Callable
 from multiprocessing import shared_memory
 from typing import Any
 
@@ -28,52 +29,12 @@ def bound_method_that_drags_a_config() -> DataLoader:
     return spawned(stages, batch_size=None)
 
 
-def error_that_needs_arguments() -> DataLoader:
-    return holding({"last": lost.CannotOpenError("a", "gone")})
-
-
-def new_that_needs_arguments() -> DataLoader:
-    return holding([as_is, (lost.NeedsArguments("a"),)])
-
-
-def text_made_of_two_things() -> DataLoader:
-    return holding(lost.Token("a", 1))
-
-
 def state_that_raises() -> DataLoader:
     joined = data.ConcatDataset([Held(), Held(lost.StateRaises())])
     return spawned(data.Subset(joined, [0]))
 
 
-def call_that_fails() -> DataLoader:
-    return spawned(Held(), worker_init_fn=functools.partial(ready, lost.Calls(int, "x")))
-
-
-def endless_question() -> DataLoader:
-    return holding(lost.Delegates())
-
-
-def dict_that_counts() -> DataLoader:
-    return holding(lost.Keyed())
-
-
-def hash_before_its_name() -> DataLoader:
-    return holding(lost.Node("a"))
-
-
-def frozen_with_slots() -> DataLoader:
-    return holding(lost.FrozenSlots("a"))
-
-
-def array_that_needs_marks() -> DataLoader:
-    return holding(numpy.ones(2).view(lost.Marked))
-
-
 # --- where names are ------------------------------------------------------------------------------
-
-
-def class_that_only_the_parent_has() -> DataLoader:
-    return holding(lost.OnlyInTheParent())
 
 
 def function_that_was_put_into_its_module() -> DataLoader:
@@ -90,10 +51,6 @@ def module_that_was_made() -> DataLoader:
     exec("class Reader:\n    pass\n", vars(module))
     sys.modules[module.__name__] = module
     return holding(module.Reader())
-
-
-def module_whose_folder_left_the_path() -> DataLoader:
-    return holding(makers.written("aside", "left_the_path", "def read():\n    return 0\n").read)
 
 
 def module_that_no_worker_may_import() -> DataLoader:
@@ -115,10 +72,6 @@ def module_that_wants_a_variable() -> DataLoader:
 # --- what is gone ---------------------------------------------------------------------------------
 
 
-def file_that_is_gone() -> DataLoader:
-    return holding(lost.Reader("/nowhere/at/all"))
-
-
 def shared_memory_that_is_gone() -> DataLoader:
     memory = shared_memory.SharedMemory(create=True, size=8)
     memory.close()
@@ -126,20 +79,30 @@ def shared_memory_that_is_gone() -> DataLoader:
     return holding(memory)
 
 
-# --- how workers end ------------------------------------------------------------------------------
-
-
-def worker_that_leaves_in_silence() -> DataLoader:
-    return holding(lost.Unlucky("leave in silence"))
-
-
-def worker_that_is_interrupted() -> DataLoader:
-    return holding(lost.Unlucky("interrupt"))
-
-
-def worker_that_segfaults() -> DataLoader:
-    return holding(lost.Unlucky("segfault"))
-
-
-def worker_that_starts_another() -> DataLoader:
-    return holding(lost.Starts())
+CASES: dict[str, Callable[[], Any]] = {
+    # how objects are made
+    "error_that_needs_arguments": lambda: holding({"last": lost.CannotOpenError("a", "gone")}),
+    "new_that_needs_arguments": lambda: holding([as_is, (lost.NeedsArguments("a"),)]),
+    "text_made_of_two_things": lambda: holding(lost.Token("a", 1)),
+    "call_that_fails": lambda: spawned(
+        Held(), worker_init_fn=functools.partial(ready, lost.Calls(int, "x"))
+    ),
+    "endless_question": lambda: holding(lost.Delegates()),
+    "dict_that_counts": lambda: holding(lost.Keyed()),
+    "hash_before_its_name": lambda: holding(lost.Node("a")),
+    "frozen_with_slots": lambda: holding(lost.FrozenSlots("a")),
+    "array_that_needs_marks": lambda: holding(numpy.ones(2).view(lost.Marked)),
+    # where names are
+    "class_that_only_the_parent_has": lambda: holding(lost.OnlyInTheParent()),
+    "module_whose_folder_left_the_path": lambda: holding(
+        makers.written("aside", "left_the_path", "def read():\n    return 0\n").read
+    ),
+    # what is gone
+    "file_that_is_gone": lambda: holding(lost.Reader("/nowhere/at/all")),
+    # how workers end
+    "worker_that_leaves_in_silence": lambda: holding(lost.Unlucky("leave in silence")),
+    "worker_that_is_interrupted": lambda: holding(lost.Unlucky("interrupt")),
+    "worker_that_segfaults": lambda: holding(lost.Unlucky("segfault")),
+    "worker_that_starts_another": lambda: holding(lost.Starts()),
+}
+globals().update(CASES)  # each is named as module:name

@@ -30,6 +30,7 @@ import types
 import weakref
 import zipfile
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -51,63 +52,15 @@ def _kept(thing: Any) -> Any:
 # --- what belongs to this process -----------------------------------------------------------------
 
 
-def lock() -> DataLoader:
-    return holding(threading.Lock())
-
-
-def lock_below_slots() -> DataLoader:
-    return holding(refusing.Slots())
-
-
-def lock_round_a_cycle() -> DataLoader:
-    return holding(refusing.Cycle())
-
-
-def second_lock() -> DataLoader:
-    return holding(refusing.StateHolds())
-
-
-def method_of_a_lock() -> DataLoader:
-    return holding({threading.Lock().acquire})
-
-
-def signals_of_threads() -> DataLoader:
-    return holding(threading.Event())
-
-
-def values_of_threads() -> DataLoader:
-    return holding(threading.local())
-
-
-def thread() -> DataLoader:
-    return holding(threading.Thread(target=ready))
-
-
-def executor() -> DataLoader:
-    return holding(_kept(concurrent.futures.ThreadPoolExecutor(1)))
-
-
 def pool() -> DataLoader:
     made = _kept(multiprocessing.pool.ThreadPool(1))
     made.terminate()
     return holding(made)
 
 
-def queue_of_threads() -> DataLoader:
-    return holding(queue.Queue())
-
-
-def simple_queue_of_threads() -> DataLoader:
-    return holding(queue.SimpleQueue())
-
-
 def started_process() -> DataLoader:
     with subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE) as started:
         return holding(started)
-
-
-def open_file() -> DataLoader:
-    return holding(_kept(open(os.devnull, encoding="utf-8")))
 
 
 def closed_file() -> DataLoader:
@@ -119,14 +72,6 @@ def closed_memory() -> DataLoader:
     memory = io.BytesIO(b"a")
     memory.close()
     return holding(memory)
-
-
-def standard_output() -> DataLoader:
-    return holding(sys.stderr)
-
-
-def temporary_file() -> DataLoader:
-    return holding(_kept(tempfile.TemporaryFile()))
 
 
 def archive() -> DataLoader:
@@ -144,21 +89,9 @@ def compressed_file() -> DataLoader:
         return holding(file)
 
 
-def mapped_file() -> DataLoader:
-    return holding(_kept(mmap.mmap(-1, 8)))
-
-
 def entries_of_a_folder() -> DataLoader:
     with os.scandir() as entries:
         return holding(list(entries))
-
-
-def environment() -> DataLoader:
-    return holding(os.environ)
-
-
-def sqlite_connection() -> DataLoader:
-    return holding(_kept(sqlite3.connect(":memory:")))
 
 
 def hdf5_file() -> DataLoader:
@@ -185,33 +118,13 @@ def closed_image() -> DataLoader:
     return holding(image)
 
 
-def handler_of_logs() -> DataLoader:
-    return holding(logging.StreamHandler())
-
-
-def security_context() -> DataLoader:
-    return holding(ssl.create_default_context())
-
-
 def event_loop() -> DataLoader:
     loop = asyncio.new_event_loop()
     loop.close()
     return holding(loop)
 
 
-def system_random() -> DataLoader:
-    return holding(random.SystemRandom())
-
-
 # --- what runs, and what points -------------------------------------------------------------------
-
-
-def generator() -> DataLoader:
-    return holding(number for number in range(3))
-
-
-def generator_of_a_method() -> DataLoader:
-    return holding(refusing.Dataset())
 
 
 def asynchronous_generator() -> DataLoader:
@@ -221,91 +134,11 @@ def asynchronous_generator() -> DataLoader:
     return holding(numbers())
 
 
-def iterator_of_a_loader() -> DataLoader:
-    return holding(iter(DataLoader(Held())))
-
-
-def module() -> DataLoader:
-    return holding(torch)
-
-
-def module_as_a_backend() -> DataLoader:
-    return spawned(Held(), collate_fn=functools.partial(as_is, numpy))
-
-
-def code() -> DataLoader:
-    return holding(as_is.__code__)
-
-
-def frame() -> DataLoader:
-    return holding(sys._getframe())
-
-
 def trace() -> DataLoader:
     try:
         int("a")
     except ValueError as error:
         return holding(error.__traceback__)
-
-
-def cell() -> DataLoader:
-    return holding(types.CellType(1))
-
-
-def property_object() -> DataLoader:
-    return holding(property(as_is))
-
-
-def proxy_of_a_dict() -> DataLoader:
-    return holding(types.MappingProxyType({"a": 1}))
-
-
-def view_of_a_dict() -> DataLoader:
-    return holding({"a": 1}.keys())
-
-
-def memory_view() -> DataLoader:
-    return holding(memoryview(b"a"))
-
-
-def weak_reference() -> DataLoader:
-    return holding(weakref.ref(_kept(Held())))
-
-
-def weak_dict() -> DataLoader:
-    return holding(weakref.WeakValueDictionary())
-
-
-def context_variable() -> DataLoader:
-    return holding(contextvars.ContextVar("a"))
-
-
-def pointer() -> DataLoader:
-    return holding(ctypes.pointer(ctypes.c_int(1)))
-
-
-def match_of_a_pattern() -> DataLoader:
-    return holding(re.match("a", "a"))
-
-
-def digest() -> DataLoader:
-    return holding(hashlib.sha256())
-
-
-def compressor() -> DataLoader:
-    return holding(zlib.compressobj())
-
-
-def reader_of_tables() -> DataLoader:
-    return holding(csv.reader([]))
-
-
-def parser_of_arguments() -> DataLoader:
-    return holding(argparse.ArgumentParser())
-
-
-def computed_tensor() -> DataLoader:
-    return holding(torch.ones(2, requires_grad=True) * 2)
 
 
 def computed_tensor_of_a_class() -> DataLoader:
@@ -314,5 +147,51 @@ def computed_tensor_of_a_class() -> DataLoader:
     return holding(weight)
 
 
-def scripted_function() -> DataLoader:
-    return holding(torch.jit.trace(torch.relu, torch.ones(1)))
+CASES: dict[str, Callable[[], Any]] = {
+    # what belongs to this process
+    "lock": lambda: holding(threading.Lock()),
+    "lock_below_slots": lambda: holding(refusing.Slots()),
+    "lock_round_a_cycle": lambda: holding(refusing.Cycle()),
+    "second_lock": lambda: holding(refusing.StateHolds()),
+    "method_of_a_lock": lambda: holding({threading.Lock().acquire}),
+    "signals_of_threads": lambda: holding(threading.Event()),
+    "values_of_threads": lambda: holding(threading.local()),
+    "thread": lambda: holding(threading.Thread(target=ready)),
+    "executor": lambda: holding(_kept(concurrent.futures.ThreadPoolExecutor(1))),
+    "queue_of_threads": lambda: holding(queue.Queue()),
+    "simple_queue_of_threads": lambda: holding(queue.SimpleQueue()),
+    "open_file": lambda: holding(_kept(open(os.devnull, encoding="utf-8"))),  # noqa: SIM115  it stays open
+    "standard_output": lambda: holding(sys.stderr),
+    "temporary_file": lambda: holding(_kept(tempfile.TemporaryFile())),  # noqa: SIM115  it stays open
+    "mapped_file": lambda: holding(_kept(mmap.mmap(-1, 8))),
+    "environment": lambda: holding(os.environ),
+    "sqlite_connection": lambda: holding(_kept(sqlite3.connect(":memory:"))),
+    "handler_of_logs": lambda: holding(logging.StreamHandler()),
+    "security_context": lambda: holding(ssl.create_default_context()),
+    "system_random": lambda: holding(random.SystemRandom()),
+    # what runs, and what points
+    "generator": lambda: holding(number for number in range(3)),
+    "generator_of_a_method": lambda: holding(refusing.Dataset()),
+    "iterator_of_a_loader": lambda: holding(iter(DataLoader(Held()))),
+    "module": lambda: holding(torch),
+    "module_as_a_backend": lambda: spawned(Held(), collate_fn=functools.partial(as_is, numpy)),
+    "code": lambda: holding(as_is.__code__),
+    "frame": lambda: holding(sys._getframe()),
+    "cell": lambda: holding(types.CellType(1)),
+    "property_object": lambda: holding(property(as_is)),
+    "proxy_of_a_dict": lambda: holding(types.MappingProxyType({"a": 1})),
+    "view_of_a_dict": lambda: holding({"a": 1}.keys()),
+    "memory_view": lambda: holding(memoryview(b"a")),
+    "weak_reference": lambda: holding(weakref.ref(_kept(Held()))),
+    "weak_dict": lambda: holding(weakref.WeakValueDictionary()),
+    "context_variable": lambda: holding(contextvars.ContextVar("a")),
+    "pointer": lambda: holding(ctypes.pointer(ctypes.c_int(1))),
+    "match_of_a_pattern": lambda: holding(re.match("a", "a")),
+    "digest": lambda: holding(hashlib.sha256()),
+    "compressor": lambda: holding(zlib.compressobj()),
+    "reader_of_tables": lambda: holding(csv.reader([])),
+    "parser_of_arguments": lambda: holding(argparse.ArgumentParser()),
+    "computed_tensor": lambda: holding(torch.ones(2, requires_grad=True) * 2),
+    "scripted_function": lambda: holding(torch.jit.trace(torch.relu, torch.ones(1))),
+}
+globals().update(CASES)  # each is named as module:name

@@ -10,6 +10,8 @@ import struct
 import tempfile
 import time
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import arriving
 import numpy
@@ -21,73 +23,9 @@ from torch.utils.data import DataLoader
 Moment = enum.Enum("Moment", {"NOW": time.time_ns()})
 
 
-def iterators() -> DataLoader:
-    return holding(itertools.chain([1], [2]), itertools.count(3), itertools.cycle([1]))
-
-
-def lock_of_the_default_context() -> DataLoader:
-    return holding(multiprocessing.Lock())
-
-
-def queue_of_the_default_context() -> DataLoader:
-    return holding(multiprocessing.Queue())
-
-
-def value_of_the_default_context() -> DataLoader:
-    return holding(multiprocessing.Value("i", 1))
-
-
-def event_of_the_default_context() -> DataLoader:
-    return spawned(Held(), worker_init_fn=functools.partial(as_is, multiprocessing.Event()))
-
-
 def lock_for_forking() -> DataLoader:
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     return holding(multiprocessing.get_context(method).Lock())
-
-
-def cached_property() -> DataLoader:
-    return holding(functools.cached_property(as_is))
-
-
-def static_method() -> DataLoader:
-    return holding(vars(travelling.Augment)["static"])
-
-
-def enum_of_this_moment() -> DataLoader:
-    return holding(Moment.NOW)
-
-
-def chain_that_is_deep() -> DataLoader:
-    return holding(functools.reduce(lambda inner, _: [inner], range(3_000), []))
-
-
-def tensors_of_odd_kinds() -> DataLoader:
-    return holding(
-        torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8),
-        torch.ones(2, device="meta"),
-        torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]),
-    )
-
-
-def scripted_module() -> DataLoader:
-    return holding(torch.jit.trace(torch.nn.ReLU(), torch.ones(1)))
-
-
-def weak_set() -> DataLoader:
-    return holding(weakref.WeakSet())
-
-
-def struct_of_bytes() -> DataLoader:
-    return holding(struct.Struct("<I"))
-
-
-def temporary_folder() -> DataLoader:
-    return holding(tempfile.TemporaryDirectory())
-
-
-def config_with_attributes() -> DataLoader:
-    return holding(travelling.Config(a=1))
 
 
 def config_with_attributes_of_its_own() -> DataLoader:
@@ -96,19 +34,39 @@ def config_with_attributes_of_its_own() -> DataLoader:
     return holding(config)
 
 
-def iterator_of_numpy() -> DataLoader:
-    return holding(numpy.nditer(numpy.ones(2)))
-
-
-def types_of_the_interpreter() -> DataLoader:
-    return holding(type(None), type(...), type(as_is), type(travelling.Augment().method))
-
-
-def tensor_made_on_the_way() -> DataLoader:
-    """Dies: torch shares the memory of a tensor that is gone before the worker takes it over."""
-    return holding(arriving.MakesTensors())
-
-
-def generator_of_torch() -> DataLoader:
-    """Dies, for the same reason: its state is a tensor that is made while it is pickled."""
-    return holding(torch.Generator())
+CASES: dict[str, Callable[[], Any]] = {
+    "iterators": lambda: holding(
+        itertools.chain([1], [2]), itertools.count(3), itertools.cycle([1])
+    ),
+    "lock_of_the_default_context": lambda: holding(multiprocessing.Lock()),
+    "queue_of_the_default_context": lambda: holding(multiprocessing.Queue()),
+    "value_of_the_default_context": lambda: holding(multiprocessing.Value("i", 1)),
+    "event_of_the_default_context": lambda: spawned(
+        Held(), worker_init_fn=functools.partial(as_is, multiprocessing.Event())
+    ),
+    "cached_property": lambda: holding(functools.cached_property(as_is)),
+    "static_method": lambda: holding(vars(travelling.Augment)["static"]),
+    "enum_of_this_moment": lambda: holding(Moment.NOW),
+    "chain_that_is_deep": lambda: holding(
+        functools.reduce(lambda inner, _: [inner], range(3_000), [])
+    ),
+    "tensors_of_odd_kinds": lambda: holding(
+        torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8),
+        torch.ones(2, device="meta"),
+        torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]),
+    ),
+    "scripted_module": lambda: holding(torch.jit.trace(torch.nn.ReLU(), torch.ones(1))),
+    "weak_set": lambda: holding(weakref.WeakSet()),
+    "struct_of_bytes": lambda: holding(struct.Struct("<I")),
+    "temporary_folder": lambda: holding(tempfile.TemporaryDirectory()),
+    "config_with_attributes": lambda: holding(travelling.Config(a=1)),
+    "iterator_of_numpy": lambda: holding(numpy.nditer(numpy.ones(2))),
+    "types_of_the_interpreter": lambda: holding(
+        type(None), type(...), type(as_is), type(travelling.Augment().method)
+    ),
+    # Dies: torch shares the memory of a tensor that is gone before the worker takes it over.
+    "tensor_made_on_the_way": lambda: holding(arriving.MakesTensors()),
+    # Dies, for the same reason: its state is a tensor that is made while it is pickled.
+    "generator_of_torch": lambda: holding(torch.Generator()),
+}
+globals().update(CASES)  # each is named as module:name
