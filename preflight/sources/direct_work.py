@@ -6,10 +6,10 @@ import ast
 from dataclasses import dataclass
 
 from preflight.sources.work_names import (
+    LOADER_CLASSES,
+    LOADERS,
     called_method,
-    is_loader_class,
     is_loader_name,
-    is_loaders_name,
     short_name,
 )
 from preflight.syntax.modules import Modules
@@ -124,12 +124,12 @@ class DirectWork:
             one = waiting.pop()
             if isinstance(one, ast.Call):
                 name = called(one)
-                if is_loader_class(name) or (is_loader_name(name) and not _is_type(name)):
+                if name in LOADER_CLASSES or (is_loader_name(name) and not _is_type(name)):
                     return True
                 if name in _WRAPPERS:
                     waiting.extend(one.args)
             elif isinstance(one, ast.Subscript):
-                if is_loaders_name(last_name(one.value)):
+                if LOADERS.search(last_name(one.value)):
                     return True
             elif is_loader_name(last_name(one)):
                 return True

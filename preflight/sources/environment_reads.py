@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
-from preflight.syntax.parsing import code_of
+from preflight.sources.facts import EnvironmentRead
+from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.surroundings import Around, all_nodes, called, walk
 
 # Which exceptions a handler must name to catch each of ours.
@@ -23,20 +25,7 @@ _CAUGHT_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """One place that reads a variable."""
-
-    variable: str
-    line: int
-    code: str
-    raises: str
-    inside: str | None
-    guarded: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Store(NamedTuple):
     """One place that sets a variable."""
 
     variable: str
@@ -44,28 +33,30 @@ class Store:
     inside: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(NamedTuple):
     """Everything about the environment in one file."""
 
-    reads: tuple[Read, ...]
-    stores: tuple[Store, ...]
-    loads_dotenv: bool
+    reads: tuple[EnvironmentRead, ...] = ()
+    """As if nothing were set."""
+
+    stores: tuple[Store, ...] = ()
+    loads_dotenv: bool = False
     """Whether variables are also taken from a file `.env`."""
 
 
-def environment_reads(tree: ast.Module, lines: Sequence[str], *, about: str = "") -> Found:
+def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> Found:
     """Find all reads and stores of one file.
 
     Args:
-        tree: the file, parsed.
-        lines: its text.
+        parsed: what stands in it.
+        file: as reports name it.
         about: its name, where that may say what it is for.
     """
+    tree, lines = parsed.tree, parsed.lines
     if not any("env" in line for line in lines):  # environ, getenv, putenv, load_dotenv
-        return Found(reads=(), stores=(), loads_dotenv=False)
+        return Found()
     names = _names(tree)
-    hard: list[tuple[Read, Around]] = []
+    hard: list[tuple[EnvironmentRead, Around]] = []
     needed: set[int] = set()
     stores: list[Store] = []
     soft: set[str] = set()
@@ -75,35 +66,27 @@ def environment_reads(tree: ast.Module, lines: Sequence[str], *, about: str = ""
         if read is not None:
             variable, raises, lookup = read
             needed.add(id(lookup))
-            found = Read(
-                variable=variable,
+            found = EnvironmentRead(
+                file=file,
                 line=node.lineno,
+                variable=variable,
                 code=code_of(node, lines),
+                line_text=lines[node.lineno - 1] if node.lineno <= len(lines) else "",
+                is_set=False,
                 raises=raises,
                 inside=around.inside,
-                guarded=False,
             )
             hard.append((found, around))
         if id(node) not in needed:
             soft.update(_soft_reads(node, names))
-        stores.extend(
-            Store(variable=variable, line=node.lineno, inside=around.inside)
-            for variable in _stored(node, names)
-        )
+        stores += (Store(name, node.lineno, around.inside) for name in _stored(node, names))
         dotenv = dotenv or (isinstance(node, ast.Call) and called(node) == "load_dotenv")
-    return Found(
-        reads=tuple(
-            sorted(
-                (replace(read, guarded=_guarded(read, around, soft)) for read, around in hard),
-                key=lambda read: (read.line, read.variable),
-            )
-        ),
-        stores=tuple(stores),
-        loads_dotenv=dotenv,
-    )
+    reads = [replace(read, guarded=_guarded(read, around, soft)) for read, around in hard]
+    reads.sort(key=lambda read: (read.line, read.variable))
+    return Found(tuple(reads), tuple(stores), dotenv)
 
 
-def is_stored_before(read: Read, stores: Sequence[Store]) -> bool:
+def is_stored_before(read: EnvironmentRead, stores: Sequence[Store]) -> bool:
     """Whether the same file sets the variable before it is read, as far as that can be known."""
     for store in stores:
         if store.variable != read.variable:
@@ -113,9 +96,9 @@ def is_stored_before(read: Read, stores: Sequence[Store]) -> bool:
     return False
 
 
-def _guarded(read: Read, around: Around, soft: set[str]) -> bool:
+def _guarded(read: EnvironmentRead, around: Around, soft: set[str]) -> bool:
     launcher = launcher_of(read.variable)
-    if around.caught & _CAUGHT_BY[read.raises] or launcher in around.launchers:
+    if around.caught & _CAUGHT_BY[read.raises or ""] or launcher in around.launchers:
         return True
     if _names_it(read.variable, launcher, around.tested):
         return True
@@ -132,8 +115,7 @@ def _names_it(variable: str, launcher: str | None, texts: set[str] | frozenset[s
 # --- the names under which a file knows the environment -------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(NamedTuple):
     os: frozenset[str]
     environ: frozenset[str]
     getenv: frozenset[str]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from preflight.sources.facts import LoaderCall
 from preflight.sources.given_values import Given, given_in
-from preflight.sources.work_names import is_loader_class
+from preflight.sources.work_names import LOADER_CLASSES
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import Around, called, walk
@@ -85,7 +85,7 @@ def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
 
 def _makes_loader(call: ast.Call) -> bool:
     """Whether it is a call of a loader's class, or of what makes one with so many workers."""
-    if is_loader_class(_class_called(call)):
+    if _class_called(call) in LOADER_CLASSES:
         return True
     keywords = {one.arg for one in call.keywords}
     if "dataloader_num_workers" in keywords:
@@ -105,7 +105,7 @@ def _workers(call: ast.Call) -> ast.expr | None:
         if keyword.arg in _WORKERS:
             return keyword.value
     places = call.args[1:] if called(call) == "partial" else call.args
-    if is_loader_class(_class_called(call)) and len(places) > _PLACE and not _starred(places):
+    if _class_called(call) in LOADER_CLASSES and len(places) > _PLACE and not _starred(places):
         return places[_PLACE]
     return None
 

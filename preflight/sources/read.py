@@ -6,6 +6,7 @@ import itertools
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
@@ -44,7 +45,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
     path = os.path.join(root, source.path)
     is_folder = os.path.isdir(path)
     files = list(itertools.islice(_python_files(path), _MOST_FILES + 1)) if is_folder else [path]
-    found: dict[str, tuple[Found, tuple[str, ...]]] = {}
+    found: dict[str, Found] = {}
     unguarded: list[Unguarded | None] = []
     unreadable: list[tuple[str, ...]] = []
     resampled: list[str] = []
@@ -61,7 +62,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
             unreadable.append((name, "", error.strerror or str(error)))
             continue
         about = os.path.basename(file).removesuffix(".py") if is_folder else ""
-        found[name] = (environment_reads(parsed.tree, parsed.lines, about=about), parsed.lines)
+        found[name] = environment_reads(parsed, name, about=about)
         line = resampled_in(parsed.tree)
         resampled += [f"{name}:{line}"] if line is not None else []
         unguarded.append(
@@ -123,26 +124,17 @@ def _is_the_jobs(entry: os.DirEntry[str]) -> bool:
 
 
 def _judged(
-    found: Mapping[str, tuple[Found, tuple[str, ...]]], environment: Mapping[str, str]
+    found: Mapping[str, Found], environment: Mapping[str, str]
 ) -> Iterator[EnvironmentRead]:
     """Say of each read whether the variable is set, here or by the sources themselves."""
     stored: dict[str, set[str]] = {}
-    for name, (one, _) in found.items():
+    for name, one in found.items():
         for store in one.stores:
             stored.setdefault(store.variable, set()).add(name)
-    dotenv = any(one.loads_dotenv for one, _ in found.values())
-    for name, (one, lines) in found.items():
+    dotenv = any(one.loads_dotenv for one in found.values())
+    for name, one in found.items():
         for read in one.reads:
             elsewhere = bool(stored.get(read.variable, set()) - {name})
             loaded = dotenv and launcher_of(read.variable) is None
-            yield EnvironmentRead(
-                file=name,
-                line=read.line,
-                variable=read.variable,
-                code=read.code,
-                line_text=lines[read.line - 1] if read.line <= len(lines) else "",
-                is_set=read.variable in environment,
-                guarded=(read.guarded or elsewhere or loaded or is_stored_before(read, one.stores)),
-                raises=read.raises,
-                inside=read.inside,
-            )
+            guarded = read.guarded or elsewhere or loaded or is_stored_before(read, one.stores)
+            yield replace(read, is_set=read.variable in environment, guarded=guarded)

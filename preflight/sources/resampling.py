@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from preflight.syntax.surroundings import called
+
 RESAMPLED = frozenset(
     {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
 )
@@ -17,10 +19,7 @@ def resampled_in(tree: ast.AST) -> int | None:
 
 
 def _draws(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if isinstance(call.func, ast.Name):
-        name = call.func.id
-    if name in RESAMPLED:
+    if called(call) in RESAMPLED:
         return True
     for keyword in call.keywords:
         if keyword.arg == "resampled":  # what is not written out may be true

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from preflight.sources.direct_work import DirectWork
 from preflight.sources.work_names import (
-    is_data_name,
+    DATA,
+    PREPARES,
+    TRAINS,
     is_running_name,
-    is_training_name,
-    only_prepares,
     short_name,
 )
 from preflight.syntax.function_shapes import (
@@ -206,13 +206,13 @@ class Training:
             return False
         owner = one.own.scope.owner
         if owner is not None:
-            if only_prepares(holder):
+            if PREPARES.search(holder):
                 return False
             if name == "train" and (
                 takes_mode(one.own) or self.direct.is_of_model(_class_of(one.own))
             ):
                 return False
-        if is_training_name(name):
+        if TRAINS.match(name):
             return ran.alone or not (only_returns(one.own) or _keeps_data(ran, name))
         # Of another module's `run` its code says enough.
         if (
@@ -233,7 +233,7 @@ class Training:
             value = self.direct.value_of(node.func, scope)
             if isinstance(value, ast.Call) and called(value) in _APPS:
                 return name
-            if value is not None and is_training_name(name):
+            if value is not None and TRAINS.match(name):
                 return name  # imported from where it cannot be read
         if own is not None and any(map(_is_command, getattr(own.node, "decorator_list", ()))):
             return name
@@ -272,7 +272,7 @@ def _keeps_data(ran: Ran, name: str) -> bool:
     """Whether `train(…)` gives the data of that split: `train_set = train(root)`."""
     targets = ran.node.targets if isinstance(ran.node, ast.Assign) else []
     names = [last_name(node) for one in targets for node in ast.walk(one)]
-    return name == "train" and any(map(is_data_name, names))
+    return name == "train" and any(map(DATA.search, names))
 
 
 def _is_about_text(call: ast.Call) -> bool:

@@ -18,9 +18,9 @@ _OTHER_LOADER = re.compile(
 )
 
 # `loaders["train"]` and `dataloaders[phase]` are loaders.
-_LOADERS = re.compile(r"(^|_)(data_?loaders|loaders|dls)$", re.IGNORECASE)
+LOADERS = re.compile(r"(^|_)(data_?loaders|loaders|dls)$", re.IGNORECASE)
 
-_LOADER_CLASSES = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader", "FastDataLoader"})
+LOADER_CLASSES = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader", "FastDataLoader"})
 
 # `.step()` of these is training; of an environment, a profiler or a tracker it is not.
 _STEPPED = re.compile(
@@ -34,7 +34,7 @@ _RUNS = frozenset({"validate", "test", "predict", "evaluate", "run"})
 _RUN_BY = re.compile(r"((^|_)trainer|Trainer)$")
 
 # Own functions of these names train, whatever they hold.
-_TRAINS = re.compile(
+TRAINS = re.compile(
     r"^_?((async_?|a|real_?|inner_?)?main(_?(worker|fun|func|loop|process))?|entry(_?point)?"
     r"|train|pre_?train|fine_?tune"
     r"|(run|start|do|launch|begin|execute)_(train|training|pre_?training|fine_?tuning|experiment)"
@@ -52,14 +52,14 @@ _PERHAPS = re.compile(
 _STEPS = re.compile(r"^_?((train|training|optimi[sz]er?|update)_?)?(step|iteration|epoch|batch)$")
 
 # Own classes that learn something of the data and train no model of the job's.
-_PREPARES = re.compile(
+PREPARES = re.compile(
     r"scale|token|vocab|encod|normali|transform|whiten|pca|k_?means|cluster|quanti[sz]|calibrat"
     r"|bpe|stat|standardi|imput|bins?$|binari|vectori",
     re.IGNORECASE,
 )
 
 # What is called so holds data, whatever made it.
-_DATA = re.compile(r"data|(^|_)ds$|set$|split|reader|samples|images|files|paths", re.IGNORECASE)
+DATA = re.compile(r"data|(^|_)ds$|set$|split|reader|samples|images|files|paths", re.IGNORECASE)
 
 
 def is_loader_name(name: str) -> bool:
@@ -67,34 +67,9 @@ def is_loader_name(name: str) -> bool:
     return bool(_LOADER.search(name)) and not _OTHER_LOADER.search(name)
 
 
-def is_loaders_name(name: str) -> bool:
-    """Whether a name is that of several loaders."""
-    return bool(_LOADERS.search(name))
-
-
-def is_loader_class(name: str) -> bool:
-    """Whether calling it makes a loader."""
-    return name in _LOADER_CLASSES
-
-
-def is_training_name(name: str) -> bool:
-    """Whether a function of this name trains, whatever it holds and whoever takes its result."""
-    return bool(_TRAINS.match(name))
-
-
 def is_running_name(name: str, *, in_loop: bool) -> bool:
     """Whether a function of this name runs something where nobody takes what it gives."""
     return bool(_PERHAPS.match(name)) or (in_loop and bool(_STEPS.match(name)))
-
-
-def is_data_name(name: str) -> bool:
-    """Whether a variable of this name holds data."""
-    return bool(_DATA.search(name))
-
-
-def only_prepares(class_name: str) -> bool:
-    """Whether a class of this name learns of data, as scalers and tokenizers do."""
-    return bool(_PREPARES.search(class_name))
 
 
 def called_method(call: ast.Call) -> str | None:

@@ -49,11 +49,9 @@ def called_parameters(own: Own) -> frozenset[int | str]:
 
 def takes_mode(own: Own) -> bool:
     """Whether it is a `train(self, mode=True)`, which sets a flag."""
-    return (
-        any(one.arg == "mode" for one in own.node.args.args)
-        if (isinstance(own.node, Function))
-        else False
-    )
+    if not isinstance(own.node, Function):
+        return False
+    return any(one.arg == "mode" for one in own.node.args.args)
 
 
 def only_returns(own: Own) -> bool:

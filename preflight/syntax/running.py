@@ -53,10 +53,9 @@ def running(body: Sequence[ast.stmt]) -> Iterator[Ran]:
     while stack:
         ran = stack.pop()
         node = ran.node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield ran
-            continue
         yield ran
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
         # A test and a class keep nothing together: what is inside can be guarded for itself.
         loose = isinstance(node, (ast.If, ast.ClassDef)) and ran.outer is node
         in_loop = ran.in_loop or isinstance(node, (ast.For, ast.AsyncFor, ast.While))

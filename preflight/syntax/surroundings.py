@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from preflight.syntax.running import last_name
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 # Words in names and tests that say that code is for one launcher alone.
@@ -68,9 +70,7 @@ def all_nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 def called(node: ast.Call) -> str:
     """Give the last part of the name of what is called: `join` of `os.path.join(…)`."""
-    if isinstance(node.func, ast.Name):
-        return node.func.id
-    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    return last_name(node.func)
 
 
 def launchers_in(name: str) -> frozenset[str]:
