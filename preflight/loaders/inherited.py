@@ -12,7 +12,7 @@ from preflight.loaders.facts import Held, Inherited
 from preflight.objects import where
 from preflight.objects.facts import Definition
 from preflight.objects.forking import held
-from preflight.objects.paths import type_name
+from preflight.objects.paths import PATHS, type_name
 from preflight.values.names import name_of
 
 # The threads of these have no lock that a worker would wait for, or renew it after a fork.
@@ -54,7 +54,7 @@ def _by_line(all_held: list[Held]) -> tuple[Held, ...]:
         key = replace(one, paths=(), file=None) if one.defined.line else one
         known = lines.get(key)
         paths = one.paths if known is None else (*known.paths, *one.paths)
-        lines[key] = replace(known or one, paths=tuple(dict.fromkeys(paths))[: held.PATHS])
+        lines[key] = replace(known or one, paths=tuple(dict.fromkeys(paths))[:PATHS])
     return tuple(lines.values())
 
 

@@ -128,7 +128,7 @@ def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsen
         type=type_name(type(thing)),
         text=_said(thing, kind),
         error=refused.error,
-        paths=refused.paths,
+        paths=tuple(refused.paths),
         defined=where.first_to_look_at(thing, refused.holders, root) or made,
         captures=tuple(captures),
         inside=refused.inside,

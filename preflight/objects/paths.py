@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
@@ -11,6 +15,12 @@ _NUMBERED = re.compile(r"\._(?:modules|parameters|buffers)\['(\d+)'\]")
 _NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\\]+)'\]")
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
+Way: TypeAlias = tuple[tuple[int, str], ...]
+"""The steps that lead to an object: each the id of what it goes out from, and how it is written."""
+
+PATHS = 100
+"""Paths that are kept for one object."""
 
 LONGEST = 240
 """Characters of a path that are shown; of a longer one, its middle is left out."""
@@ -56,3 +66,35 @@ def said(error: BaseException) -> str:
     except Exception:  # noqa: BLE001  the user's own exception may have a broken __str__
         text = ""
     return _ADDRESS.sub("", f"{type(error).__name__}: {text}")[:500]
+
+
+def ways_to(
+    thing: object, steps: Mapping[int, Sequence[tuple[int, str]]], begin: int, *, tries: int
+) -> Iterator[Way]:
+    """Give the ways to an object from what they begin with, by the steps that lead to each id.
+
+    The shortest come first, and none goes round in circles.
+    """
+    todo: collections.deque[Way] = collections.deque([()])
+    given = 0
+    for _ in range(tries):
+        if not todo or given >= PATHS:
+            return
+        way = todo.popleft()
+        at = way[0][0] if way else id(thing)
+        if at == begin:
+            given += 1
+            yield way
+            continue
+        been = {key for key, _ in way} | {id(thing)}
+        fresh = (step for step in steps.get(at, ()) if step[0] not in been)
+        todo.extend((step, *way) for step in itertools.islice(fresh, PATHS))
+
+
+def holders_on(way: Way, things: Mapping[int, object]) -> tuple[tuple[object, str], ...]:
+    """Give the instances on a way, innermost first, each with the attribute that leads on."""
+    return tuple(
+        (things[key], step[1:])
+        for key, step in reversed(way)
+        if key in things and step.startswith(".") and step[1:].isidentifier()
+    )

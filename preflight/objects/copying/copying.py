@@ -20,11 +20,16 @@ from typing import Any, TypeAlias
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
-from preflight.objects.paths import attribute, item, said, written
+from preflight.objects.paths import (
+    Way,
+    attribute,
+    holders_on,
+    item,
+    said,
+    ways_to,
+    written,
+)
 from preflight.values.byte_sizes import format_size
-
-PATHS = 100
-"""Paths that are kept for one object."""
 
 _NODES = 500_000
 _ITEMS = 2_000
@@ -213,40 +218,18 @@ class _Walk:
     def named(self) -> Iterator[Stuck]:
         """Give what cannot be copied, with its paths, the shortest first."""
         for thing, error in self.stuck.values():
-            ways = sorted(self._ways_to(thing), key=_out_of_the_way)
+            found = ways_to(thing, self.ways, id(self.root), tries=100_000)
+            ways = sorted(found, key=_out_of_the_way)
             paths = dict.fromkeys(written("", "".join(s for _, s in way)) for way in ways)
-            holders = [
-                (self._things[key], step[1:])
-                for key, step in reversed(ways[0] if ways else ())
-                if step.startswith(".") and step[1:].isidentifier()
-            ]
             yield Stuck(
                 thing=thing,
                 error=error,
                 paths=tuple(path or "the model itself" for path in paths) or ("?",),
-                holders=tuple(holders),
+                holders=holders_on(ways[0], self._things) if ways else (),
             )
 
-    def _ways_to(self, thing: object) -> Iterator[tuple[tuple[int, str], ...]]:
-        """Give the ways from the root to an object, without going round in circles."""
-        todo: collections.deque[tuple[tuple[int, str], ...]] = collections.deque([()])
-        given = 0
-        for _ in range(100_000):
-            if not todo or given >= PATHS:
-                return
-            way = todo.popleft()
-            at = way[0][0] if way else id(thing)
-            if at == id(self.root):
-                given += 1
-                yield way
-                continue
-            been = {key for key, _ in way} | {id(thing)}
-            for step in self.ways.get(at, ()):
-                if step[0] not in been:
-                    todo.append((step, *way))
 
-
-def _out_of_the_way(way: tuple[tuple[int, str], ...]) -> bool:
+def _out_of_the_way(way: Way) -> bool:
     """Whether a way leads through a function, where one along the modules is easier to follow."""
     return any(
         step.startswith((".func", ".args", ".keywords", ".__self__", ".<")) for _, step in way

@@ -19,10 +19,15 @@ from typing import Any, TypeAlias
 
 from preflight.objects.attributes import own_attributes, slots
 from preflight.objects.forking.handles import Handle, handle_of, is_cuda, of_sqlite
-from preflight.objects.paths import attribute, item, type_name, written
-
-PATHS = 100
-"""Paths that are kept for one object."""
+from preflight.objects.paths import (
+    PATHS,
+    attribute,
+    holders_on,
+    item,
+    type_name,
+    ways_to,
+    written,
+)
 
 _NODES = 300_000
 _ITEMS = 2_000
@@ -191,18 +196,13 @@ class _Walker:
     def named(self) -> Iterator[Found]:
         """Give what is open, with the paths to every object that uses it."""
         for handle, things in self._open.values():
-            ways = [way for thing in things for way in self._ways_to(thing)]
+            ways = [way for thing in things for way in ways_to(thing, self._ways, 0, tries=10_000)]
             paths = dict.fromkeys(written("", "".join(step for _, step in way)) for way in ways)
-            holders = [
-                (self._things[key], step[1:])
-                for key, step in reversed(ways[0] if ways else ())
-                if key and step.startswith(".") and step[1:].isidentifier()
-            ]
             yield Found(
                 thing=things[0],
                 handle=handle,
                 paths=tuple(paths)[:PATHS],
-                holders=tuple(holders),
+                holders=holders_on(ways[0], self._things) if ways else (),
             )
 
     def _path(self, at: int) -> str:
@@ -212,23 +212,6 @@ class _Walker:
             at, step = self._ways[at][0]
             steps.append(step)
         return written("", "".join(reversed(steps)))
-
-    def _ways_to(self, thing: object) -> Iterator[list[tuple[int, str]]]:
-        """Give the ways from the roots to an object, without going round in circles."""
-        todo: collections.deque[list[tuple[int, str]]] = collections.deque([[]])
-        given = 0
-        for _ in range(10_000):
-            if not todo or given >= PATHS:
-                return
-            way = todo.popleft()
-            at = way[0][0] if way else id(thing)
-            if not at:
-                given += 1
-                yield way
-                continue
-            been = {key for key, _ in way} | {id(thing)}
-            steps = (step for step in self._ways[at] if step[0] not in been)
-            todo.extend([step, *way] for step in itertools.islice(steps, PATHS))
 
 
 def _of_partial(thing: object) -> Steps:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any
 
-from preflight.objects.paths import said, type_name, written
+from preflight.objects.paths import PATHS, said, type_name, written
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.pickle_paths import (
     CONTAINERS,
@@ -39,9 +39,6 @@ from preflight.objects.sending.pickle_trial import (
     spawning,
 )
 
-PATHS = 100
-"""Paths that are kept for one object."""
-
 _NODES = 300_000
 _ITEMS = 2_000
 _REFUSALS = 1_000
@@ -53,20 +50,25 @@ _ATOMS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Refused:
     """One object that pickle refuses. It holds the object itself, so it does not outlive a look."""
 
     thing: object
-    error: str
+    error: str = ""
     """What pickle said, with the exception's type."""
 
-    paths: tuple[str, ...]
-    holders: tuple[tuple[object, str], ...]
+    paths: dict[str, None] = field(default_factory=dict)
+    """In order; more of them turn up as the walk goes on."""
+
+    holders: tuple[tuple[object, str], ...] = ()
     """The instances on the first path, innermost first, each with the attribute that leads on."""
 
     inside: tuple[str, ...] = ()
     """What a function's closure holds that would be refused next: `<closure x>: _thread.lock`."""
+
+    above: tuple[object, ...] = ()
+    """What it is in, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,7 +98,7 @@ def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> Walk:
             missed = _missed(roots, walker)
     if missed is None and not walker.refusals:
         missed = first  # refused once, and not again: sending it in earnest is asking once
-    refused = [_frozen(one) for one in walker.refusals.values()]
+    refused = [*walker.refusals.values()]
     if missed is None:  # all that is in the way is named, whatever was passed over
         return Walk(refused=tuple(refused))
     refused.append(_unnamed(roots, missed, walker.cut))
@@ -108,7 +110,7 @@ def paths_to(roots: Roots, things: Iterable[object]) -> dict[int, tuple[str, ...
     with spawning(), kept_random_state():
         walker = _Walker(items=_ITEMS, nodes=_NODES)
         for thing in things:
-            walker.refusals[id(thing)] = _Refusal(thing=thing, error="", holders=(), inside=())
+            walker.refusals[id(thing)] = Refused(thing=thing)
         wanted = dict(walker.refusals)
         with deep():
             walker.run(roots)
@@ -141,7 +143,7 @@ def _unnamed(roots: Roots, missed: tuple[str, BaseException], cut: list[str]) ->
     root, error = missed
     thing = dict(roots)[root]
     below = next((one.partition(": ")[0] for one in cut if one.startswith(root)), root)
-    return Refused(thing=thing, error=said(error), paths=(below,), holders=())
+    return Refused(thing=thing, error=said(error), paths={below: None})
 
 
 def _walked(roots: Roots, *, items: int, nodes: int) -> _Walker:
@@ -170,26 +172,12 @@ def _all_atoms(things: Iterable[Any]) -> bool:
 # --- the walk -------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Refusal:
-    """A refused object while the walk goes on, and more paths to it turn up."""
-
-    thing: object
-    error: str
-    holders: tuple[tuple[object, str], ...]
-    inside: tuple[str, ...]
-    above: tuple[object, ...] = ()
-    """What it is in, the outermost first."""
-
-    paths: dict[str, None] = field(default_factory=dict)
-
-
 class _Walker(FramePickler):
     """The pickler in Python, which goes on where it should stop."""
 
     def __init__(self, *, items: int, nodes: int) -> None:
         super().__init__(Sink())
-        self.refusals: dict[int, _Refusal] = {}
+        self.refusals: dict[int, Refused] = {}
         self.cut: list[str] = []
         self.items = items
         self.nodes = self._left = nodes
@@ -275,7 +263,7 @@ class _Walker(FramePickler):
         above = self.frames[:-1]
         steps = steps_to(above, thing)
         alone = refusal([("", thing)], {})  # as Python's own pickler puts it
-        self.refusals[id(thing)] = _Refusal(
+        self.refusals[id(thing)] = Refused(
             thing=thing,
             error=said(alone[1] if alone else error),
             holders=holders_of(above, thing),
@@ -308,16 +296,6 @@ class _Walker(FramePickler):
             refusal.paths[written(self._root, way + rest)] = None
 
 
-def _frozen(one: _Refusal) -> Refused:
-    return Refused(
-        thing=one.thing,
-        error=one.error,
-        paths=tuple(one.paths),
-        holders=one.holders,
-        inside=one.inside,
-    )
-
-
 def _inside(thing: object) -> tuple[str, ...]:
     """Say what a function's closure holds that would be refused next, once it has a name."""
     if type(thing) is not types.FunctionType:
@@ -330,7 +308,7 @@ def _inside(thing: object) -> tuple[str, ...]:
     if not roots or refusal(roots, {id(thing): thing}) is None:
         return ()
     walker = _Walker(items=100, nodes=20_000)
-    walker.refusals[id(thing)] = _Refusal(thing=thing, error="", holders=(), inside=())
+    walker.refusals[id(thing)] = Refused(thing=thing)
     walker.run(roots)
     del walker.refusals[id(thing)]
     found = walker.refusals.values()

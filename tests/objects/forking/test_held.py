@@ -31,7 +31,8 @@ import webdataset
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from preflight.objects.forking.handles import handle_of
-from preflight.objects.forking.held import PATHS, walk
+from preflight.objects.forking.held import walk
+from preflight.objects.paths import PATHS
 
 
 class Data:

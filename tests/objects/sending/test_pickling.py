@@ -23,13 +23,14 @@ import pytest
 import torch
 from torch.utils.data import ChainDataset, ConcatDataset, IterableDataset, Subset, TensorDataset
 
-from preflight.objects.sending.pickling import PATHS, walk
+from preflight.objects.paths import PATHS
+from preflight.objects.sending.pickling import walk
 
 
 def paths(thing: object, name: str = "x") -> dict[str, str]:
     """Walk one object: the first path of each refused object, and the rest of them."""
     found = walk([(name, thing)])
-    return {one.paths[0]: ", ".join(one.paths[1:]) for one in found.refused}
+    return {[*one.paths][0]: ", ".join([*one.paths][1:]) for one in found.refused}
 
 
 def double(x: int) -> int:
@@ -327,7 +328,7 @@ def test_plain_values_are_passed_over_without_being_counted() -> None:
     """A million numbers are looked at all the same."""
     found = walk([("x", [list(range(10**6)), dict.fromkeys(range(10**5)), threading.Lock()])])
 
-    assert [one.paths for one in found.refused] == [("x[2]",)]
+    assert [tuple(one.paths) for one in found.refused] == [("x[2]",)]
     assert found.cut == ()
 
 
@@ -336,7 +337,7 @@ def test_what_is_sent_together_is_one_look() -> None:
     lock = threading.Lock()
     found = walk([("dataset", Plain(lock)), ("collate_fn", functools.partial(double, lock))])
 
-    assert [one.paths for one in found.refused] == [("dataset.held", "collate_fn.args[0]")]
+    assert [tuple(one.paths) for one in found.refused] == [("dataset.held", "collate_fn.args[0]")]
 
 
 def test_an_object_under_very_many_names_keeps_some_of_them() -> None:
@@ -439,7 +440,7 @@ def test_what_is_refused_the_first_time_only_is_a_refusal() -> None:
     found = walk([("dataset", Plain([1, double])), ("collate_fn", Plain(RefusesOnce()))])
 
     (one,) = found.refused
-    assert (one.paths, one.error) == (("collate_fn",), "ValueError: not yet")
+    assert (tuple(one.paths), one.error) == (("collate_fn",), "ValueError: not yet")
 
 
 class MakesItAnew:
@@ -536,7 +537,7 @@ def test_the_last_of_many_is_found() -> None:
     many.append(threading.Lock())
     found = walk([("x", many)])
 
-    assert [one.paths for one in found.refused] == [("x[20000]",)]
+    assert [tuple(one.paths) for one in found.refused] == [("x[20000]",)]
     assert found.cut == ()
 
 
@@ -544,7 +545,7 @@ def test_what_was_passed_over_does_not_matter_where_all_is_named() -> None:
     """Pickle takes the rest: there cannot be more."""
     found = walk([("x", [threading.Lock(), *({"n": n} for n in range(20_000))])])
 
-    assert [one.paths for one in found.refused] == [("x[0]",)]
+    assert [tuple(one.paths) for one in found.refused] == [("x[0]",)]
     assert found.cut == ()
 
 
