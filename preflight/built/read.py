@@ -238,17 +238,13 @@ def _look_at_one(
         thing = _wrapped(thing, options)
     if not loader.is_loader(thing):
         return None
-    given: dict[str, Any] = {
-        "name": name,
-        "root": options["root"],
-        "factory": factory,
-        "num_workers": options["num_workers"],
-        "start_method": options["start_method"],
-    }
+    known = loader.Known(
+        name, options["root"], factory, options["num_workers"], options["start_method"]
+    )
     if "Loaded" in wants:
-        sent, loaded = travel(thing, **given, surroundings=around)
+        sent, loaded = travel(thing, known, around)
         return [sent, loaded] if "Sent" in wants else [loaded]
-    return [loader.walk_loader(thing, **given)] if "Sent" in wants else []
+    return [loader.walk_loader(thing, known)] if "Sent" in wants else []
 
 
 def _wrapped(dataset: Any, options: Mapping[str, Any]) -> object:

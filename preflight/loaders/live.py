@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from preflight.findings.looks import Left, Look, Looked
 from preflight.kinds.asked import MistypedError
@@ -22,20 +21,15 @@ def look(loader: object, job: Job) -> Iterator[Look]:
     """
     if not walk.is_loader(loader):
         raise MistypedError(f"inspect(loader=…): {type(loader).__qualname__} is no DataLoader")
-    given: dict[str, Any] = {
-        "name": "loader",
-        "root": job.root,
-        "factory": None,
-        "num_workers": job.launch.num_workers,
-        "start_method": job.launch.start_method,
-    }
+    launch = job.launch
+    known = walk.Known("loader", job.root, None, launch.num_workers, launch.start_method)
     reason = why_no_worker()
     if reason is not None:
-        yield Looked(facts=walk.walk_loader(loader, **given))
+        yield Looked(facts=walk.walk_loader(loader, known))
         yield Left(reason=reason, kinds=(Loaded,))
         return
     surroundings = workers.Surroundings(
         timeout=job.look.timeout, alive=lambda: None, path=sys.path, files={}
     )
-    for one in travel.travel(loader, **given, surroundings=surroundings):
+    for one in travel.travel(loader, known, surroundings):
         yield Looked(facts=one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from preflight.host.memory_limits import memory_limits
 from preflight.loaders import walk as loaders
@@ -26,58 +26,23 @@ _LEAST, _MOST = 64 << 20, 2 << 30
 """Bytes of a stream, without large data, that are loaded for a look on any machine, and at most."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Seen:
-    """What a round trip came to."""
-
-    roots: Roots = ()
-    going: Journey | None = None
-
-
-def travel(
-    loader: object,
-    *,
-    name: str,
-    root: str,
-    factory: object | None,
-    num_workers: int | None,
-    start_method: str | None,
-    surroundings: Surroundings,
-) -> tuple[Sent, Loaded]:
+def travel(loader: object, known: loaders.Known, surroundings: Surroundings) -> tuple[Sent, Loaded]:
     """Name what cannot be sent, and what can be sent and not be loaded by a fresh worker.
 
     Everything is pickled once for both. No process is started where there are no workers.
-
-    Args:
-        loader: as `walk_loader` takes it, and so are the others.
-        name: what the user called it.
-        root: the job's folder, absolute.
-        factory: what made it, where that is known.
-        num_workers: how many workers the job's settings say.
-        start_method: how the job's settings start them.
-        surroundings: what a worker is started with.
     """
     limit, limited_by, available = memory_limits()
     most = min(max((available or 0) // 16, _LEAST), _MOST)
-    seen = _Seen()
+    going: Journey | None = None
 
     def walked(roots: Roots) -> pickling.Walk:
-        seen.roots = roots
-        with journey(roots, surroundings, most=most) as seen.going:
-            return _there_and_back(seen.going)
+        nonlocal going
+        with journey(roots, surroundings, most=most) as going:
+            return _there_and_back(going)
 
-    sent = loaders.walk_loader(
-        loader,
-        name=name,
-        root=root,
-        factory=factory,
-        num_workers=num_workers,
-        start_method=start_method,
-        walked=walked,
-    )
-    going = seen.going
+    sent = loaders.walk_loader(loader, known, walked)
     loaded = Loaded(
-        name=name,
+        name=known.name,
         defined=sent.defined,
         num_workers=sent.num_workers,
         start_method=sent.start_method,
@@ -93,11 +58,11 @@ def travel(
     return replace(sent, weight=weight), replace(
         loaded,
         trips=tuple(_trip(one, sent) for one in going.trips.values()),
-        objects=_unloadables(going, root, sent.defined),
+        objects=_unloadables(going, known.root, sent.defined),
         weight=weight,
         started_work=None
         if going.started_work is None
-        else f"{name_of(going.started_work[0], root)}:{going.started_work[1]}",
+        else f"{name_of(going.started_work[0], known.root)}:{going.started_work[1]}",
     )
 
 

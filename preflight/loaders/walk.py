@@ -8,7 +8,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from preflight.loaders.facts import Sent, Unsendable
 from preflight.loaders.inherited import inherited
@@ -58,15 +58,26 @@ def is_dataset(thing: object) -> bool:
     )
 
 
+class Known(NamedTuple):
+    """What is known of a loader beside itself."""
+
+    name: str
+    """What the user called it."""
+
+    root: str
+    """The job's folder, absolute."""
+
+    factory: object | None = None
+    """What made it."""
+
+    num_workers: int | None = None
+    """By the job's settings, which count before the loader's own."""
+
+    start_method: str | None = None
+
+
 def walk_loader(
-    loader: object,
-    *,
-    name: str,
-    root: str,
-    factory: object | None,
-    num_workers: int | None,
-    start_method: str | None,
-    walked: Callable[[Roots], pickling.Walk] = pickling.walk,
+    loader: object, known: Known, walked: Callable[[Roots], pickling.Walk] = pickling.walk
 ) -> Sent:
     """Name everything that this loader would send and that cannot travel.
 
@@ -74,20 +85,17 @@ def walk_loader(
 
     Args:
         loader: a DataLoader, a WebLoader, or what holds the same attributes.
-        name: what the user called it.
-        root: the job's folder, absolute.
-        factory: what made it, where that is known.
-        num_workers: how many workers the job's settings say, which counts before the loader's own.
-        start_method: how the job's settings start them, which counts before the loader's own.
+        known: what is known of it.
         walked: walks what is sent.
     """
+    name, root, factory, num_workers, start_method = known
     real = _real_loader(loader)
     method, method_from = start_method_of(own_attributes(real), start_method)
     parts = parts_of(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
     walk = pickling.Walk()
     if workers:
-        walk = walked([(part, parts[part]) for part in SENT if parts.get(part) is not None])
+        walk = walked(list(_sent(parts).items()))
     made = where.defined(factory, root).at if factory is not None else Definition()
     return Sent(
         name=name,

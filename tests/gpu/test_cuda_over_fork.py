@@ -21,7 +21,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from preflight.loaders.walk import walk_loader
+from preflight.loaders.walk import Known, walk_loader
 
 
 class Pictures(Dataset):
@@ -43,9 +43,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "started":
         torch.zeros(1, device="cuda")
     loader = DataLoader(Pictures("cuda" if sys.argv[1] == "held" else "cpu"), num_workers=2)
-    sent = walk_loader(
-        loader, name="x", root=".", factory=None, num_workers=None, start_method="fork"
-    )
+    sent = walk_loader(loader, Known("x", ".", start_method="fork"))
     try:
         outcome = str(len(list(loader)))
     except RuntimeError as error:

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from preflight.loaders.facts import Held, Sent
 from preflight.loaders.inherited import inherited
-from preflight.loaders.walk import walk_loader
+from preflight.loaders.walk import Known, walk_loader
 from preflight.objects.facts import Definition
 
 HERE = str(Path(__file__).parent)
@@ -54,9 +54,7 @@ def pictures(tmp_path: Path) -> Iterator[Pictures]:
 
 def look(dataset: Pictures, workers: int, method: str = "fork") -> Sent:
     loader = DataLoader(dataset, num_workers=workers)
-    return walk_loader(
-        loader, name="x", root=HERE, factory=None, num_workers=None, start_method=method
-    )
+    return walk_loader(loader, Known("x", HERE, start_method=method))
 
 
 def test_what_one_line_keeps_is_told_once(pictures: Pictures) -> None:

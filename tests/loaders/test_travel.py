@@ -63,6 +63,7 @@ import json, sys
 sys.path.insert(0, {root!r})
 from preflight.values.wire import to_wire
 from preflight.loaders.travel import travel
+from preflight.loaders.walk import Known
 from preflight.loaders.workers import Surroundings
 import psutil
 sys.path[:1] = [{folder!r}]
@@ -71,8 +72,7 @@ import job
 if __name__ == "__main__":
     loader = DataLoader = job.make()
     around = Surroundings(timeout={timeout}, alive=lambda: None, path=sys.path[:], files={{}})
-    sent, loaded = travel(loader, name="loader", root={folder!r}, factory=None, num_workers=None,
-                          start_method="spawn", surroundings=around)
+    sent, loaded = travel(loader, Known("loader", {folder!r}, start_method="spawn"), around)
     if "torch_template" in sys.modules:
         sys.modules["torch_template"].Template.ours.end()
     left = [one.cmdline() for one in psutil.Process().children(recursive=True)]

@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders.facts import Sent
 from preflight.loaders.starting import FROM_IMPORT, FROM_LAUNCH, FROM_LOADER, configured
-from preflight.loaders.walk import is_dataset, is_loader, kind_of, walk_loader
+from preflight.loaders.walk import Known, is_dataset, is_loader, kind_of, walk_loader
 from preflight.objects.facts import Definition
 
 HERE = str(Path(__file__).parent)
@@ -62,8 +62,7 @@ def as_is(batch: object) -> object:
 
 
 def look(loader: object, **settings: Any) -> Sent:
-    settings = {"factory": None, "num_workers": None, "start_method": "spawn"} | settings
-    return walk_loader(loader, name="train:loader", root=HERE, **settings)
+    return walk_loader(loader, Known("train:loader", HERE, **{"start_method": "spawn"} | settings))
 
 
 def pipeline(*stages: object) -> Any:
@@ -366,16 +365,14 @@ SPAWNING = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from types import SimpleNamespace
-from preflight.loaders.walk import walk_loader
+from preflight.loaders.walk import Known, walk_loader
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")
     for lock in multiprocessing.Lock(), multiprocessing.get_context("fork").Lock():
         dataset = SimpleNamespace(held=lock)
         loader = SimpleNamespace(dataset=dataset, num_workers=1, collate_fn=None)
-        sent = walk_loader(
-            loader, name="x", root=".", factory=None, num_workers=None, start_method="spawn"
-        )
+        sent = walk_loader(loader, Known("x", ".", start_method="spawn"))
         print([one.kind for one in sent.objects])
 """
 

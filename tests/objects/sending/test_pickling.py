@@ -30,7 +30,8 @@ from preflight.objects.sending.pickling import walk
 def paths(thing: object, name: str = "x") -> dict[str, str]:
     """Walk one object: the first path of each refused object, and the rest of them."""
     found = walk([(name, thing)])
-    return {[*one.paths][0]: ", ".join([*one.paths][1:]) for one in found.refused}
+    every = [[*one.paths] for one in found.refused]
+    return {first: ", ".join(rest) for first, *rest in every}
 
 
 def double(x: int) -> int:
