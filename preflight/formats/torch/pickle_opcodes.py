@@ -1,12 +1,14 @@
 """The opcodes of pickles, done with stand-ins: what each takes off the stack and puts there.
 
-They are those of protocols 0 to 5, as Python's pickletools documents them.
+They are those of protocols 0 to 5, as Python's pickletools documents them: what is not kept of a
+value is a None, and how many of them an opcode takes and gives stands there.
 """
 
 from __future__ import annotations
 
+import pickletools
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Atom, Machine, Name, Storage, Value
 
@@ -20,16 +22,8 @@ Opcodes: TypeAlias = "tuple[tuple[int, int, Effect] | None, ...]"
 own length (1) or is lines (2); how many bytes, bytes of that length, or lines; and its effect."""
 
 
-def _nothing(machine: Machine, _: bytes) -> None:
-    """PROTO and the like leave the stack alone."""
-
-
 def _frame(machine: Machine, _: bytes) -> None:
     machine.framed = True
-
-
-def _push(machine: Machine, _: bytes) -> None:
-    machine.stack.append(None)
 
 
 def _push_int(machine: Machine, argument: bytes) -> None:
@@ -88,39 +82,6 @@ def _duplicate(machine: Machine, _: bytes) -> None:
     machine.stack.append(machine.stack[-1])
 
 
-def _replace(count: int) -> Effect:
-    """Take this many values off and put one there."""
-
-    def effect(machine: Machine, _: bytes) -> None:
-        stack = machine.stack
-        for _taken in range(count):
-            stack.pop()
-        stack.append(None)
-
-    return effect
-
-
-def _drop(count: int) -> Effect:
-    """Take this many values off that go into the one below them."""
-
-    def effect(machine: Machine, _: bytes) -> None:
-        stack = machine.stack
-        for _taken in range(count):
-            stack.pop()
-        stack[-1]  # raises where there is none
-
-    return effect
-
-
-def _drop_to_mark(machine: Machine, _: bytes) -> None:
-    machine.to_mark()
-
-
-def _collect(machine: Machine, _: bytes) -> None:
-    machine.to_mark()
-    machine.stack.append(None)
-
-
 def _flat(values: list[Value]) -> tuple[Atom, ...]:
     # Tuples in tuples are not held: a hostile pickle could nest them without end.
     return tuple(None if type(value) is tuple else value for value in values[:8])  # type: ignore[misc]
@@ -171,10 +132,6 @@ def _persistent(machine: Machine, _: bytes) -> None:
         machine.storages.append(Storage(key, name, count))
 
 
-def _last(machine: Machine, _: bytes) -> None:
-    machine.stack[-1]  # raises where there is none
-
-
 def _stop(machine: Machine, _: bytes) -> None:
     """Take the one value that is left: no pickler leaves more, or none.
 
@@ -187,93 +144,88 @@ def _stop(machine: Machine, _: bytes) -> None:
 STOP = ord(".")
 """The last opcode of a pickle."""
 
-_FIXED: dict[bytes, tuple[int, Effect]] = {
-    b"(": (0, _mark),
-    b".": (0, _stop),
-    b"0": (0, _pop),
-    b"1": (0, _drop_to_mark),
-    b"2": (0, _duplicate),
-    b"J": (4, _push_signed),
-    b"K": (1, _push_int),
-    b"M": (2, _push_int),
-    b"N": (0, _push),
-    b"Q": (0, _persistent),
-    b"R": (0, _replace(2)),
-    b"a": (0, _drop(1)),
-    b"b": (0, _drop(1)),
-    b"d": (0, _collect),
-    b"}": (0, _push),
-    b"e": (0, _drop_to_mark),
-    b"h": (1, _get),
-    b"j": (4, _get),
-    b"l": (0, _collect),
-    b"]": (0, _push),
-    b"o": (0, _collect),
-    b"q": (1, _put),
-    b"r": (4, _put),
-    b"s": (0, _drop(2)),
-    b"t": (0, _tuple),
-    b")": (0, _push),
-    b"u": (0, _drop_to_mark),
-    b"G": (8, _push),
-    b"\x80": (1, _nothing),
-    b"\x81": (0, _replace(2)),
-    b"\x82": (1, _push),
-    b"\x83": (2, _push),
-    b"\x84": (4, _push),
-    b"\x85": (0, _tuple_of(1)),
-    b"\x86": (0, _tuple_of(2)),
-    b"\x87": (0, _tuple_of(3)),
-    b"\x88": (0, _push),
-    b"\x89": (0, _push),
-    b"\x8f": (0, _push),
-    b"\x90": (0, _drop_to_mark),
-    b"\x91": (0, _collect),
-    b"\x92": (0, _replace(3)),
-    b"\x93": (0, _stack_name),
-    b"\x94": (0, _memoize),
-    b"\x95": (8, _frame),
-    b"\x97": (0, _push),
-    b"\x98": (0, _last),
+
+def _changes(opcode: Any) -> Effect:
+    """Take off and put there as many values as pickletools says; nothing is kept of them."""
+    before, after = opcode.stack_before, opcode.stack_after
+    marked = pickletools.markobject in before
+    is_given = bool(before) and (before[0] in _STAYS or opcode.code == "b")
+    stays = before.index(pickletools.markobject) if marked else int(is_given)
+    taken = 0 if marked else len(before) - stays
+    put = len(after) - stays
+
+    def effect(machine: Machine, _: bytes) -> None:
+        stack = machine.stack
+        if marked:
+            machine.to_mark()
+        for _taken in range(taken):
+            stack.pop()
+        if put:
+            stack.append(None)
+        elif is_given and not marked:
+            stack[-1]  # raises where there is none
+
+    return effect
+
+
+# What is given something, and stays where it is.
+_STAYS = (pickletools.pylist, pickletools.pydict, pickletools.pyset, pickletools.pybuffer)
+
+# Of the values that these take or give something is kept.
+_EFFECTS: dict[str, Effect] = {
+    "(": _mark,
+    ".": _stop,
+    "0": _pop,
+    "2": _duplicate,
+    "J": _push_signed,
+    "K": _push_int,
+    "M": _push_int,
+    "Q": _persistent,
+    "X": _push_text,
+    "c": _push_name,
+    "g": _get_line,
+    "h": _get,
+    "i": _instance,
+    "j": _get,
+    "p": _put_line,
+    "q": _put,
+    "r": _put,
+    "t": _tuple,
+    "\x85": _tuple_of(1),
+    "\x86": _tuple_of(2),
+    "\x87": _tuple_of(3),
+    "\x8a": _push_signed,
+    "\x8c": _push_text,
+    "\x8d": _push_text,
+    "\x93": _stack_name,
+    "\x94": _memoize,
+    "\x95": _frame,
 }
-# Opcodes whose argument begins with its own length, in this many bytes.
-_PREFIXED: dict[bytes, tuple[int, Effect]] = {
-    b"T": (4, _push),
-    b"U": (1, _push),
-    b"X": (4, _push_text),
-    b"B": (4, _push),
-    b"C": (1, _push),
-    b"\x8a": (1, _push_signed),
-    b"\x8b": (4, _push),
-    b"\x8c": (1, _push_text),
-    b"\x8d": (8, _push_text),
-    b"\x8e": (8, _push),
-    b"\x96": (8, _push),
-}
-# Opcodes whose argument is this many lines.
-_LINES: dict[bytes, tuple[int, Effect]] = {
-    b"F": (1, _push),
-    b"I": (1, _push),
-    b"L": (1, _push),
-    b"P": (1, _push),
-    b"S": (1, _push),
-    b"V": (1, _push),
-    b"c": (2, _push_name),
-    b"g": (1, _get_line),
-    b"i": (2, _instance),
-    b"p": (1, _put_line),
+
+# Bytes of the length that an argument begins with.
+_OF_LENGTH = {
+    pickletools.TAKEN_FROM_ARGUMENT1: 1,
+    pickletools.TAKEN_FROM_ARGUMENT4: 4,
+    pickletools.TAKEN_FROM_ARGUMENT4U: 4,
+    pickletools.TAKEN_FROM_ARGUMENT8U: 8,
 }
 
 
-def _table(*kinds: dict[bytes, tuple[int, Effect]]) -> Opcodes:
+def _argument(opcode: Any) -> tuple[int, int]:
+    size = opcode.arg.n if opcode.arg is not None else 0
+    if size == pickletools.UP_TO_NEWLINE:
+        return 2, 2 if opcode.arg is pickletools.stringnl_noescape_pair else 1
+    return (0, size) if size >= 0 else (1, _OF_LENGTH[size])
+
+
+def _table() -> Opcodes:
     table: list[tuple[int, int, Effect] | None] = [None] * 256
-    for kind, opcodes in enumerate(kinds):
-        for code, (width, effect) in opcodes.items():
-            table[code[0]] = (kind, width, effect)
+    for one in pickletools.opcodes:
+        table[ord(one.code)] = (*_argument(one), _EFFECTS.get(one.code) or _changes(one))
     return tuple(table)
 
 
-OPCODES = _table(_FIXED, _PREFIXED, _LINES)
+OPCODES = _table()
 
 
 def with_effects(effects: Mapping[bytes, Effect]) -> Opcodes:
