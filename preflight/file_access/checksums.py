@@ -6,9 +6,8 @@ to wait for both at its end, takes longer than to let each thread take the next 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeAlias
 
 from preflight.file_access.divided import divided
@@ -17,93 +16,55 @@ from preflight.formats.bytes.crc import combined
 Share: TypeAlias = tuple[int, int]
 """Where a piece of a file begins and ends."""
 
-WorkOut: TypeAlias = Callable[[memoryview, int, int, Callable[[], None]], int]
-"""Gives the checksum of a piece: by a buffer, where it begins and ends; calls a function often."""
+# Pieces that are given to the threads before anybody asks for them.
+_AHEAD = 64
+
+# How long they are waited for at a time, in seconds.
+_MOMENT = 0.2
 
 
 class Checksums:
-    """Two threads while the body of `with` runs: one of its own, and whoever asks."""
+    """Two threads while the body of `with` runs."""
 
-    def __init__(self, stretches: Iterator[Share], work_out: WorkOut, *, block: int) -> None:
-        """Begin with nothing known.
-
-        Args:
-            stretches: where those that will be asked for begin and end, in their order.
-            work_out: reads a piece; by two threads at once.
-            block: bytes of the buffer of each.
-        """
+    def __init__(self, stretches: Iterator[Share], work_out: Callable[[int, int], int]) -> None:
+        """Take where the stretches lie that will be asked for, and what reads a piece of one."""
         self._shares = (share for begin, end in stretches for share in divided(begin, end))
         self._work_out = work_out
-        self._buffer = memoryview(bytearray(block))
-        self._found: dict[Share, int | None] = {}
-        self._begun = 0
-        self._is_over = False
-        self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._go_ahead, args=(block,), daemon=True)
+        self._begun: dict[Share, Future[int]] = {}
+        self._pool = ThreadPoolExecutor(2, "checksums")
 
     def __enter__(self) -> None:
-        """Have the other thread begin."""
-        self._thread.start()
+        """Begin with the first."""
+        self._go_on_to(None)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Wait for the piece that it is at."""
-        self._is_over = True
-        self._thread.join()
+    def __exit__(self, *_: object) -> None:
+        """Wait for the pieces that the threads are at."""
+        self._pool.shutdown(cancel_futures=True)
 
     def of(self, begin: int, end: int, tell: Callable[[], None]) -> int | None:
-        """Give the checksum of a stretch; None where it was not expected, or could not be read.
+        """Give the checksum of a stretch; None where it was not expected.
 
-        Args:
-            begin: where it begins.
-            end: where it ends.
-            tell: called again and again.
+        `tell` is called again and again.
+
+        Raises:
+            OSError: it cannot be read.
         """
         found = 0
         for share in divided(begin, end):
-            one = self._one(share, tell)
+            tell()
+            self._go_on_to(share)
+            one = self._begun.pop(share, None)
             if one is None:
                 return None
-            found = combined(found, one, share[1] - share[0]) if share[0] > begin else one
+            while not wait([one], _MOMENT).done:
+                tell()
+            found = combined(found, one.result(), share[1] - share[0])
         return found
 
-    def _one(self, share: Share, tell: Callable[[], None]) -> int | None:
-        """Work out whatever is next, until this one is there."""
-        while share not in self._found:
-            if not self._step(self._buffer, tell):
-                with self._changed:
-                    self._changed.wait_for(lambda: share in self._found or not self._begun)
-                break
-        return self._found.pop(share, None)
-
-    def _go_ahead(self, block: int) -> None:
-        buffer = memoryview(bytearray(block))
-        while self._step(buffer, lambda: None):
-            pass
-
-    def _step(self, buffer: memoryview, tell: Callable[[], None]) -> bool:
-        """Work out the next piece, if there is one."""
-        with self._changed:
-            share = None if self._is_over else self._next()
-            if share is None:
-                return False
-            self._begun += 1
+    def _go_on_to(self, wanted: Share | None) -> None:
         try:
-            one = self._work_out(buffer, *share, tell)
-        except (OSError, MemoryError):
-            one = None  # whoever asks for it reads it again, and meets that himself
-        with self._changed:
-            self._begun -= 1
-            self._found[share] = one
-            self._changed.notify()
-        return True
-
-    def _next(self) -> Share | None:
-        try:
-            return next(self._shares, None)
-        except OSError:
-            return None
+            while len(self._begun) < _AHEAD or (wanted and wanted not in self._begun):
+                share = next(self._shares)
+                self._begun[share] = self._pool.submit(self._work_out, *share)
+        except (StopIteration, OSError):
+            pass  # whoever asks for more reads it himself, and meets that

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import itertools
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 
 from preflight.file_access.checksums import Checksums
-from preflight.file_access.divided import SHARE, divided
+from preflight.file_access.divided import SHARE
 from preflight.file_access.opened import holes
 from preflight.formats.bytes.blocks import (
     BLOCK,
@@ -60,6 +59,7 @@ class Large(LongRead):
         self._window = memoryview(b"")
         self._start = 0
         self._ahead = _FIRST
+        self._buffers: list[memoryview] = []
         self._expected: Checksums | None = None
 
     def __call__(self, offset: int, size: int) -> Block:
@@ -94,10 +94,7 @@ class Large(LongRead):
 
     @contextmanager
     def _working_out(self, stretches: Iterator[tuple[int, int]], crc32: Crc32) -> Iterator[None]:
-        def work_out(buffer: memoryview, begin: int, end: int, tell: Callable[[], None]) -> int:
-            return self._share(buffer, begin, end, crc32, None, tell)
-
-        self._expected = Checksums(stretches, work_out, block=_BLOCK)
+        self._expected = Checksums(stretches, partial(self._share, crc32, None))
         try:
             with self._expected:
                 yield
@@ -189,48 +186,27 @@ class Large(LongRead):
     def _go_through(
         self, offset: int, size: int, crc32: Crc32 | None, look: Look | None = None
     ) -> int:
-        """Read a stretch in shares, and put their checksums together."""
-        end = offset + size
-        shares = list(divided(offset, end))
-        sums = [0] * len(shares)
-        turns = itertools.count()  # of which each thread takes the next; that is one step of Python
-        failed: list[Exception] = []
-
-        def work(tell: Callable[[], None]) -> None:
-            buffer = memoryview(bytearray(min(_BLOCK, size)))
-            while not failed and (turn := next(turns)) < len(shares):
-                sums[turn] = self._share(buffer, *shares[turn], crc32, look, tell)
-
-        def second() -> None:
-            try:
-                work(lambda: None)
-            except (OSError, MemoryError) as error:
-                failed.append(error)
-
-        if len(shares) < 2 or not hasattr(os, "preadv"):
-            work(self._tell)
-        else:
-            with _Beside(second, failed, self._tell):
-                work(self._tell)
-        found = 0
-        for one, (begin, stop) in zip(sums, shares, strict=True):
-            found = combined(found, one, stop - begin)
-        return found
+        """Read a long stretch by two threads, and give its checksum."""
+        if size <= SHARE or not hasattr(os, "preadv"):
+            return self._share(crc32, look, offset, offset + size, self._tell)
+        two = Checksums(iter([(offset, offset + size)]), partial(self._share, crc32, look))
+        with two:
+            return two.of(offset, offset + size, self._tell) or 0
 
     def _share(
         self,
-        buffer: memoryview,
-        begin: int,
-        end: int,
         crc32: Crc32 | None,
         look: Look | None,
-        tell: Callable[[], None],
+        begin: int,
+        end: int,
+        tell: Callable[[], None] = lambda: None,
     ) -> int:
-        """Read a stretch block by block."""
+        """Read a stretch block by block; by two threads at once."""
+        held = self._buffers.pop() if self._buffers else memoryview(bytearray(_BLOCK))
         found = 0
         while begin < end:
             tell()
-            block = buffer[: min(len(buffer), end - begin)]
+            block = held[: min(_BLOCK, end - begin)]
             count = self._read_at(begin, block)
             if not count:
                 raise shorter(begin)
@@ -239,6 +215,7 @@ class Large(LongRead):
             if look is not None:
                 look(block[:count], begin)
             begin += count
+        self._buffers.append(held)
         return found
 
     def _read_at(self, offset: int, block: memoryview) -> int:
@@ -247,30 +224,3 @@ class Large(LongRead):
             return os.preadv(self._file.fileno(), [block], offset)
         self._file.seek(offset)
         return self._file.readinto(block) or 0
-
-
-class _Beside:
-    """Runs a second thread while the body of `with` runs."""
-
-    def __init__(
-        self, work: Callable[[], None], failed: list[Exception], tell: Callable[[], None]
-    ) -> None:
-        self._thread = threading.Thread(target=work, daemon=True)
-        self._failed = failed
-        self._tell = tell
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, kind: object, error: object, _: object) -> None:
-        if error is not None:
-            self._failed.append(InterruptedError())  # the other need not go on
-        while self._thread.is_alive():
-            self._thread.join(_MOMENT)
-            self._tell()
-        if self._failed and error is None:
-            raise self._failed[0]
-
-
-# How long the other thread is waited for at a time, in seconds.
-_MOMENT = 0.2
