@@ -37,12 +37,6 @@ def is_plan(path: str) -> bool:
 def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]) -> Held:
     """Say what is wrong with the file that names the items, and which of them are not there.
 
-    Args:
-        descriptor: open for reading; its place in the file is nobody else's.
-        size: the file's, in bytes.
-        path: the file's; the parts lie in its folder.
-        tell: called again and again where that takes long.
-
     Raises:
         OSError: it cannot be read.
     """

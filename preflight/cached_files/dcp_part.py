@@ -38,12 +38,6 @@ _SHORT = 1024
 def look_at_part(descriptor: int, size: int, depth: str, tell: Callable[[], None]) -> Held:
     """Say what a part holds and what is wrong with its items.
 
-    Args:
-        descriptor: open for reading; its place in the file is nobody else's.
-        size: the file's, in bytes.
-        depth: of `index` only what tells of its structure is read.
-        tell: called again and again where that takes long.
-
     Raises:
         OSError: it cannot be read.
     """

@@ -73,13 +73,6 @@ def look_at_file(
 ) -> Held:
     """Read what is open, and compare it with all it says of itself.
 
-    Args:
-        descriptor: its place in the file is nobody else's.
-        size: the file's, in bytes.
-        path: the file's.
-        depth: as of `read_cache`.
-        tell: called again and again where that takes long.
-
     Raises:
         OSError: it cannot be read.
     """

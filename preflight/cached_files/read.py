@@ -60,12 +60,7 @@ class Files:
     _broken: list[str] = field(default_factory=list)
 
     def read(self, folder: str, names: Sequence[str]) -> CachePiece:
-        """Read files, and give what was seen of those of which nothing was said as yet.
-
-        Args:
-            folder: where all of them are.
-            names: below the folder.
-        """
+        """Read files, and give what was seen of those of which nothing was said as yet."""
         begin = os.path.join(folder, "")
         told = time.monotonic()
         for place, name in enumerate(names):

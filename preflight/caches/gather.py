@@ -65,7 +65,6 @@ class Cache:
     """Names of checkpoints, but for the newest; None: nobody has asked yet."""
 
     def __post_init__(self) -> None:
-        """Begin with nothing seen."""
         path, files = self.target.path, self.listing.files
         self.base = os.path.dirname(path) if files == (path,) else path
         begin = len(os.path.join(self.base, "")) if self.base else 0
@@ -97,7 +96,6 @@ class Caches(Gather):
     """All folders of cached files of a run."""
 
     def __init__(self, kind: Kind, run: Run) -> None:
-        """Begin with no folder."""
         super().__init__(kind, run)
         self._caches: dict[str, Cache] = {}
         self._memory = run.memory

@@ -38,7 +38,6 @@ class CacheTable:
     """By their places, files of which there is something to say."""
 
     def __post_init__(self) -> None:
-        """Begin with nothing seen."""
         self.seen = bytearray(_UNSEEN.encode() * len(self.names))
         self.stamps = array("q", bytes(8 * FIELDS * len(self.names)))
 
@@ -109,13 +108,7 @@ class CacheTable:
         return json.dumps(plain)
 
     def take(self, text: str, stamps: array[int], *, same: bool) -> None:
-        """Take over what `to_text` gave of those of the files that have not changed since.
-
-        Args:
-            text: what it gave.
-            stamps: of the files as they are now.
-            same: whether it is known that nothing has changed.
-        """
+        """Take over what `to_text` gave of those of the files that have not changed since."""
         said: dict[str, Any] = json.loads(text)
         odd = {int(place): one for place, one in said["odd"].items()}
         if same:

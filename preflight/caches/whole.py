@@ -155,11 +155,7 @@ class WholeCache:
         return tuple(_alike(counts, names))
 
     def more_facts(self, loaded: Sequence[Content]) -> Iterator[CheckpointFacts | CacheContents]:
-        """Give what is known of checkpoints, where it is a folder of such, and of its numbers.
-
-        Args:
-            loaded: what torch has read in its files.
-        """
+        """Give what is known of checkpoints, where it is a folder of such, and of its numbers."""
         contents: CacheContents | None = None
         if loaded:
             from preflight.tensors.neighbours import contents_of

@@ -70,11 +70,6 @@ def checkpoints(
     is one. The newest is that of the highest number, as trainers look for it; where not all are
     numbered alike, the last written. Where `latest` names an older one, as it does until a save is
     at its end, newer ones that are not whole come after that.
-
-    Args:
-        top: the folder, or one file.
-        paths: of the cached files.
-        damaged: by the path of a damaged file, what is wrong with it.
     """
     groups: dict[str, list[str]] = {}
     for path in paths:

@@ -51,12 +51,7 @@ def is_stream_cold(stream: FileIO) -> bool:
 
 
 def bytes_at_a_time(read: Read, size: int) -> int:
-    """Say how much of a cold archive is best read at a time: little where samples are large.
-
-    Args:
-        read: gives its bytes.
-        size: of it, in bytes.
-    """
+    """Say how much of a cold archive is best read at a time: little where samples are large."""
     # What is seen of it here is in memory from now on.
     near = nearby(read, size)
     hop, near.ahead = near.ahead, _AHEAD

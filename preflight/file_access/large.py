@@ -45,15 +45,9 @@ _PAGE = 4096
 
 
 class Large(LongRead):
-    """An open file."""
+    """An open file, whose place in it is nobody else's; `tell` is called while it is read."""
 
     def __init__(self, file: io.FileIO, tell: Callable[[], None]) -> None:
-        """Begin with nothing held.
-
-        Args:
-            file: open for reading; its place in the file is nobody else's.
-            tell: called again and again while it is read.
-        """
         self._file = file
         self._tell = tell
         self._window = memoryview(b"")

@@ -15,30 +15,18 @@ _WHOLE_TENSORS = Held("safetensors")
 
 
 def look_at_outline(descriptor: int, size: int, suffix: str) -> Held:
-    """Say what a file holds and what is wrong with its structure, as `look` does.
-
-    Args:
-        descriptor: open for reading; its place in the file is nobody else's.
-        size: the file's, in bytes.
-        suffix: as of `look`.
-    """
+    """Say what a file holds and what is wrong with its structure, as `look` does."""
     if suffix == SAFETENSORS and is_whole(_read_at(descriptor, 0, min(_NEAR, size)), size):
         return _WHOLE_TENSORS
     return look(Outline(descriptor, size), size, suffix)
 
 
 class Outline(LongRead):
-    """An open file, of which no long stretch is read."""
+    """An open file, whose place in it is nobody else's; no long stretch of it is read."""
 
     every = False
 
     def __init__(self, descriptor: int, size: int) -> None:
-        """Begin with nothing held.
-
-        Args:
-            descriptor: open for reading; its place in the file is nobody else's.
-            size: the file's, in bytes.
-        """
         self._descriptor = descriptor
         self._size = size
         self._start = 0

@@ -164,11 +164,6 @@ _LONGEST_ANSWER = 4096
 
 
 def said_by_server(head: bytes, size: int) -> str | None:
-    """Give the first words of what a server sent in place of a file; None: it is nothing such.
-
-    Args:
-        head: what the file begins with.
-        size: the file's, in bytes.
-    """
+    """Give the first words of what a server sent in place of a file; None: it is nothing such."""
     answer = _ANSWER.match(head) if size <= _LONGEST_ANSWER else None
     return answer[0].decode("latin-1").strip() if answer is not None else None

@@ -89,11 +89,6 @@ class Held(NamedTuple):
 def look(read: Read, size: int, suffix: str) -> Held:
     """Read a file once, and say what it holds and what is wrong with it.
 
-    Args:
-        read: gives bytes of the file.
-        size: the file's, in bytes.
-        suffix: of its name, such as `.pt`; what may be in it depends on that.
-
     Raises:
         OSError: it cannot be read, or there is more of it than is looked at.
     """
@@ -113,12 +108,7 @@ def look(read: Read, size: int, suffix: str) -> Held:
 
 
 def look_at_whole(content: memoryview, suffix: str) -> Held:
-    """Look at a file that is held whole, as `look` does.
-
-    Args:
-        content: all its bytes.
-        suffix: as above.
-    """
+    """Look at a file that is held whole, as `look` does."""
     if suffix in TORCH:
         whole = read_whole(content, crc32_for(len(content)))
         if whole is not None:

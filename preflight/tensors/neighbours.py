@@ -62,12 +62,7 @@ class _Group:
 
 
 def contents_of(folder: str, contents: Iterable[Content]) -> CacheContents:
-    """Put together what is in the files of a cache, and say which stand out.
-
-    Args:
-        folder: the cache's, as reports name it.
-        contents: of each of its files, in any order; taken one by one.
-    """
+    """Put together what is in the files of a cache, and say which stand out."""
     groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
     skipped: Counter[str] = Counter()
     odd: list[OddContent] = []

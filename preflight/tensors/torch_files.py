@@ -113,14 +113,7 @@ def _load(torch: Any, source: str | BinaryIO, options: Mapping[str, Any]) -> Any
 
 
 def walk(torch: Any, loaded: Any, size: int, tell: Callable[[], None]) -> Walked:
-    """Find every tensor in a loaded object, and look at its numbers as it is asked for.
-
-    Args:
-        torch: the module.
-        loaded: what torch.load gave.
-        size: the file's, unpacked, in bytes.
-        tell: called again and again.
-    """
+    """Find every tensor in a loaded object, and look at its numbers as it is asked for."""
     keys: dict[str, None] = {}
     found: list[tuple[str, Any]] = []
     for path, value in _nodes(torch, loaded, keys):

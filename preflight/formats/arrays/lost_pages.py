@@ -104,11 +104,6 @@ class ZeroPages:
     __slots__ = ("_end", "_kept")
 
     def __init__(self, size: int) -> None:
-        """Begin with none.
-
-        Args:
-            size: the file's, in bytes; its last page may be shorter.
-        """
         self._end = size
         self._kept: list[tuple[int, int]] = []
 
@@ -156,13 +151,6 @@ def refuse_lost_pages(
 ) -> None:
     """Read all behind a header, where every byte is to be read.
 
-    Args:
-        read: gives bytes of the file.
-        begin: where its header ends.
-        size: the file's, in bytes.
-        tensors: gives those of floating point, as they lie in the file; not asked where no page
-            holds zeros.
-
     Raises:
         DamagedError: `pages`.
     """
@@ -187,14 +175,7 @@ def refuse_lost_pages(
 def lost_pages(
     read: Read, runs: Iterable[tuple[int, int]], tensors: Iterable[Laid], size: int
 ) -> tuple[int, int, Laid] | None:
-    """Give the first of the runs that no tensor has of itself, and the tensor it begins in.
-
-    Args:
-        read: gives bytes of the file.
-        runs: of pages that hold zeros only.
-        tensors: those of floating point, as they lie in the file.
-        size: the file's, in bytes.
-    """
+    """Give the first of the runs that no tensor has of itself, and the tensor it begins in."""
     laid = list(tensors)
     for begin, end in runs:
         inside = next((one for one in laid if one.seldom_begins_at(begin)), None)

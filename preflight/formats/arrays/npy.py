@@ -87,11 +87,7 @@ def check(read: Read, size: int) -> Walked | None:
 
 
 def _element(header: bytes, version: int) -> int | None:
-    """Give the bytes of an element; None: nobody knows.
-
-    Raises:
-        NoTypeError: numpy cannot read the header, or knows no such type.
-    """
+    """Give the bytes of an element; None: nobody knows."""
     plain = _PLAIN_TYPE.search(header)
     if _SHAPE.search(header) is None:
         raise NoTypeError
@@ -102,11 +98,7 @@ def _element(header: bytes, version: int) -> int | None:
 
 
 def _read_header(header: bytes, version: int) -> dict[str, Any] | None:
-    """Read a header as numpy does; None: it goes deeper than Python does here.
-
-    Raises:
-        NoTypeError: numpy does not find in it what it looks for.
-    """
+    """Read a header as numpy does; None: it goes deeper than Python does here."""
     import ast  # few files need it
     import warnings
 
@@ -142,13 +134,7 @@ class Begun(NamedTuple):
 
 
 def begin(read: Read, size: int, first: int) -> Begun | None:
-    """Say how an array begins; None: it is none.
-
-    Args:
-        read: gives the bytes of what may be an array, forwards only.
-        size: how many there are.
-        first: bytes that are asked for at first.
-    """
+    """Say how an array begins; None: it is none."""
     start = bytes(read(0, min(first, size)))
     if start[:6] != MAGIC:
         return None

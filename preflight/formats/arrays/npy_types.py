@@ -44,10 +44,6 @@ class NoTypeError(ValueError):
 def bytes_of(descr: object, deep: int = 0) -> int | None:
     """Work out the bytes of an element; None: nobody knows.
 
-    Args:
-        descr: what a header says of the type.
-        deep: how many types this one is part of.
-
     Raises:
         NoTypeError: numpy refuses it.
     """

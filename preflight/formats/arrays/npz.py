@@ -31,7 +31,6 @@ class Arrays:
     __slots__ = ("_left", "_names", "bomb")
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._names: dict[str, None] = {}
         self._left = MOST_OPERATIONS
         self.bomb: Flaw | None = None
@@ -46,10 +45,6 @@ class Arrays:
         """Hold a record against its header, and walk its pickle, where it has one.
 
         Of all pickles so much is walked as of one.
-
-        Args:
-            record: of the archive.
-            read: gives its bytes, unpacked, and forwards only.
 
         Returns:
             Whether its pickle, if it has one, was walked to its end.

@@ -126,12 +126,7 @@ class Text:
             token = self.token()
 
     def skip(self, token: bytes, room: int) -> None:
-        """Pass over a value of any kind, which begins with this token.
-
-        Args:
-            token: the value's first.
-            room: how many levels it may have.
-        """
+        """Pass over a value of any kind, which begins with this token."""
         inside = bytearray()
         while True:
             if token in (b"{", b"["):

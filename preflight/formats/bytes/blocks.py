@@ -126,13 +126,6 @@ def pass_over(
 ) -> None:
     """Read a stretch, as far as it is there, so that a byte nobody can read is met.
 
-    Args:
-        read: gives bytes of the file.
-        offset: where the stretch begins.
-        size: its bytes.
-        look: is shown each piece of it, in any order, and by several threads.
-        hole: is told of long holes, where they are known; `look` is then not shown them.
-
     Raises:
         OSError: it cannot be read, or is no longer there.
     """

@@ -25,13 +25,6 @@ class Window:
     __slots__ = ("_read", "ahead", "begins", "held", "size")
 
     def __init__(self, read: Read, size: int, *, ahead: int = BLOCK) -> None:
-        """Begin with nothing held.
-
-        Args:
-            read: gives the file's bytes.
-            size: of the file, in bytes.
-            ahead: bytes that are read at a time, where fewer are asked for.
-        """
         self.size = size
         self._read = read
         self.ahead = ahead

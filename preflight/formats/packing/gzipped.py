@@ -37,11 +37,6 @@ class Gunzipped(NamedTuple):
 def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
     """Unpack a stream to its end, and look into what is not too large to be held.
 
-    Args:
-        read: gives bytes of the file.
-        size: the file's, in bytes.
-        look_inside: is given what was packed.
-
     Raises:
         DamagedError: `checksum` or `cut`; or what `look_inside` raises.
     """
@@ -72,11 +67,7 @@ def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
 
 
 def _is_further_stream(read: Read, size: int, end: int) -> bool:
-    """Whether another stream stands behind zeros, with which the last one may be filled up.
-
-    Raises:
-        DamagedError: `trailing` where it is anything else.
-    """
+    """Whether another stream stands behind zeros, with which the last one may be filled up."""
     for block in blocks(read, end, size - end):
         rest = bytes(block).lstrip(b"\0")
         if rest.startswith(_MAGIC):

@@ -37,7 +37,6 @@ class Room:
     __slots__ = ("_left",)
 
     def __init__(self, packed: int) -> None:
-        """Begin with all the room that so many packed bytes are given."""
         self._left = most_unpacked(packed)
 
     def take(self, size: int) -> bool:
@@ -49,19 +48,11 @@ class Room:
 
 
 class Inflated:
-    """The unpacked bytes of a record, as a `Read`."""
+    """The unpacked bytes of a record, as a `Read`: as far as there is room, where that is given."""
 
     __slots__ = ("_at", "_begin", "_end", "_held", "_packed", "_piece", "_read", "_room", "_unpack")
 
     def __init__(self, read: Read, begin: int, stored: int, room: Room | None = None) -> None:
-        """Begin with nothing unpacked.
-
-        Args:
-            read: gives bytes of the file.
-            begin: where the packed bytes begin.
-            stored: how many they are.
-            room: for what is unpacked; None: as much as is asked for.
-        """
         self._read = read
         self._room = room
         self._begin = begin
@@ -73,11 +64,7 @@ class Inflated:
         self._held = b""
 
     def __call__(self, offset: int, size: int) -> bytes:
-        """Give a piece that is no further back than the last one; fewer bytes where it ends.
-
-        Raises:
-            OutOfRoomError: there is no room for it.
-        """
+        """Give a piece that is no further back than the last one; fewer bytes where it ends."""
         while self._at + len(self._held) < offset + size and self._more(offset):
             pass
         begin = offset - self._at

@@ -47,19 +47,16 @@ _MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ"}
 
 
 class Packed:
-    """A packed stream that can be read as if it were not packed, mostly forwards."""
+    """A packed stream that can be read as if it were not packed, mostly forwards.
+
+    With `every` it goes on through all streams that stand one after another. A large one is
+    unpacked to so many `times` its packed size.
+    """
 
     def __init__(
         self, read: Read, kind: str, *, every: bool = False, times: int = _TIMES_OF_SHARDS
     ) -> None:
-        """Begin at the first byte.
-
-        Args:
-            read: gives the packed bytes.
-            kind: what `what_is` calls them, such as `gzip stream`.
-            every: go on through all streams that stand one after another.
-            times: its packed size that a large stream is unpacked to.
-        """
+        """Begin at the first byte."""
         self.name = _NAMES[kind]
         self.error: str | None = None
         """What the unpacker said of damaged bytes; None while there were none."""

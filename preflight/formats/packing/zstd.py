@@ -89,10 +89,6 @@ class Unzstd:
     def decompress(self, packed: bytes, most: int) -> bytes:
         """Unpack some blocks; there may be nothing as yet.
 
-        Args:
-            packed: what follows on what was given before.
-            most: bytes, after which no further block is begun.
-
         Raises:
             ZstdError: it is damaged.
             CannotUnpackError: it needs what is not here.
@@ -170,11 +166,7 @@ class Unzstd:
 
 
 def _refuse(header: _Header) -> None:
-    """Refuse what takes too much memory, or a dictionary.
-
-    Raises:
-        CannotUnpackError: for one of these reasons.
-    """
+    """Refuse what takes too much memory, or a dictionary."""
     if header.window > MOST_WINDOW:
         raise CannotUnpackError(
             f"takes {format_size(header.window)} of memory to unpack; zstd -d takes no more than "
@@ -219,11 +211,7 @@ def _header(head: bytes) -> _Header:
 
 
 def _new_frame() -> tuple[Any, type[Exception]]:
-    """Give what unpacks one frame, and what it raises.
-
-    Raises:
-        CannotUnpackError: no package that does is installed.
-    """
+    """Give what unpacks one frame, and what it raises."""
     with contextlib.suppress(ImportError):
         module = importlib.import_module("compression.zstd")
         return module.ZstdDecompressor(), module.ZstdError

@@ -29,12 +29,7 @@ _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 
 def walk_image(window: Window, what: str | None) -> Seen | None:
-    """Walk over an image of a format that has a walk; None for every other.
-
-    Args:
-        window: the whole file.
-        what: what `what_is` calls it.
-    """
+    """Walk over an image of a format that has a walk; None for every other."""
     walk = _WALKS.get(what or "")
     return walk(window) if walk is not None else None
 

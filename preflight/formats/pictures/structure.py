@@ -50,7 +50,6 @@ class Zeros:
     __slots__ = ("_begun", "_came_to", "longest")
 
     def __init__(self) -> None:
-        """Begin with none found."""
         self.longest: tuple[int, int] | None = None
         """Where it begins in the file, and its length."""
 

@@ -160,11 +160,6 @@ class Usual:
     __slots__ = ("_type", "adds", "ids", "mtime", "rest")
 
     def __init__(self, type_: bytes) -> None:
-        """Begin with nothing known.
-
-        Args:
-            type_: of the headers.
-        """
         self.adds = _NEVER
         """What there is to add to adler32 of a header's first bytes, to give its checksum; too
         little for any checksum where it is no usual header of this type."""
@@ -215,12 +210,7 @@ class UsualPath(NamedTuple):
 
     @classmethod
     def of(cls, block: bytes, size: int) -> UsualPath:
-        """Keep what a header is like, for others of its kind.
-
-        Args:
-            block: the header, whose checksum holds.
-            size: of the record behind it, in bytes, of which `only_path` has given the name.
-        """
+        """Keep what a header is like, for others of its kind."""
         return cls(block + _begin_of_path(size), BLOCK + size - 1, BLOCK + padded(size))
 
 
@@ -251,11 +241,6 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
     """Add what an extended header tells; what stands first holds, as with tarfile.
 
     Gives a text where readers refuse the header, as a predicate of it.
-
-    Args:
-        told: by the headers before.
-        header: the extended one.
-        body: what follows it; only its beginning where it is very long.
     """
     headers = told.headers + 1
     if header.type == b"L":
@@ -341,11 +326,8 @@ def _pax_records(body: bytes, *, of: int) -> dict[bytes, bytes] | None:
     """Read the records `<length> <key>=<value>`, a line each; None where one is not so.
 
     tarfile has compared all of that since Python 3.12.6 (and 3.11.10); before, it refused a length
-    of 0, and guessed at the rest.
-
-    Args:
-        body: what follows the header.
-        of: bytes that should follow; a record that goes on behind a shorter body is passed over.
+    of 0, and guessed at the rest. Where fewer bytes follow than should (`of`), a record that goes
+    on behind them is passed over.
     """
     records: dict[bytes, bytes] = {}
     at, end = 0, len(body)

@@ -124,16 +124,7 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
     next_data: NextData | None = None,
     near: Window | None = None,
 ) -> Iterator[Found]:
-    """Do what `walk` does, for whoever is in a hurry: the flaw, if there is one, is put aside.
-
-    Args:
-        read: as for `walk`, like all that is not named here.
-        size: of the archive in bytes; None where only reading on can tell.
-        start: where the first header stands.
-        flaws: takes the flaw.
-        next_data: finds the end of a hole in the file, where the system can say.
-        near: what is at hand of the archive, where somebody looks into its members too.
-    """
+    """Do what `walk` does, for whoever is in a hurry: the flaw, if there is one, is put aside."""
     archive = Archive(read, size, next_data)
     limit = -1 if size is None else size
     near = near or nearby(read, size)
@@ -222,12 +213,7 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
 
 
 def nearby(read: Read, size: int | None) -> Window:
-    """Give what holds the stretch of an archive that was read last.
-
-    Args:
-        read: gives the archive's bytes.
-        size: of the archive in bytes; None where only reading on can tell.
-    """
+    """Give what holds the stretch of an archive that was read last."""
     return Window(read, sys.maxsize if size is None else size, ahead=_WINDOW)
 
 
@@ -266,15 +252,7 @@ class _Step(NamedTuple):
 
 
 def _step(archive: Archive, read: bytes, offset: int, told: Told, last: Found | None) -> _Step:
-    """Take a header of any type, or what stands in its place.
-
-    Args:
-        archive: the whole of it.
-        read: bytes from there on that have been read already.
-        offset: where it stands.
-        told: what extended headers before it have told.
-        last: the member before it.
-    """
+    """Take a header of any type, or what stands in its place."""
     data, block = offset + BLOCK, read[:BLOCK]
     header = read_header(block)
     if isinstance(header, str):

@@ -57,10 +57,6 @@ class _Machine(Machine):
 def read_plan(read: Read, size: int) -> Plan:
     """Read such a file; of one that is too long to be followed, only what stands at its beginning.
 
-    Args:
-        read: gives bytes of the file.
-        size: the file's, in bytes.
-
     Raises:
         DamagedError: `cut` where it has no end; `structure` where it is no pickle.
     """

@@ -32,10 +32,6 @@ def whole_items(read: Read, size: int) -> list[Item]:
 
     From the end of the part each archive tells where it begins, and so where the one before it
     ends. Where that chain is broken, all that is left is searched for ends.
-
-    Args:
-        read: gives bytes of the part.
-        size: of the part, in bytes.
     """
     found = list(items_from_end(read, size))
     end = found[-1].begin if found else size

@@ -43,11 +43,6 @@ class Made:
     __slots__ = ("given", "of")
 
     def __init__(self, of: str) -> None:
-        """Begin with nothing given.
-
-        Args:
-            of: its class, as the text of a `Name`.
-        """
         self.of = of
         self.given: dict[str, Value] = {}
         """By the key or the attribute."""

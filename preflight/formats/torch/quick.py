@@ -42,12 +42,7 @@ _forms = Forms()
 
 
 def read_whole(content: memoryview, crc32: Crc32) -> Whole | None:
-    """Read a file that is held whole; None: it is not as torch.save writes them, or not whole.
-
-    Args:
-        content: all its bytes.
-        crc32: as zlib has it.
-    """
+    """Read a file that is held whole; None: it is not as torch.save writes them, or not whole."""
     end = len(content) - _ENDS.size
     if end < 0 or content[:4] != MAGIC:
         return None

@@ -178,13 +178,7 @@ def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
 
 
 def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> bool:
-    """Whether every storage that a pickle names is there, and as long as it says.
-
-    Args:
-        walked: the pickle.
-        root: the folder that all records are in.
-        lengths: of the records, by name, in bytes.
-    """
+    """Whether every storage that a pickle names is there, and as long as it says."""
     for key, kind, elements in walked.storages:
         # What `_record_of` and `_bytes_of` give: there may be a hundred thousand such archives.
         length = lengths.get(b"%s/data/%s" % (root, key.encode("utf-8", "surrogatepass")))

@@ -217,10 +217,6 @@ def _checksum(
     """Work out the checksum of what a record holds.
 
     None: it is packed in an unknown way, or nobody wants so much of the file read.
-
-    Args:
-        room: for what is unpacked.
-        held: what the record holds is put in here; for that there is always room.
     """
     if held is None and not reads_every(read):
         return None
@@ -242,11 +238,7 @@ def _checksum(
 def _compare_otherwise_packed(
     read: Read, archive: Archive, record: Record, begin: int, room: Room
 ) -> None:
-    """Have zipfile compare a record that nobody looks into here, where there is room.
-
-    Raises:
-        DamagedError: `checksum`.
-    """
+    """Have zipfile compare a record that nobody looks into here, where there is room."""
     import zipfile
 
     info = zipfile.ZipInfo()
@@ -327,13 +319,7 @@ def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
 
 
 def _is_empty(read: Read, record: Record, begin: int) -> bool:
-    """Whether a record that has no bytes by the directory, and so nothing to compare, has none.
-
-    Args:
-        read: gives bytes of the file.
-        record: of the directory.
-        begin: where its bytes would begin.
-    """
+    """Whether a record that has no bytes by the directory, and so nothing to compare, has none."""
     if record.flags & DESCRIBED_BEHIND:
         return bytes(exactly(read, begin, 4)) in (_DESCRIPTOR, bytes(4))
     return int.from_bytes(exactly(read, record.offset + 18, 4), "little") in (0, 0xFFFFFFFF)
