@@ -32,6 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
+from tests.contents import saved
 
 SEEDS = range(500)
 
@@ -65,13 +66,6 @@ def embedding(value: float) -> dict[str, Any]:
         "mask": torch.ones(77, dtype=torch.bool),
         "pooled": torch.full((512,), value),
     }
-
-
-def saved(thing: Any, **options: Any) -> bytes:
-    """Write something as torch does."""
-    out = io.BytesIO()
-    torch.save(thing, out, **options)
-    return out.getvalue()
 
 
 def bare(thing: Any) -> bytes:

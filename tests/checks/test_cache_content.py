@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -20,21 +18,9 @@ from preflight.tensors.facts import CacheContents, OddContent
 from preflight.tensors.neighbours import contents_of
 from preflight.tensors.read import read_content
 from preflight.testing import ask
+from tests.contents import case
 
 pytestmark = pytest.mark.usefixtures("at_hand")
-
-ROOT = Path(__file__).parents[2]
-
-
-def case() -> ModuleType:
-    """Load the case that comes with the check."""
-    path = ROOT / "fixtures" / "cache_content" / "make.py"
-    spec = importlib.util.spec_from_file_location("cache_content_case", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def findings(folder: Path) -> list[Finding]:
@@ -76,14 +62,14 @@ def test_a_cache_of_which_nothing_was_loaded_was_not_looked_at() -> None:
 
 def test_the_mended_case_is_left_alone(tmp_path: Path) -> None:
     """Latents of many sizes, and embeddings of one."""
-    case().make(tmp_path, mended=True)
+    case("cache-content").make(tmp_path, mended=True)
 
     assert findings(tmp_path / "cache") == []
 
 
 def test_each_file_of_the_case_is_found_once(tmp_path: Path) -> None:
     """At the tensor that stands out, as grave as it is."""
-    case().make(tmp_path, mended=False)
+    case("cache-content").make(tmp_path, mended=False)
 
     found = {str(one.at): (one.severity.word, one.message) for one in findings(tmp_path / "cache")}
 

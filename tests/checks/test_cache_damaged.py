@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import re
@@ -10,7 +9,6 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,21 +21,11 @@ from preflight.cached_files.listing import list_cache
 from preflight.file_access.facts import Damage
 from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
+from tests import contents
+from tests.contents import case
 
-ROOT = Path(__file__).parents[2]
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 TURNED = "one bit is turned, in byte {:,}, most likely by memory or a disk"
-
-
-def case() -> ModuleType:
-    """Load the case that comes with the check."""
-    path = ROOT / "fixtures" / "cache_damaged" / "make.py"
-    spec = importlib.util.spec_from_file_location("cache_damaged_case", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def findings(folder: Path) -> list[Finding]:
@@ -59,9 +47,7 @@ def finding_of(name: str, content: bytes, folder: Path) -> Finding:
 
 def saved(**options: Any) -> bytes:
     """Write a tensor of 80,000 bytes as torch does."""
-    out = io.BytesIO()
-    torch.save({"a": torch.arange(20_000.0)}, out, **options)
-    return out.getvalue()
+    return contents.saved({"a": torch.arange(20_000.0)}, **options)
 
 
 def test_a_whole_file_is_left_alone() -> None:
@@ -73,7 +59,7 @@ def test_a_whole_file_is_left_alone() -> None:
 
 def test_the_whole_case_is_left_alone(tmp_path: Path) -> None:
     """It is what torch and numpy would have written: they read it."""
-    folder = tmp_path / case().make(tmp_path, mended=True)[0]
+    folder = tmp_path / case("cache-damaged").make(tmp_path, mended=True)[0]
 
     assert findings(folder) == []
     for path in folder.glob("*.pt"):
@@ -85,7 +71,7 @@ def test_the_whole_case_is_left_alone(tmp_path: Path) -> None:
 
 def test_each_file_of_the_damaged_case_is_found_once(tmp_path: Path) -> None:
     """And the one that is whole is not."""
-    folder = tmp_path / case().make(tmp_path, mended=False)[0]
+    folder = tmp_path / case("cache-damaged").make(tmp_path, mended=False)[0]
 
     assert {str(one.at): one.message for one in findings(folder)} == {
         "cut.pt": "ends at 8,192 of at least 16,607 bytes: most likely killed in mid-write",
@@ -108,7 +94,9 @@ def test_mending_changes_contents_and_nothing_else(tmp_path: Path) -> None:
     for mended in (False, True):
         folder = tmp_path / str(mended)
         folder.mkdir()
-        names.append(sorted(os.listdir(folder / case().make(folder, mended=mended)[0])))
+        names.append(
+            sorted(os.listdir(folder / case("cache-damaged").make(folder, mended=mended)[0]))
+        )
 
     assert names[0] == names[1]
 

@@ -8,7 +8,6 @@ import datetime
 import decimal
 import fractions
 import gzip
-import importlib.util
 import json
 import os
 import pathlib
@@ -20,7 +19,6 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,19 +31,7 @@ from preflight.cached_files.file import read_cache
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.formats.torch.pickle_globals import is_dangerous, refused
 from preflight.testing import ask
-
-ROOT = Path(__file__).parents[2]
-
-
-def case() -> ModuleType:
-    """Load the case that comes with the check."""
-    path = ROOT / "fixtures" / "cache_unsafe" / "make.py"
-    spec = importlib.util.spec_from_file_location("cache_unsafe_case", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.contents import case
 
 
 def findings(path: Path) -> list[Finding]:
@@ -302,7 +288,7 @@ def test_a_name_that_only_begins_like_a_trainers_is_told() -> None:
 
 def test_the_mended_case_is_left_alone_and_is_what_torch_and_numpy_read(tmp_path: Path) -> None:
     """The files are made without either."""
-    folder = tmp_path / case().make(tmp_path, mended=True)[0]
+    folder = tmp_path / case("cache-unsafe").make(tmp_path, mended=True)[0]
 
     assert [found for path in folder.iterdir() for found in findings(path)] == []
     for path in folder.glob("*.pt"):
@@ -316,7 +302,7 @@ def test_the_mended_case_is_left_alone_and_is_what_torch_and_numpy_read(tmp_path
 
 def test_the_case_is_found_once_a_file_each_as_grave_as_it_is(tmp_path: Path) -> None:
     """What runs a program is an error; what is only refused is a warning."""
-    folder = tmp_path / case().make(tmp_path, mended=False)[0]
+    folder = tmp_path / case("cache-unsafe").make(tmp_path, mended=False)[0]
     found = {path.name: findings(path) for path in folder.iterdir()}
 
     assert {name: [(one.severity.word, one.message) for one in found[name]] for name in found} == {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import pickle
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +16,7 @@ from preflight.cached_files.facts import CacheFacts
 from preflight.cached_files.file import read_cache
 from preflight.file_access.outline import Outline
 from preflight.formats.bytes.blocks import BLOCK, reads_every
+from tests.contents import saved, written
 
 
 def outline(path: Path) -> CacheFacts:
@@ -33,18 +31,6 @@ def safetensors_of(size: int) -> bytes:
         f'"b":{{"dtype":"U8","shape":[{size}],"data_offsets":[{size},{2 * size}]}}}}'
     ).encode()
     return len(header).to_bytes(8, "little") + header + os.urandom(2 * size)
-
-
-def saved(thing: Any, **options: Any) -> bytes:
-    out = io.BytesIO()
-    torch.save(thing, out, **options)
-    return out.getvalue()
-
-
-def written(write: Callable[..., Any], *arrays: Any, **named: Any) -> bytes:
-    out = io.BytesIO()
-    write(out, *arrays, **named)
-    return out.getvalue()
 
 
 NOISE = np.random.default_rng(1).standard_normal(9_000).astype(np.float32)

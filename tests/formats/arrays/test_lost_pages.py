@@ -14,8 +14,10 @@ import pytest
 from preflight.cached_files.file import read_cache
 from preflight.findings.finding import Finding, Severity
 from preflight.formats.arrays.lost_pages import PAGE, ZeroPages
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import Held
 from preflight.testing import ask
+from tests.archives import zeroed
+from tests.contents import held_in
 
 CHANCE = np.random.default_rng(11)
 NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8", "int64": "I64"}
@@ -36,21 +38,16 @@ def saved(*, pad: int = 0, **arrays: np.ndarray) -> bytes:  # type: ignore[type-
 
 
 def held(content: bytes) -> Held:
-    return look(lambda at, size: memoryview(content)[at : at + size], len(content), ".safetensors")
+    return held_in(content, ".safetensors")
 
 
 def kind_of(content: bytes) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
     flaw = held(content).flaw
     return "none" if flaw is None else flaw.kind
 
 
 def noise(*shape: int, dtype: str = "float16") -> np.ndarray:  # type: ignore[type-arg]
     return CHANCE.standard_normal(shape).astype(dtype)
-
-
-def zeroed(content: bytes, begin: int, end: int) -> bytes:
-    return content[:begin] + bytes(end - begin) + content[end:]
 
 
 # --- healthy --------------------------------------------------------------------------------------

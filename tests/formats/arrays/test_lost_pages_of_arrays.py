@@ -13,8 +13,8 @@ import pytest
 
 from preflight.cached_files.file import read_cache
 from preflight.formats.arrays.lost_pages import PAGE
-from preflight.formats.stored import look
 from preflight.testing import ask
+from tests.contents import kind_in
 
 CHANCE = np.random.default_rng(12)
 
@@ -30,9 +30,7 @@ def saved(*arrays: Array) -> bytes:
 
 
 def kind_of(content: bytes) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
-    flaw = look(lambda at, size: memoryview(content)[at : at + size], len(content), ".npy").flaw
-    return "none" if flaw is None else flaw.kind
+    return kind_in(content, ".npy")
 
 
 def noise(*shape: int, dtype: str = "float16") -> Array:

@@ -12,7 +12,7 @@ import pytest
 
 from preflight.formats.arrays import npy
 from preflight.formats.bytes.blocks import Block
-from preflight.formats.bytes.damaged import DamagedError
+from tests.contents import damage_by, written
 
 RECORD = np.dtype([("a", "<f4"), ("b", "<i8", (2, 3)), ("c", "S5")])
 ARRAYS = {
@@ -36,23 +36,11 @@ ARRAYS = {
 
 
 def saved(array: object) -> bytes:
-    """Write an array as numpy does."""
-    out = io.BytesIO()
-    np.save(out, array, allow_pickle=True)
-    return out.getvalue()
+    return written(np.save, array)
 
 
 def kind_of(content: bytes) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
-
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    try:
-        npy.check(read, len(content))
-    except DamagedError as error:
-        return error.flaw.kind
-    return "none"
+    return damage_by(npy.check, content)[0]
 
 
 @pytest.mark.parametrize("array", list(ARRAYS.values()), ids=list(ARRAYS))
@@ -172,16 +160,10 @@ def made(header: bytes, data: bytes = b"") -> bytes:
 @pytest.mark.parametrize(
     "shape",
     [
-        b"9" * 1300 + b", ",
-        b"9999999999999999999," * 300,
-        b"9" * 5000 + b",",
-        b"4294967296, 4294967296",
-    ],
-    ids=[
-        "a number of 1,300 digits",
-        "three hundred numbers",
-        "a number of 5,000 digits",
-        "a product of 65 bits",
+        pytest.param(b"9" * 1300 + b", ", id="a number of 1,300 digits"),
+        pytest.param(b"9999999999999999999," * 300, id="three hundred numbers"),
+        pytest.param(b"9" * 5000 + b",", id="a number of 5,000 digits"),
+        pytest.param(b"4294967296, 4294967296", id="a product of 65 bits"),
     ],
 )
 def test_a_shape_that_no_array_has_is_found(shape: bytes) -> None:

@@ -3,62 +3,25 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
 import struct
 import time
 import tracemalloc
 import zipfile
-from typing import Any
 
 import numpy as np
 import pytest
 
 from preflight.formats.arrays import npz
-from preflight.formats.bytes.blocks import Block
 from preflight.formats.packing.inflated import Inflated
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import Held
+from tests.contents import HARM, Harm, archive, array, held_in
 
-
-class Harm:
-    """What says that it is made by a call of a shell."""
-
-    def __reduce__(self) -> Any:
-        return os.system, ("true",)
-
-
-HARM = f"{os.system.__module__}.system"
+BAD = pickle.dumps([Harm()])
 
 
 def look_at(content: bytes, suffix: str = ".npz") -> Held:
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    return look(read, len(content), suffix)
-
-
-def archive(*records: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as file:
-        for name, content in records:
-            file.writestr(name, content)
-    return out.getvalue()
-
-
-def array(descr: str, content: bytes, *, pad: int = 0, version: int = 1) -> bytes:
-    """What numpy.save writes, with any text for a type."""
-    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}".encode()
-    header += b" " * pad + b"\n"
-    return (
-        b"\x93NUMPY"
-        + bytes([version, 0])
-        + struct.pack("<H" if version == 1 else "<I", len(header))
-        + header
-        + content
-    )
-
-
-BAD = pickle.dumps([Harm()])
+    return held_in(content, suffix)
 
 
 @pytest.mark.parametrize(

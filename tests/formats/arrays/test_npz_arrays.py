@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import os
 import pickle
-import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,43 +15,15 @@ import numpy as np
 import pytest
 
 from preflight.formats.arrays import npz
-from preflight.formats.bytes.blocks import Block
 from preflight.formats.packing import inflated
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import Held
+from tests.contents import HARM, Harm, archive, array, held_in
 
-
-class Harm:
-    """What says that it is made by a call of a shell."""
-
-    def __reduce__(self) -> Any:
-        return os.system, ("true",)
-
-
-HARM = f"{os.system.__module__}.system"
+BAD = pickle.dumps([Harm()])
 
 
 def look_at(content: bytes) -> Held:
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    return look(read, len(content), ".npz")
-
-
-def archive(*records: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as file:
-        for name, content in records:
-            file.writestr(name, content)
-    return out.getvalue()
-
-
-def array(descr: str, content: bytes) -> bytes:
-    """What numpy.save writes of one element, whatever its type and its bytes."""
-    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n".encode()
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + content
-
-
-BAD = pickle.dumps([Harm()])
+    return held_in(content, ".npz")
 
 
 ARRAYS = {

@@ -10,8 +10,7 @@ import struct
 import pytest
 
 from preflight.formats.arrays import safetensors
-from preflight.formats.bytes.blocks import Block
-from preflight.formats.bytes.damaged import DamagedError
+from tests.contents import damage_by
 
 
 def made(header: object, data: int, *, pad: int = 0) -> bytes:
@@ -27,16 +26,7 @@ def tensor(dtype: str, shape: list[int], begin: int, end: int) -> dict[str, obje
 
 
 def flaw_of(content: bytes) -> tuple[str, str]:
-    """Give the kind and the text of what is found; `none` where there is nothing."""
-
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    try:
-        safetensors.check(read, len(content))
-    except DamagedError as error:
-        return error.flaw.kind, error.flaw.text
-    return "none", ""
+    return damage_by(safetensors.check, content)
 
 
 WHOLE = {"a": tensor("F32", [2, 3], 0, 24), "b": tensor("BF16", [4], 24, 32)}
@@ -45,32 +35,28 @@ WHOLE = {"a": tensor("F32", [2, 3], 0, 24), "b": tensor("BF16", [4], 24, 32)}
 @pytest.mark.parametrize(
     "content",
     [
-        made(WHOLE, 32),
-        made(WHOLE, 32, pad=7),
-        made({"b": WHOLE["b"], "a": WHOLE["a"]}, 32),
-        made({"__metadata__": {"format": "pt"}, **WHOLE}, 32),
-        made({}, 0),
-        made({"a": tensor("F32", [], 0, 4)}, 4),
-        made({"a": tensor("F32", [0, 8], 0, 0), "b": tensor("U8", [3], 0, 3)}, 3),
-        made({"b": tensor("U8", [3], 0, 3), "a": tensor("F32", [0], 3, 3)}, 3),
-        made({"a": tensor("F4", [6], 0, 3)}, 3),
-        made({"a": tensor("F6_E2M3", [4], 0, 3)}, 3),
-        made({"a": tensor("Q3_FUTURE", [5], 0, 17)}, 17),
-        made({"": tensor("U8", [1], 0, 1), "日本": tensor("C64", [1], 1, 9)}, 9),
-    ],
-    ids=[
-        "two tensors",
-        "a padded header",
-        "in another order",
-        "with metadata",
-        "no tensors",
-        "a scalar",
-        "an empty tensor first",
-        "an empty tensor last",
-        "4 bits each",
-        "6 bits each",
-        "a type of a later version",
-        "odd names",
+        pytest.param(made(WHOLE, 32), id="two tensors"),
+        pytest.param(made(WHOLE, 32, pad=7), id="a padded header"),
+        pytest.param(made({"b": WHOLE["b"], "a": WHOLE["a"]}, 32), id="in another order"),
+        pytest.param(made({"__metadata__": {"format": "pt"}, **WHOLE}, 32), id="with metadata"),
+        pytest.param(made({}, 0), id="no tensors"),
+        pytest.param(made({"a": tensor("F32", [], 0, 4)}, 4), id="a scalar"),
+        pytest.param(
+            made({"a": tensor("F32", [0, 8], 0, 0), "b": tensor("U8", [3], 0, 3)}, 3),
+            id="an empty tensor first",
+        ),
+        pytest.param(
+            made({"b": tensor("U8", [3], 0, 3), "a": tensor("F32", [0], 3, 3)}, 3),
+            id="an empty tensor last",
+        ),
+        pytest.param(made({"a": tensor("F4", [6], 0, 3)}, 3), id="4 bits each"),
+        pytest.param(made({"a": tensor("F6_E2M3", [4], 0, 3)}, 3), id="6 bits each"),
+        pytest.param(
+            made({"a": tensor("Q3_FUTURE", [5], 0, 17)}, 17), id="a type of a later version"
+        ),
+        pytest.param(
+            made({"": tensor("U8", [1], 0, 1), "日本": tensor("C64", [1], 1, 9)}, 9), id="odd names"
+        ),
     ],
 )
 def test_a_whole_file_is_left_alone(content: bytes) -> None:

@@ -9,8 +9,8 @@ import tracemalloc
 import pytest
 
 from preflight.formats.arrays import safetensors, safetensors_header, strict_json
-from preflight.formats.bytes.blocks import Block
-from preflight.formats.bytes.damaged import DamagedError, TooMuchError
+from preflight.formats.bytes.damaged import TooMuchError
+from tests.contents import damage_by
 
 FIELDS = '"dtype":"F32","shape":[1],"data_offsets":[0,4]'
 TENSOR = "{" + FIELDS + "}"
@@ -21,15 +21,7 @@ def flaw_of(header: str | bytes, data: int = 4) -> str | None:
     """Put a header in front of so many bytes, and give what is found."""
     text = header if isinstance(header, bytes) else header.encode()
     content = len(text).to_bytes(8, "little") + text + bytes(data)
-
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    try:
-        safetensors.check(read, len(content))
-    except DamagedError as error:
-        return error.flaw.text
-    return None
+    return damage_by(safetensors.check, content)[1] or None
 
 
 def extra(value: str) -> str:
@@ -50,54 +42,45 @@ def typed(dtype: str) -> str:
 @pytest.mark.parametrize(
     ("header", "data"),
     [
-        (f'{{"a":{TENSOR},"a":{TENSOR}}}', 4),
-        (f'{{"a":{WRONG},"a":{TENSOR}}}', 4),
-        (f'{{"__metadata__":{{"a":"1","a":"2"}},"a":{TENSOR}}}', 4),
-        (f'{{"__metadata__":null,"a":{TENSOR}}}', 4),
-        (f'{{"a":{TENSOR},"__metadata__":{{"k":"v"}}}}', 4),
-        ('{"__metadata__":{}}', 0),
-        (extra('{"a":[1.5e3,null,true,false,-0,""],"b":{}}'), 4),
-        (extra("1e-99999999"), 4),
-        (extra("0e999999999999"), 4),
-        (extra("[" * 125 + "]" * 125), 4),
-        (extra('{"a":' * 125 + "1" + "}" * 125), 4),
-        (extra('1,"x":2'), 4),
-        ('{"a":["F32",[1],[0,4]]}', 4),
-        (typed('{"F32":null}'), 4),
-        (typed('"\\u004632"'), 4),
-        (typed('"Q9_FUTURE"'), 4),
-        (typed('"F32"').replace("dtype", "\\u0064type"), 4),
-        ('{"\\ud83d\\ude00\\/\\u0000\x7f":' + TENSOR + "}", 4),
-        (shaped("[0,9223372036854775808]", 0), 0),
-        (shaped("[0,9223372036854775808,2]", 0), 0),
-        (shaped("[" + "1," * 100_000 + "1]", 4), 4),
-        (' \n{ "a" :\t' + TENSOR + " } \r\n\t ", 4),
-        (f'{{"a":{TENSOR},"b":{TENSOR.replace("[1]", "[0]").replace("4]", "0]")}}}', 4),
-    ],
-    ids=[
-        "a name twice",
-        "a name twice, and the first would not fit",
-        "a key of the metadata twice",
-        "metadata of null",
-        "metadata last",
-        "metadata only",
-        "a field of everything",
-        "a number next to nothing",
-        "nothing with an exponent",
-        "125 lists deep",
-        "125 objects deep",
-        "an unknown field twice",
-        "a description as a list",
-        "a type as an object",
-        "a type with an escape",
-        "a type of a later version",
-        "a field with an escape",
-        "odd characters in a name",
-        "no elements of very many",
-        "no elements, said first",
-        "100,000 dimensions",
-        "space everywhere",
-        "an empty tensor at the beginning of another",
+        pytest.param(f'{{"a":{TENSOR},"a":{TENSOR}}}', 4, id="a name twice"),
+        pytest.param(
+            f'{{"a":{WRONG},"a":{TENSOR}}}', 4, id="a name twice, and the first would not fit"
+        ),
+        pytest.param(
+            f'{{"__metadata__":{{"a":"1","a":"2"}},"a":{TENSOR}}}',
+            4,
+            id="a key of the metadata twice",
+        ),
+        pytest.param(f'{{"__metadata__":null,"a":{TENSOR}}}', 4, id="metadata of null"),
+        pytest.param(f'{{"a":{TENSOR},"__metadata__":{{"k":"v"}}}}', 4, id="metadata last"),
+        pytest.param('{"__metadata__":{}}', 0, id="metadata only"),
+        pytest.param(
+            extra('{"a":[1.5e3,null,true,false,-0,""],"b":{}}'), 4, id="a field of everything"
+        ),
+        pytest.param(extra("1e-99999999"), 4, id="a number next to nothing"),
+        pytest.param(extra("0e999999999999"), 4, id="nothing with an exponent"),
+        pytest.param(extra("[" * 125 + "]" * 125), 4, id="125 lists deep"),
+        pytest.param(extra('{"a":' * 125 + "1" + "}" * 125), 4, id="125 objects deep"),
+        pytest.param(extra('1,"x":2'), 4, id="an unknown field twice"),
+        pytest.param('{"a":["F32",[1],[0,4]]}', 4, id="a description as a list"),
+        pytest.param(typed('{"F32":null}'), 4, id="a type as an object"),
+        pytest.param(typed('"\\u004632"'), 4, id="a type with an escape"),
+        pytest.param(typed('"Q9_FUTURE"'), 4, id="a type of a later version"),
+        pytest.param(
+            typed('"F32"').replace("dtype", "\\u0064type"), 4, id="a field with an escape"
+        ),
+        pytest.param(
+            '{"\\ud83d\\ude00\\/\\u0000\x7f":' + TENSOR + "}", 4, id="odd characters in a name"
+        ),
+        pytest.param(shaped("[0,9223372036854775808]", 0), 0, id="no elements of very many"),
+        pytest.param(shaped("[0,9223372036854775808,2]", 0), 0, id="no elements, said first"),
+        pytest.param(shaped("[" + "1," * 100_000 + "1]", 4), 4, id="100,000 dimensions"),
+        pytest.param(' \n{ "a" :\t' + TENSOR + " } \r\n\t ", 4, id="space everywhere"),
+        pytest.param(
+            f'{{"a":{TENSOR},"b":{TENSOR.replace("[1]", "[0]").replace("4]", "0]")}}}',
+            4,
+            id="an empty tensor at the beginning of another",
+        ),
     ],
 )
 def test_a_header_that_the_format_reads_is_left_alone(header: str, data: int) -> None:

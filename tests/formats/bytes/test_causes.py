@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import Block
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import read_archive
+from tests import contents
 
 
 @pytest.mark.parametrize("size", [1, 2, 100, 4096, 100_003])
@@ -60,12 +60,8 @@ CONTENT = random.Random(3).randbytes(60_000)
 
 
 def written(content: bytes = CONTENT) -> bytes:
-    """Write an archive of two records."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as file:
-        file.writestr("x/data.pkl", b"\x80\x02}q\x00.")
-        file.writestr("x/data/0", content)
-    return out.getvalue()
+    records = ("x/data.pkl", b"\x80\x02}q\x00."), ("x/data/0", content)
+    return contents.archive(*records, method=zipfile.ZIP_STORED)
 
 
 WHOLE = written()
@@ -74,10 +70,7 @@ BEGIN = WHOLE.index(CONTENT)
 
 def said(content: bytes) -> str:
     """Give what is said of an archive."""
-
-    def read(offset: int, size: int) -> Block:
-        return content[offset : offset + size]
-
+    read = contents.reader(content)
     with pytest.raises(DamagedError) as caught:
         archive.read_records(read, read_archive(read, len(content)), lambda _: False)
     return str(caught.value)

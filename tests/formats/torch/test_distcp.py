@@ -11,13 +11,11 @@ import pytest
 from preflight.formats.bytes.blocks import BLOCK
 from preflight.formats.suffixes.dcp import PART_NAME
 from preflight.formats.torch.distcp import Item, gaps, whole_items
+from tests import contents
 
 
 def archive(size: int = 9, method: int = zipfile.ZIP_STORED) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", method) as file:
-        file.writestr("archive/data.pkl", b"x" * size)
-    return stream.getvalue()
+    return contents.archive(("archive/data.pkl", b"x" * size), method=method)
 
 
 def items(content: bytes) -> list[Item]:

@@ -14,28 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preflight.formats.bytes.blocks import Block, Read
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_machine import Name, Storage
 from preflight.formats.torch.pickles import Walked, walk, walk_bytes
-
-
-def reader(content: bytes) -> Read:
-    """Give bytes of what is held."""
-
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    return read
+from tests.contents import damage_by, reader
 
 
 def kind_of(content: bytes) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
-    try:
-        walk_bytes(content)
-    except DamagedError as error:
-        return error.flaw.kind
-    return "none"
+    return damage_by(lambda read, size: walk(read, 0, size), content)[0]
 
 
 class Slotted:
@@ -99,20 +85,12 @@ def test_a_pickle_cut_anywhere_is_found() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"\x80\x02\xff.",
-        b".",
-        b"\x80\x02R.",
-        b"\x80\x02h\x05.",
-        b"\x80\x02t.",
-        b"\x80\x02X\x01\0\0\0\xff.",
-    ],
-    ids=[
-        "no such opcode",
-        "the end of nothing",
-        "a call of nothing",
-        "a memory of nothing",
-        "a tuple without a beginning",
-        "text that is no UTF-8",
+        pytest.param(b"\x80\x02\xff.", id="no such opcode"),
+        pytest.param(b".", id="the end of nothing"),
+        pytest.param(b"\x80\x02R.", id="a call of nothing"),
+        pytest.param(b"\x80\x02h\x05.", id="a memory of nothing"),
+        pytest.param(b"\x80\x02t.", id="a tuple without a beginning"),
+        pytest.param(b"\x80\x02X\x01\0\0\0\xff.", id="text that is no UTF-8"),
     ],
 )
 def test_a_pickle_that_makes_no_sense_is_found(content: bytes) -> None:

@@ -16,13 +16,7 @@ import torch
 from preflight.formats.bytes.blocks import Block
 from preflight.formats.stored import Held, look
 from preflight.formats.torch.quick import read_whole
-
-
-def saved(thing: object, **options: Any) -> bytes:
-    """Write something as torch does."""
-    out = io.BytesIO()
-    torch.save(thing, out, **options)
-    return out.getvalue()
+from tests.contents import saved
 
 
 def without_checksums(thing: object) -> bytes:

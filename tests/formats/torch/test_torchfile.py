@@ -14,35 +14,26 @@ from pathlib import Path
 import pytest
 import torch
 
-from preflight.formats.bytes.blocks import Block
 from preflight.formats.packing import inflated
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import Held
 from preflight.formats.torch import torchfile
 from preflight.formats.torch.pickle_globals import FRAMED
+from tests import contents
+from tests.contents import held_in, kind_in
 
 TENSORS = {"a": torch.arange(40.0), "b": torch.arange(7), "n": 3}
 
 
 def held(content: bytes, suffix: str = ".pt") -> Held:
-    """Look at bytes as at a file of such a name."""
-
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    return look(read, len(content), suffix)
+    return held_in(content, suffix)
 
 
 def kind_of(content: bytes) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
-    flaw = held(content).flaw
-    return "none" if flaw is None else flaw.kind
+    return kind_in(content, ".pt")
 
 
 def saved(thing: object = TENSORS, **options: object) -> bytes:
-    """Write something as torch does."""
-    out = io.BytesIO()
-    torch.save(thing, out, **options)  # type: ignore[arg-type]
-    return out.getvalue()
+    return contents.saved(thing, **options)
 
 
 WHOLE = saved()

@@ -13,13 +13,15 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from preflight.formats.bytes.blocks import Block, Read
+from preflight.formats.bytes.blocks import Block
 from preflight.formats.bytes.damaged import DamagedError, TooMuchError
 from preflight.formats.torch.quick import read_whole
 from preflight.formats.zip import archive
 from preflight.formats.zip import directory as archive_directory
 from preflight.formats.zip.archive import Contents
 from preflight.formats.zip.directory import MOST_DIRECTORY, Archive, read_archive
+from tests.contents import archive as zipped
+from tests.contents import damage_by, reader
 
 RECORDS = {
     "x/data.pkl": b"\x80\x02}q\x00.",
@@ -28,22 +30,8 @@ RECORDS = {
 }
 
 
-def reader(content: bytes) -> Read:
-    """Give bytes of what is held."""
-
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    return read
-
-
 def written(records: dict[str, bytes] = RECORDS, method: int = zipfile.ZIP_STORED) -> bytes:
-    """Write an archive as Python does."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as file:
-        for name, content in records.items():
-            file.writestr(name, content)
-    return out.getvalue()
+    return zipped(*records.items(), method=method)
 
 
 def looked_at(content: bytes) -> tuple[Archive, Contents]:
@@ -53,12 +41,7 @@ def looked_at(content: bytes) -> tuple[Archive, Contents]:
 
 
 def flaw_of(content: bytes) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
-    try:
-        looked_at(content)
-    except DamagedError as error:
-        return error.flaw.kind
-    return "none"
+    return damage_by(lambda _, __: looked_at(content), content)[0]
 
 
 def patched(content: bytes, at: int, new: bytes) -> bytes:
@@ -283,28 +266,16 @@ def test_a_wrong_byte_in_a_packed_record_is_found_wherever_it_is() -> None:
 @pytest.mark.parametrize(
     ("at", "new"),
     [
-        (-22 + 8, b"\x04\x00\x04\x00"),
-        (-22 + 10, b"\xff\xff"),
-        (-22 + 12, b"\x01\x00\x00\x00"),
-        (-22 + 16, b"\x00\x00\x00\x00"),
-        (-22 + 4, b"\x01\x00"),
-        (0, b"PK\7\x08"),
-        (8, b"\x08\x00"),
-        (30, b"y"),
-        (26, b"\xff\xff"),
-        (28, b"\xff\xff"),
-    ],
-    ids=[
-        "a record too many",
-        "65,535 records",
-        "a directory of 1 byte",
-        "a directory at 0",
-        "another disk",
-        "no header where it should be",
-        "another method",
-        "another name",
-        "a longer name",
-        "a longer extra field",
+        pytest.param(-22 + 8, b"\x04\x00\x04\x00", id="a record too many"),
+        pytest.param(-22 + 10, b"\xff\xff", id="65,535 records"),
+        pytest.param(-22 + 12, b"\x01\x00\x00\x00", id="a directory of 1 byte"),
+        pytest.param(-22 + 16, b"\x00\x00\x00\x00", id="a directory at 0"),
+        pytest.param(-22 + 4, b"\x01\x00", id="another disk"),
+        pytest.param(0, b"PK\7\x08", id="no header where it should be"),
+        pytest.param(8, b"\x08\x00", id="another method"),
+        pytest.param(30, b"y", id="another name"),
+        pytest.param(26, b"\xff\xff", id="a longer name"),
+        pytest.param(28, b"\xff\xff", id="a longer extra field"),
     ],
 )
 def test_a_directory_and_headers_that_disagree_are_found(at: int, new: bytes) -> None:

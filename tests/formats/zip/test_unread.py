@@ -15,28 +15,19 @@ import pytest
 import torch
 
 from preflight.formats.arrays import npz
-from preflight.formats.bytes.blocks import Block
 from preflight.formats.packing import inflated, packed
-from preflight.formats.stored import Held, look, look_at_whole
+from preflight.formats.stored import Held, look_at_whole
 from preflight.formats.torch import pickles
+from tests.contents import held_in, saved
 
 MANY = {"a": [None] * 50_000}
 """More than is followed in these tests, and in itself nothing odd."""
 
 
 def look_at(content: bytes, suffix: str = ".pt") -> Held:
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    held = look(read, len(content), suffix)
+    held = held_in(content, suffix)
     assert look_at_whole(memoryview(content), suffix) == held
     return held
-
-
-def saved(value: object, *, legacy: bool = False) -> bytes:
-    out = io.BytesIO()
-    torch.save(value, out, _use_new_zipfile_serialization=not legacy)
-    return out.getvalue()
 
 
 @pytest.fixture
@@ -48,7 +39,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 CONTENTS = {
     "zip.pt": saved(MANY),
-    "legacy.pt": saved(MANY, legacy=True),
+    "legacy.pt": saved(MANY, _use_new_zipfile_serialization=False),
     "pickle.pt": pickle.dumps(MANY, 2),
     "text.pt": pickle.dumps(MANY, 0),
     "gzip.pt": gzip.compress(saved(MANY)),

@@ -1,0 +1,99 @@
+"""Files held in memory, as their writers write them, and what readers of formats say of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from preflight.formats.bytes.blocks import Block, Read
+from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.stored import Held, look
+
+HARM = f"{os.system.__module__}.system"
+
+
+class Harm:
+    """What says that it is made by a call of a shell."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("true",)
+
+
+def saved(thing: object, **options: Any) -> bytes:
+    """Write something as torch does."""
+    import torch
+
+    out = io.BytesIO()
+    torch.save(thing, out, **options)
+    return out.getvalue()
+
+
+def written(write: Callable[..., Any], *arrays: Any, **named: Any) -> bytes:
+    """Write arrays as this function of numpy's does."""
+    out = io.BytesIO()
+    write(out, *arrays, **named)
+    return out.getvalue()
+
+
+def archive(*records: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Write an archive as Python does."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as file:
+        for name, content in records:
+            file.writestr(name, content)
+    return out.getvalue()
+
+
+def array(descr: str, content: bytes, *, pad: int = 0, version: int = 1) -> bytes:
+    """Write what numpy.save writes of one element, whatever its type and its bytes."""
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}".encode()
+    header += b" " * pad + b"\n"
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + content
+
+
+def reader(content: bytes) -> Read:
+    """Give bytes of what is held."""
+
+    def read(offset: int, size: int) -> Block:
+        return memoryview(content)[offset : offset + size]
+
+    return read
+
+
+def held_in(content: bytes, suffix: str) -> Held:
+    """Look at bytes as at a file of such a name."""
+    return look(reader(content), len(content), suffix)
+
+
+def kind_in(content: bytes, suffix: str) -> str:
+    """Give the kind of damage that is found; `none` where there is none."""
+    flaw = held_in(content, suffix).flaw
+    return "none" if flaw is None else flaw.kind
+
+
+def damage_by(check: Callable[[Read, int], object], content: bytes) -> tuple[str, str]:
+    """Give the kind and the text of the damage that is found; `none` where there is none."""
+    try:
+        check(reader(content), len(content))
+    except DamagedError as error:
+        return error.flaw.kind, error.flaw.text
+    return "none", ""
+
+
+def case(check_id: str) -> ModuleType:
+    """Load the case that comes with a check."""
+    path = Path(__file__).parents[1] / "fixtures" / check_id.replace("-", "_") / "make.py"
+    spec = importlib.util.spec_from_file_location(f"case_{path.parent.name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
