@@ -14,7 +14,7 @@ from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.outline import Outline
 from preflight.formats.arrays import safetensors
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import Block, LongRead, Look, Read, blocks, shorter
+from preflight.formats.bytes.blocks import Block, LongRead, Look, Read, blocks, exactly, reading
 from preflight.formats.bytes.crc import crc32_for
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
@@ -75,7 +75,6 @@ class _Part:
         self.outline = outline
         self.large = large
         self.every = large is not None
-        self._buffer = bytearray()
 
     def stretch(self, item: Item) -> _Stretch:
         """Give what reads an item, and nothing beyond it."""
@@ -88,12 +87,9 @@ class _Part:
             for item in run:
                 yield item, _look_at_archive(self.stretch(item), item.end - item.begin)
             return
-        self._buffer = self._buffer or bytearray(WINDOW)
-        with memoryview(self._buffer) as buffer, buffer[: end - begin] as content:
-            _fill(file, begin, content)
-            for item in run:
-                with content[item.begin - begin : item.end - begin] as own:
-                    yield item, _look_at_small(own)
+        content = memoryview(exactly(reading(file), begin, end - begin))
+        for item in run:
+            yield item, _look_at_small(content[item.begin - begin : item.end - begin])
 
 
 def _look_at_archive(read: Read, size: int) -> Held:
@@ -110,16 +106,6 @@ def _look_at_small(content: memoryview) -> Held:
     if whole is not None:
         return Held("torch zip", verified=whole.verified, globals=whole.globals)
     return _look_at_archive(lambda offset, size: content[offset : offset + size], len(content))
-
-
-def _fill(file: io.FileIO, begin: int, content: memoryview) -> None:
-    file.seek(begin)
-    filled = 0
-    while filled < len(content):
-        count = file.readinto(content[filled:])
-        if not count:
-            raise shorter(begin + filled)
-        filled += count
 
 
 class _Stretch(LongRead):

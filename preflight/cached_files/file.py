@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import os
 import stat
@@ -16,15 +15,11 @@ from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
 from preflight.file_access.outline import look_at_outline
-from preflight.formats.bytes.blocks import shorter
+from preflight.formats.bytes.blocks import exactly, reading
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.stored import Held, look, look_at_whole
 from preflight.formats.suffixes.dcp import PART
 from preflight.values.names import name_of
-
-# What small files are read into, one after the other: new memory for each takes as long as to read
-# it. It is taken out while it is in use.
-_buffers: list[bytearray] = []
 
 # Opening a FIFO or a device does not wait for anybody.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -44,7 +39,7 @@ def read_cache(
     Raises:
         OSError: it cannot be read, or is no file.
     """
-    name = _name_of(path, root)
+    name = name_of(path, root)
     tell(name)
     descriptor, status = open_file(path)
     try:
@@ -83,23 +78,18 @@ def look_at_file(
         return look_at_plan(descriptor, size, path, tell)
     if depth == "index":
         return look_at_outline(descriptor, size, suffix)
-    if size > WINDOW:
-        with io.FileIO(descriptor, closefd=False) as file:
+    with io.FileIO(descriptor, closefd=False) as file:
+        if size > WINDOW:
             return look(Large(file, tell), size, suffix)
-    buffer = _buffers.pop() if _buffers else bytearray(WINDOW)
-    try:
-        with memoryview(buffer) as whole, whole[:size] as content:
-            _fill(descriptor, content)
-            return look_at_whole(content, suffix)
-    finally:
-        _buffers.append(buffer)
+        content = exactly(reading(file), 0, size)
+    return look_at_whole(memoryview(content), suffix)
 
 
 def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
     """Say of a file what it holds, and what is wrong with it."""
     flaw = held.flaw
     return CacheFacts(
-        file=_name_of(path, root),
+        file=name_of(path, root),
         size=size,
         format=held.format,
         damage=None if flaw is None else refined(_damage(flaw), path),
@@ -109,36 +99,5 @@ def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
     )
 
 
-def _name_of(path: str, root: str) -> str:
-    """Name a file as `name_of` does, and work out the name of its folder only once."""
-    folder, _, file = path.rpartition(os.sep)
-    if os.altsep or folder[-1:] == os.sep:
-        folder, file = os.path.split(path)
-    if not folder or file in ("", ".", ".."):
-        return name_of(path, root)
-    named = _name_of_folder(folder, root, os.getcwd())
-    return file if named == "." else f"{named.rstrip('/')}/{file}"
-
-
-@functools.lru_cache(maxsize=16)
-def _name_of_folder(folder: str, root: str, _current: str) -> str:
-    return name_of(folder, root)
-
-
 def _damage(flaw: Flaw) -> Damage:
     return Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
-
-
-def _fill(descriptor: int, content: memoryview) -> None:
-    """Read a small file at once."""
-    if hasattr(os, "readv"):
-        filled = os.readv(descriptor, [content])
-        while 0 < filled < len(content) and (count := os.readv(descriptor, [content[filled:]])):
-            filled += count
-    else:
-        with io.FileIO(descriptor, closefd=False) as file:
-            filled = file.readinto(content) or 0
-            while 0 < filled < len(content) and (count := file.readinto(content[filled:])):
-                filled += count
-    if filled < len(content):
-        raise shorter(filled)

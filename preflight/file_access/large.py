@@ -19,6 +19,7 @@ from preflight.formats.bytes.blocks import (
     LongRead,
     Look,
     Stretches,
+    reading,
     shorter,
 )
 from preflight.formats.bytes.crc import Crc32, combined, crc32_for, with_zeros
@@ -49,6 +50,7 @@ class Large(LongRead):
 
     def __init__(self, file: io.FileIO, tell: Callable[[], None]) -> None:
         self._file = file
+        self._read = reading(file)
         self._tell = tell
         self._window = memoryview(b"")
         self._start = 0
@@ -62,18 +64,10 @@ class Large(LongRead):
             self._tell()
             follows = self._start <= offset <= self._start + len(self._window)
             self._ahead = min(WINDOW, 4 * self._ahead) if follows else _FIRST
-            self._file.seek(offset)
-            self._window, self._start = memoryview(self._full(max(size, self._ahead))), offset
+            held = self._read(offset, max(size, self._ahead))
+            self._window, self._start = memoryview(held), offset
         begin = offset - self._start
         return self._window[begin : begin + size]
-
-    def _full(self, size: int) -> bytes:
-        """Read so many bytes; fewer only where the file ends. One call may give less."""
-        parts = []
-        while size > 0 and (part := self._file.read(size)):
-            parts.append(part)
-            size -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def expecting(self, stretches: Stretches, size: int) -> AbstractContextManager[None]:
         """Work out, by two threads, what will be asked for while the body of `with` runs.
@@ -84,7 +78,7 @@ class Large(LongRead):
         is_sparse = 512 * getattr(status, "st_blocks", 0) < status.st_size
         if size < _MANY or is_sparse or not hasattr(os, "preadv"):
             return nullcontext()
-        return self._working_out(stretches(self._apart), crc32_for(size))
+        return self._working_out(stretches(self._read), crc32_for(size))
 
     @contextmanager
     def _working_out(self, stretches: Iterator[tuple[int, int]], crc32: Crc32) -> Iterator[None]:
@@ -94,10 +88,6 @@ class Large(LongRead):
                 yield
         finally:
             self._expected = None
-
-    def _apart(self, offset: int, size: int) -> bytes:
-        """Give a small piece, whatever is read meanwhile."""
-        return os.pread(self._file.fileno(), size, offset)
 
     def checksum(self, offset: int, size: int) -> int:
         """Work out the CRC-32 of a stretch that must be there."""

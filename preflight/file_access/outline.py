@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
+from io import FileIO
 
 from preflight.formats.arrays.safetensors_usual import is_whole
-from preflight.formats.bytes.blocks import Hole, LongRead, Look, shorter
+from preflight.formats.bytes.blocks import Hole, LongRead, Look, reading, shorter
 from preflight.formats.stored import SAFETENSORS, Held, look
 
 # Bytes that are read at a time: a page, in which the next thing asked for is likely to be.
@@ -16,7 +17,7 @@ _WHOLE_TENSORS = Held("safetensors")
 
 def look_at_outline(descriptor: int, size: int, suffix: str) -> Held:
     """Say what a file holds and what is wrong with its structure, as `look` does."""
-    if suffix == SAFETENSORS and is_whole(_read_at(descriptor, 0, min(_NEAR, size)), size):
+    if suffix == SAFETENSORS and is_whole(_reading(descriptor)(0, min(_NEAR, size)), size):
         return _WHOLE_TENSORS
     return look(Outline(descriptor, size), size, suffix)
 
@@ -27,7 +28,7 @@ class Outline(LongRead):
     every = False
 
     def __init__(self, descriptor: int, size: int) -> None:
-        self._descriptor = descriptor
+        self._read = _reading(descriptor)
         self._size = size
         self._start = 0
         self._window = b""
@@ -39,7 +40,7 @@ class Outline(LongRead):
         if begin < 0 or (begin + size > held and self._start + held < self._size):
             self._start = min(offset, max(0, self._size - _NEAR))
             begin = offset - self._start
-            self._window = _read_at(self._descriptor, self._start, max(_NEAR, begin + size))
+            self._window = self._read(self._start, max(_NEAR, begin + size))
         return self._window[begin : begin + size]
 
     def checksum(self, offset: int, size: int) -> int:
@@ -58,14 +59,5 @@ class Outline(LongRead):
         return offset
 
 
-def _read_at(descriptor: int, offset: int, size: int) -> bytes:
-    if hasattr(os, "pread"):
-        found = os.pread(descriptor, size, offset)
-        if len(found) == size:
-            return found
-    os.lseek(descriptor, offset, os.SEEK_SET)
-    parts = []
-    while size > 0 and (part := os.read(descriptor, size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+def _reading(descriptor: int) -> Callable[[int, int], bytes]:
+    return reading(FileIO(descriptor, closefd=False))

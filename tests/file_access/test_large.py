@@ -153,13 +153,13 @@ def test_what_is_far_away_is_read_alone_and_what_follows_with_more(
     with open(path, "rb", buffering=0) as file:
         large = Large(file, lambda: None)
         read: list[int] = []
-        full = large._full
+        read_at = large._read
 
-        def noted(size: int) -> bytes:
+        def noted(offset: int, size: int) -> bytes:
             read.append(size)
-            return full(size)
+            return read_at(offset, size)
 
-        monkeypatch.setattr(large, "_full", noted)
+        monkeypatch.setattr(large, "_read", noted)
         for at in (8_000_000, 100, 12_000_000):
             assert bytes(large(at, 30)) == content[at : at + 30]
         assert read == [65_536] * 3

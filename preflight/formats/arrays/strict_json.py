@@ -126,39 +126,22 @@ class Text:
             token = self.token()
 
     def skip(self, token: bytes, room: int) -> None:
-        """Pass over a value of any kind, which begins with this token."""
-        inside = bytearray()
-        while True:
-            if token in (b"{", b"["):
-                if len(inside) == room:
-                    raise UnfitError
-                inside += b"}" if token == b"{" else b"]"
-                token = self.token()
-                if token == inside[-1:]:
-                    inside.pop()
-                else:
-                    token = self._begin(token, inside)
-                    continue
-            elif not _is_scalar(token):
+        """Pass over a value of any kind, which begins with this token and has so many levels."""
+        if token not in (b"{", b"["):
+            if not _is_scalar(token):
                 raise UnfitError
-            while inside and (token := self.token()) != b",":
-                if token != inside[-1:]:
-                    raise UnfitError
-                inside.pop()
-            if not inside:
-                return
-            token = self._begin(self.token(), inside)
+        elif not room:
+            raise UnfitError
+        elif token == b"{":
+            for _ in self.fields():
+                self.skip(self.token(), room - 1)
+        else:
+            for one in self.items():
+                self.skip(one, room - 1)
 
     def rest_is_space(self) -> bool:
         """Whether nothing comes any more."""
         return _SPACE.fullmatch(self.text, self.at) is not None
-
-    def _begin(self, token: bytes, inside: bytearray) -> bytes:
-        """Give the first token of a value; in an object a name stands in front of it."""
-        if inside[-1:] != b"}":
-            return token
-        self.key(token)
-        return self.token()
 
 
 def plain_text(token: bytes) -> bytes:

@@ -6,7 +6,7 @@ ustar and pax (IEEE Std 1003.1, pax), GNU long names, base-256 numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from struct import Struct
 from typing import NamedTuple
 
@@ -38,8 +38,6 @@ LINE_FEED = 0x0A
 """Ends a record of a pax header."""
 
 WRONG_CHECKSUM = "has a wrong checksum"
-
-_MOST_REMEMBERED = 1 << 14
 
 # The checksum counts its own field as eight spaces.
 _SPACES = 8 * 0x20
@@ -105,7 +103,7 @@ def read_header(block: bytes) -> Header | str:
     number = number_in(size)
     if number is None:
         return "has a size that is no number"
-    if number_in(mtime) is None or not ARE_NUMBERS[ids + device]:
+    if number_in(mtime) is None or not _are_numbers(ids + device):
         return "has an owner, a mode or a time that is no number"
     name = name.partition(b"\0")[0]
     if prefix[0] and kind not in (b"L", b"K", b"S"):
@@ -115,40 +113,17 @@ def read_header(block: bytes) -> Header | str:
     return Header(name, number, kind)
 
 
-class _Remembered(dict[bytes, int]):
-    """Answers that are worked out once: headers of one archive have much in common."""
-
-    def __init__(self, work_out: Callable[[bytes], int]) -> None:
-        super().__init__()
-        self._work_out = work_out
-
-    def __missing__(self, field: bytes) -> int:
-        if len(self) > _MOST_REMEMBERED:
-            self.clear()
-        self[field] = answer = self._work_out(field)
-        return answer
-
-
+@functools.lru_cache(maxsize=1 << 14)
 def _are_numbers(fields: bytes) -> bool:
     """Whether mode, owners and device are: tarfile refuses a header where one is not."""
     return all(number_in(fields[begin : begin + 8]) is not None for begin in range(0, 40, 8))
 
 
-STATED: dict[bytes, int] = {}
-"""By the checksum field of headers seen so far: its number. A plain dictionary is the fastest."""
-
-
-def remember_checksum(field: bytes) -> int:
-    """Read a checksum once."""
-    if len(STATED) > _MOST_REMEMBERED:
-        STATED.clear()
-    stated = number_in(field)
-    STATED[field] = stated = _NO_NUMBER if stated is None else stated
-    return stated
-
-
-ARE_NUMBERS = _Remembered(_are_numbers)
-"""By mode, owners and device, one behind the other: whether all of them are numbers."""
+@functools.lru_cache(maxsize=1 << 14)
+def stated(field: bytes) -> int:
+    """Read a checksum; headers of one archive have much in common."""
+    number = number_in(field)
+    return _NO_NUMBER if number is None else number
 
 
 class Usual:
@@ -175,7 +150,7 @@ class Usual:
 
     def learn(self, ids: bytes, rest: bytes) -> None:
         """Look at a header that is not like the one before it."""
-        plain = rest[:1] == self._type and not rest[_PREFIX] and ARE_NUMBERS[ids + rest[_DEVICE]]
+        plain = rest[:1] == self._type and not rest[_PREFIX] and _are_numbers(ids + rest[_DEVICE])
         self.adds = _SPACES - 1 + sum(rest) if plain else _NEVER
         self.ids, self.rest = ids, rest
 

@@ -30,7 +30,6 @@ from preflight.formats.tar.header import (
     LINE_FEED,
     NOTHING_TOLD,
     SIZE_AT,
-    STATED,
     Header,
     Told,
     Usual,
@@ -38,7 +37,7 @@ from preflight.formats.tar.header import (
     only_path,
     padded,
     read_header,
-    remember_checksum,
+    stated,
     told_by,
     usual_fields,
 )
@@ -160,12 +159,9 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
             if mtime != usual.mtime:
                 usual.learn_time(mtime)
             counted = adler32(held[begin : begin + COUNTED]) & 0xFFFF
-            content = int(digits, 8) if counted + usual.adds == STATED[checksum] else -1
+            content = int(digits, 8) if counted + usual.adds == stated(checksum) else -1
         except ValueError:
             content = -1
-        except KeyError:
-            remember_checksum(checksum)
-            continue
         data = offset + BLOCK
         end = data + (content + 511 & -512)
         if content >= 0 and end <= limit:

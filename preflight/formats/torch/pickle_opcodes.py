@@ -149,7 +149,7 @@ def _changes(opcode: Any) -> Effect:
     """Take off and put there as many values as pickletools says; nothing is kept of them."""
     before, after = opcode.stack_before, opcode.stack_after
     marked = pickletools.markobject in before
-    is_given = bool(before) and (before[0] in _STAYS or opcode.code == "b")
+    is_given = bool(before) and (before[0] in _CONTAINERS or opcode.code in _STAYS)
     stays = before.index(pickletools.markobject) if marked else int(is_given)
     taken = 0 if marked else len(before) - stays
     put = len(after) - stays
@@ -168,8 +168,9 @@ def _changes(opcode: Any) -> Effect:
     return effect
 
 
-# What is given something, and stays where it is.
-_STAYS = (pickletools.pylist, pickletools.pydict, pickletools.pyset, pickletools.pybuffer)
+# What stays where it is, and is given something: by what it is, or by the opcode.
+_CONTAINERS = (pickletools.pylist, pickletools.pydict, pickletools.pyset)
+_STAYS = ("b", "\x98")
 
 # Of the values that these take or give something is kept.
 _EFFECTS: dict[str, Effect] = {

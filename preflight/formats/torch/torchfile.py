@@ -179,11 +179,9 @@ def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
 
 def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> bool:
     """Whether every storage that a pickle names is there, and as long as it says."""
-    for key, kind, elements in walked.storages:
-        # What `_record_of` and `_bytes_of` give: there may be a hundred thousand such archives.
-        length = lengths.get(b"%s/data/%s" % (root, key.encode("utf-8", "surrogatepass")))
-        element = _ELEMENT.get(kind)
-        if length is None or (element is not None and element * elements != length):
+    for storage in walked.storages:
+        length, wanted = lengths.get(_record_of(storage, root)), _bytes_of(storage)
+        if length is None or wanted not in (None, length):
             return False
     return True
 
