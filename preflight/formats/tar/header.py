@@ -26,16 +26,11 @@ usual_fields = Struct("100s 24s 11s 13s 8s 356s").unpack_from
 """The same, but of the size its eleven digits, the byte behind them with the time, and all that
 stands behind the checksum in one: for a walk in a hurry."""
 
-SIZE_AT = 124
-"""Where the size stands in a header, and behind it the time and the checksum."""
-
-CHECKSUM_ENDS = 156
-
 COUNTED = 148
 """Bytes before the checksum: few enough for adler32 to be their sum and 1, without a remainder."""
 
-LINE_FEED = 0x0A
-"""Ends a record of a pax header."""
+# Ends a record of a pax header.
+_LINE_FEED = 0x0A
 
 WRONG_CHECKSUM = "has a wrong checksum"
 
@@ -168,27 +163,6 @@ class Usual:
         self.mtime = mtime
 
 
-class UsualPath(NamedTuple):
-    """A header that tells a long name and no more.
-
-    Python's tarfile writes it anew for each member, and to the byte the same for names of a length.
-    """
-
-    begins: bytes
-    """The header, and what stands before the name."""
-
-    line: int
-    """Where the line feed stands that ends the name, in bytes from the header's begin."""
-
-    takes: int
-    """Bytes of the header and the name, in whole blocks."""
-
-    @classmethod
-    def of(cls, block: bytes, size: int) -> UsualPath:
-        """Keep what a header is like, for others of its kind."""
-        return cls(block + _begin_of_path(size), BLOCK + size - 1, BLOCK + padded(size))
-
-
 def _signed_sum_holds(block: bytes, checksum: bytes) -> bool:
     """Whether the checksum was made with signed bytes, as old tars of Sun and NeXT did."""
     rest = block[:148] + block[156:]
@@ -244,14 +218,10 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
 
 def only_path(body: bytes, size: int) -> bytes | None:
     """Give the path that a pax header tells, where it tells nothing else; None where it may."""
-    begin = _begin_of_path(size)
+    begin = b"%d path=" % size
     if size > LONGEST_NAME or len(body) != size or not body.startswith(begin):
         return None
-    return body[len(begin) : -1].rstrip(b"/") if body[-1] == LINE_FEED else None
-
-
-def _begin_of_path(size: int) -> bytes:
-    return b"%d path=" % size
+    return body[len(begin) : -1].rstrip(b"/") if body[-1] == _LINE_FEED else None
 
 
 def shortened(name: bytes) -> bytes:
@@ -317,7 +287,7 @@ def _pax_records(body: bytes, *, of: int) -> dict[bytes, bytes] | None:
         if behind > end and end < of and behind <= of:
             return records
         key, equals, value = body[space + 1 : behind - 1].partition(b"=")
-        if behind > end or not (key and equals) or body[behind - 1] != LINE_FEED:
+        if behind > end or not (key and equals) or body[behind - 1] != _LINE_FEED:
             return None
         records[key] = value
         at = behind

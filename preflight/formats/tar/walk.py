@@ -25,15 +25,11 @@ from preflight.formats.tar.end import (
 )
 from preflight.formats.tar.header import (
     BLOCK,
-    CHECKSUM_ENDS,
     COUNTED,
-    LINE_FEED,
     NOTHING_TOLD,
-    SIZE_AT,
     Header,
     Told,
     Usual,
-    UsualPath,
     only_path,
     padded,
     read_header,
@@ -58,9 +54,6 @@ _MOST_HEADERS = 64
 
 # Blocks of 21 entries of an old sparse map, which tarfile reads to its end wherever that is.
 _LONGEST_MAP = 1 << 16
-
-# Headers that tell names are remembered by the lengths of these; an archive has names of few.
-_MOST_PATHS = 64
 
 _FILE = ord("0")
 _EXTENDED = frozenset({b"x", b"X", b"L", b"K", b"g"})
@@ -130,7 +123,6 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
     offset, told = start, NOTHING_TOLD
     last: Found | None = None
     files, paths = Usual(b"0"), Usual(b"x")
-    known_paths: dict[bytes, UsualPath] = {}
     path: bytes | None = None
     while True:
         held, begin = near.held, offset - near.begins
@@ -138,14 +130,6 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
             held, begin = near.come_to(offset), 0
             if len(held) < BLOCK:
                 break
-        if known_paths and path is None and told is NOTHING_TOLD:
-            known = known_paths.get(held[begin + SIZE_AT : begin + CHECKSUM_ENDS])
-            if known and held.startswith(known.begins, begin):
-                line, end = begin + known.line, offset + known.takes
-                if end <= limit and line < len(held) and held[line] == LINE_FEED:
-                    path = held[begin + len(known.begins) : line].rstrip(b"/")
-                    offset = end
-                    continue
         # Most headers are those of plain files, or tell a long name. What `_step` does is done here
         # for them: calls alone would take as long as all the rest.
         name, ids, digits, mtime, checksum, rest = usual_fields(held, begin)
@@ -183,9 +167,6 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
             if usual is paths and path is None and told is NOTHING_TOLD:
                 path = only_path(held[begin + BLOCK : begin + BLOCK + content], content)
                 if path is not None:
-                    if len(known_paths) < _MOST_PATHS:
-                        block = held[begin : begin + BLOCK]
-                        known_paths[block[SIZE_AT:CHECKSUM_ENDS]] = UsualPath.of(block, content)
                     offset = end
                     if near.ahead == _WINDOW:
                         near.ahead = 2 * _WINDOW
