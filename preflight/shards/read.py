@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from io import FileIO
 
-from preflight.file_access.cold import bytes_at_a_time, is_stream_cold
 from preflight.file_access.facts import Damage
 from preflight.file_access.lfs import refined
 from preflight.file_access.opened import holes, reading
@@ -56,9 +55,7 @@ def look(asked: Asked) -> Iterator[ShardFacts]:
     yield read_shard(from_wire(Shard, asked.plain), asked.root, asked.alive, asked.depth)
 
 
-def read_shard(
-    shard: Shard, root: str, tell: Tell, depth: str = "bytes", *, onward: bool | None = None
-) -> ShardFacts:
+def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> ShardFacts:
     """Read a shard once, from its first header to its end, one image in memory at a time.
 
     Args:
@@ -66,8 +63,6 @@ def read_shard(
         root: the job's folder.
         tell: called before each image is looked at, with the member's name as reports say it.
         depth: how deep to look into images: `index`, `bytes` or `decode`, as the job has it.
-        onward: whether to read on from end to end where samples are small, as is best where the
-            file is not in memory; None: find that out. What is seen is the same.
 
     Raises:
         OSError: it cannot be opened or read, or is no file.
@@ -76,22 +71,16 @@ def read_shard(
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{shard.path} is no regular file")
     with open(path, "rb", buffering=0) as stream:
-        return _read(stream, shard, name_of(shard.path, root), tell, depth, onward=onward)
+        return _read(stream, shard, name_of(shard.path, root), tell, depth)
 
 
-def _read(
-    stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str, *, onward: bool | None
-) -> ShardFacts:
+def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> ShardFacts:
     size = os.fstat(stream.fileno()).st_size
     raw = reading(stream, size)
     what = what_is(raw(0, HEAD))
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
     read = packed.read if packed else raw
     looked = _Looked(read, None if packed else size, tell, depth, packed=packed is not None)
-    # Where all of an image is read, the system reads on by itself.
-    cold = depth == "index" and is_stream_cold(stream) if onward is None else onward
-    if packed is None and cold:
-        looked.near.ahead = bytes_at_a_time(read, size)
     next_data = None if packed else holes(stream)
     ended_at = looked.at_all(next_data)
     if packed is not None and packed.endless:
