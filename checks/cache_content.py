@@ -224,15 +224,6 @@ _ORDER = {kind: (-words.severity, number) for number, (kind, words) in enumerate
 
 
 def _evidence(odd: OddContent, others: Sequence[str]) -> dict[str, Scalar]:
-    evidence: dict[str, Scalar] = {"kind": odd.kind}
-    if others:
-        evidence["others"] = ", ".join(others)
-    if odd.count:
-        evidence["count"] = odd.count
-    if odd.of:
-        evidence["of"] = odd.of
-    if odd.seen:
-        evidence["seen"] = odd.seen
-    if odd.usual:
-        evidence["usual"] = odd.usual
-    return evidence
+    evidence: dict[str, Scalar] = {"kind": odd.kind, "others": ", ".join(others)}
+    evidence |= {"count": odd.count, "of": odd.of, "seen": odd.seen, "usual": odd.usual}
+    return {name: value for name, value in evidence.items() if value}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from preflight.values.small_files import OddFileError, read_small
 
@@ -20,23 +19,18 @@ INDEX = ".index.json"
 _LONGEST_HEADER = 100_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lacking:
-    """What an index names and what is not there."""
+def held_against(index: str) -> tuple[list[str], list[str]]:
+    """Give what an index names in vain: files, and tensors each with the file that lacks it.
 
-    files: tuple[str, ...] = ()
-    tensors: tuple[str, ...] = ()
-    """Each with the file that is there and does not hold it."""
-
-
-def held_against(index: str) -> Lacking:
-    """Say what an index names in vain; of one that cannot be read, nothing."""
+    Of an index that cannot be read, nothing.
+    """
     folder = os.path.dirname(index)
     by_file: dict[str, list[str]] = {}
     for tensor, file in _weights(index).items():
         if isinstance(file, str) and file and "\0" not in file and not os.path.isabs(file):
             by_file.setdefault(file, []).append(tensor)
-    absent, without = [], []
+    absent: list[str] = []
+    without: list[str] = []
     for file, tensors in sorted(by_file.items()):
         path = os.path.join(folder, file)
         if not os.path.lexists(path):
@@ -45,7 +39,7 @@ def held_against(index: str) -> Lacking:
             there = _tensors_in(path)
             if there is not None:
                 without += [f"{one} in {file}" for one in tensors if one not in there]
-    return Lacking(files=tuple(absent), tensors=tuple(without))
+    return absent, without
 
 
 def _weights(index: str) -> Mapping[str, object]:

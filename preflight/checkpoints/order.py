@@ -208,7 +208,7 @@ def _states(top: str, groups: dict[str, list[str]]) -> dict[str, list[str]]:
 def _kept(top: str, found: Iterable[str]) -> frozenset[str]:
     """Leave out what lies beside checkpoints that are numbered alike; none where none are."""
     found = list(found)
-    pointer = pointer_in(top) if os.path.isdir(top) else None
+    pointer = pointer_in(top)
     kept = names.numbered(found)
     return kept.union({pointer.to}.intersection(found)) if kept and pointer else kept
 
@@ -256,8 +256,8 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
         first_damaged=wrong[0] if wrong else "",
         torn=tuple(torn[:_MOST_TORN]),
         is_quiet=not cut and bool(bad) and all(damaged[path].is_quiet for path in bad),
-        absent=tuple(sorted({file for one in indexes for file in one.files})),
-        without=tuple(tensor for one in indexes for tensor in one.tensors),
+        absent=tuple(sorted({file for absent, _ in indexes for file in absent})),
+        without=tuple(tensor for _, without in indexes for tensor in without),
         unfinished=tuple(sorted(_unfinished(folder, paths))),
         astray=to if to and not os.path.lexists(os.path.join(folder, to)) else "",
     )

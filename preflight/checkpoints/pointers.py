@@ -18,7 +18,7 @@ def taken(top: str, found: Iterable[str]) -> str:
         top: the folder.
         found: names of the checkpoints in it.
     """
-    pointer = pointer_in(top) if os.path.isdir(top) else None
+    pointer = pointer_in(top)
     return (pointed(pointer.to, found) if pointer is not None else None) or ""
 
 
@@ -37,7 +37,7 @@ def astray(top: str, found: Iterable[Checkpoint]) -> tuple[str, str]:
 
     Two empty texts where it does, or where it may mean something else.
     """
-    pointer = pointer_in(top) if os.path.isdir(top) else None
+    pointer = pointer_in(top)
     there = [one.name for one in found]
     members = [name for one in found for name in one.members]
     if pointer is None or not there or pointed(pointer.to, [*there, *members]) is not None:

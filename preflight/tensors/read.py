@@ -150,8 +150,7 @@ def _torch(
 
     torch = torch_content.import_torch(trusted=bool(options.get("trust_caches")))
     loaded = torch_content.load(torch, source, size)
-    walked = torch_content.walk(torch, loaded, size, tell)
-    return _content(name, walked.kind, walked.keys, walked.tensors)
+    return _content(name, *torch_content.walk(torch, loaded, size, tell))
 
 
 def _unpacked(path: str, tell: Callable[[], None]) -> io.BytesIO:

@@ -37,15 +37,6 @@ _IMPORTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
-    """What was seen of a loaded object."""
-
-    kind: str
-    keys: tuple[str, ...]
-    tensors: Iterator[CachedTensor]
-
-
 def import_torch(*, trusted: bool) -> Any:
     """Import torch, to load files with it.
 
@@ -112,8 +103,13 @@ def _load(torch: Any, source: str | BinaryIO, options: Mapping[str, Any]) -> Any
         return torch.load(source, **options)
 
 
-def walk(torch: Any, loaded: Any, size: int, tell: Callable[[], None]) -> Walked:
-    """Find every tensor in a loaded object, and look at its numbers as it is asked for."""
+def walk(
+    torch: Any, loaded: Any, size: int, tell: Callable[[], None]
+) -> tuple[str, tuple[str, ...], Iterator[CachedTensor]]:
+    """Find every tensor in a loaded object, and look at its numbers as it is asked for.
+
+    Gives the kind of the object, its keys, and the tensors.
+    """
     keys: dict[str, None] = {}
     found: list[tuple[str, Any]] = []
     for path, value in _nodes(torch, loaded, keys):
@@ -125,7 +121,7 @@ def walk(torch: Any, loaded: Any, size: int, tell: Callable[[], None]) -> Walked
     patience = _Patience(bytes=_MOST_TIMES * size + _LARGE, tell=tell)
     seen = (_seen(torch, path, tensor, storages, patience) for path, tensor in found)
     kind = "tensor" if isinstance(loaded, torch.Tensor) else _kind(loaded)
-    return Walked(kind=kind, keys=tuple(sorted(keys)), tensors=seen)
+    return kind, tuple(sorted(keys)), seen
 
 
 def _kind(loaded: Any) -> str:

@@ -63,6 +63,11 @@ class Inflated:
         self._at = 0
         self._held = b""
 
+    @property
+    def ended(self) -> bool:
+        """Whether its bytes came to their own end."""
+        return self._unpack.eof
+
     def __call__(self, offset: int, size: int) -> bytes:
         """Give a piece that is no further back than the last one; fewer bytes where it ends."""
         while self._at + len(self._held) < offset + size and self._more(offset):

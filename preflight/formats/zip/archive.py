@@ -6,7 +6,6 @@ Where they lie says archive_directory.py; sections are those of PKWARE's APPNOTE
 from __future__ import annotations
 
 import struct
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,7 +17,6 @@ from preflight.formats.bytes.blocks import (
     LEAST_EXPECTED,
     Block,
     Read,
-    blocks,
     checksum,
     exactly,
     expecting,
@@ -327,22 +325,12 @@ def _is_empty(read: Read, record: Record, begin: int) -> bool:
 
 def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterator[Block]:
     """Unpack a record block by block; never more of it than its directory says, and one byte."""
-    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
-    left = record.length
-    for block in blocks(read, begin, record.stored):
-        data: Block = block
-        while left >= 0 and not unpack.eof:
-            try:
-                piece = unpack.decompress(data, min(left + 1, BLOCK))
-            except zlib.error as error:
-                cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
-                raise _unpacks_not(archive, record, begin, cause) from error
-            data = unpack.unconsumed_tail
-            left -= len(piece)
-            yield piece
-            if not data and not piece:
-                break
-    if left or not unpack.eof:
+    unpacked = Inflated(read, begin, record.stored)
+    at = 0
+    while piece := unpacked(at, min(BLOCK, record.length + 1 - at)):
+        at += len(piece)
+        yield piece
+    if at != record.length or not unpacked.ended:
         cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
         raise _unpacks_not(archive, record, begin, cause)
 
