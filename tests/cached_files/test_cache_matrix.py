@@ -32,7 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
-from tests.contents import saved
+from tests.contents import saved, written
 
 SEEDS = range(500)
 
@@ -458,15 +458,11 @@ def tensors() -> bytes:
 
 
 def arrays(write: Callable[..., object]) -> bytes:
-    out = io.BytesIO()
-    write(out, a=np.arange(3000.0), b=np.arange(7))
-    return out.getvalue()
+    return written(write, a=np.arange(3000.0), b=np.arange(7))
 
 
 def array() -> bytes:
-    out = io.BytesIO()
-    np.save(out, np.arange(3000.0))
-    return out.getvalue()
+    return written(np.save, np.arange(3000.0))
 
 
 OTHERS: dict[str, tuple[str, bytes]] = {

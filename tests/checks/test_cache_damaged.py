@@ -22,7 +22,7 @@ from preflight.file_access.facts import Damage
 from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 from tests import contents
-from tests.contents import case
+from tests.contents import case, written
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 TURNED = "one bit is turned, in byte {:,}, most likely by memory or a disk"
@@ -122,9 +122,7 @@ def test_a_finding_says_it_all(tmp_path: Path) -> None:
 
 def saved_small() -> bytes:
     """Write a tensor of 40 bytes as torch does."""
-    out = io.BytesIO()
-    torch.save({"a": torch.arange(10.0)}, out)
-    return out.getvalue()
+    return contents.saved({"a": torch.arange(10.0)})
 
 
 def said_by(load: Callable[[], object]) -> str:
@@ -138,9 +136,7 @@ def said_by(load: Callable[[], object]) -> str:
 
 def damaged_npz() -> bytes:
     """Write two arrays and turn a bit of the first."""
-    out = io.BytesIO()
-    np.savez(out, a=np.arange(1000), b=np.arange(10))
-    content = bytearray(out.getvalue())
+    content = bytearray(written(np.savez, a=np.arange(1000), b=np.arange(10)))
     content[4000] ^= 1
     return bytes(content)
 

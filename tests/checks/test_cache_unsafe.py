@@ -31,7 +31,7 @@ from preflight.cached_files.file import read_cache
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.formats.torch.pickle_globals import is_dangerous, refused
 from preflight.testing import ask
-from tests.contents import case
+from tests.contents import HARM, Harm, case
 
 
 def findings(path: Path) -> list[Finding]:
@@ -234,21 +234,14 @@ def test_an_object_inside_an_npz_is_told_by_its_name(tmp_path: Path, write: Any)
     path = tmp_path / "a.npz"
     write(path, a=np.arange(9), b=objects("text"), c=objects(argparse.Namespace(a=1)))
     (warning,) = findings(path)
-    harmful = objects(re.compile("a"), Harmful())
+    harmful = objects(re.compile("a"), Harm())
     write(path, a=np.array([("a", harmful)], dtype=[("n", "O"), ("x", "O")]), b=objects("text"))
     (error,) = findings(path)
 
     assert warning.severity is Severity.WARNING
     assert warning.message == "holds Python objects that are pickled: argparse.Namespace"
     assert error.severity is Severity.ERROR
-    assert error.message.startswith(f"names {os.system.__module__}.system, which can run")
-
-
-class Harmful:
-    """What says that it is made by a call of a shell."""
-
-    def __reduce__(self) -> Any:
-        return os.system, ("true",)
+    assert error.message.startswith(f"names {HARM}, which can run")
 
 
 def test_a_pickle_that_only_pickle_reads_may_hold_objects(tmp_path: Path) -> None:
@@ -535,13 +528,8 @@ def test_a_bare_pickle_that_runs_something_is_found_under_any_name(
     tmp_path: Path, name: str, protocol: int
 ) -> None:
     """torch.load runs it before it says that the file is none of its own."""
-
-    class Runs:
-        def __reduce__(self) -> tuple[Any, ...]:
-            return os.system, ("true",)
-
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / name).write_bytes(pickle.dumps(Runs(), protocol))
+    (tmp_path / "cache" / name).write_bytes(pickle.dumps(Harm(), protocol))
     (tmp_path / "cache" / "plain.bin").write_bytes(pickle.dumps({"a": 1}, protocol))
 
     report = preflight.run("cache=cache", folder=str(tmp_path), elsewhere=True)

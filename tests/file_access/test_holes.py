@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import random
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,17 +24,6 @@ pytestmark = pytest.mark.skipif(
 
 
 Opener = Callable[..., Large]
-
-
-@pytest.fixture
-def large() -> Iterator[Opener]:
-    """Give what opens a file as a large one; all are closed in the end."""
-    with contextlib.ExitStack() as opened:
-
-        def open_large(path: Path, tell: Callable[[], None] = lambda: None) -> Large:
-            return Large(opened.enter_context(io.FileIO(path)), tell)
-
-        yield open_large
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import random
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,17 +26,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 Opener = Callable[..., Large]
-
-
-@pytest.fixture
-def large() -> Iterator[Opener]:
-    """Give what opens a file as a large one; all are closed in the end."""
-    with contextlib.ExitStack() as opened:
-
-        def open_large(path: Path, tell: Callable[[], object] = lambda: None) -> Large:
-            return Large(opened.enter_context(io.FileIO(path)), lambda: (tell(), None)[1])
-
-        yield open_large
 
 
 @pytest.mark.parametrize("sizes", [(0, 0), (0, 9), (9, 0), (1, 1), (1000, 3), (77, 1 << 20)])

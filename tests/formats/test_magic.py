@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 from preflight.formats.magic import HEAD, is_lfs_pointer, size_in_lfs_pointer, what_is, with_article
+from tests.contents import written
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 
@@ -64,9 +65,7 @@ def tarred(tar_format: int) -> bytes:
 
 
 def array() -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, np.zeros(3))
-    return stream.getvalue()
+    return written(np.save, np.zeros(3))
 
 
 def database() -> bytes:

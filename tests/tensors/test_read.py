@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import io
 import json
 import os
 import pickle
@@ -17,7 +16,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -32,11 +31,14 @@ from preflight.tensors.numbers import PIECE
 from preflight.tensors.pieces import pieces_of
 from preflight.tensors.read import read_content
 from preflight.values.wire import from_wire, to_wire
+from tests import contents
 from tests.questions import ask, questions
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
 NAN, INF = float("nan"), float("inf")
+
+Save: TypeAlias = Callable[..., Content]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +57,7 @@ def read(path: Path, **options: Any) -> Content:
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Callable[..., Content]:
+def saved(tmp_path: Path) -> Save:
     """Save something as torch does, and look into it."""
 
     def save(thing: Any, **options: Any) -> Content:
@@ -83,9 +85,7 @@ FLOATS = ["float64", "float32", "float16", "bfloat16", "float8_e5m2", "float8_e4
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_numbers_are_counted_as_torch_counts_them(
-    saved: Callable[..., Content], dtype: str
-) -> None:
+def test_numbers_are_counted_as_torch_counts_them(saved: Save, dtype: str) -> None:
     """Of every type, over tensors of any content."""
     chance = torch.Generator().manual_seed(3)
     for odd in (0, 1, 9, 5000):
@@ -105,9 +105,7 @@ def test_numbers_are_counted_as_torch_counts_them(
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_every_number_of_16_bits_or_less_is_told_rightly(
-    saved: Callable[..., Content], dtype: str
-) -> None:
+def test_every_number_of_16_bits_or_less_is_told_rightly(saved: Save, dtype: str) -> None:
     """All there are, one by one, where there are not too many."""
     width = getattr(torch, dtype).itemsize
     if width > 2:
@@ -136,7 +134,7 @@ def test_every_number_of_16_bits_or_less_is_told_rightly(
     ],
 )
 def test_zero_is_what_holds_no_other_finite_number(
-    saved: Callable[..., Content], values: list[float], said: str
+    saved: Save, values: list[float], said: str
 ) -> None:
     """The smallest number is one; nothing at all is not."""
     assert only(saved(torch.tensor(values))).zero == (said == "zero")
@@ -154,14 +152,12 @@ def test_zero_is_what_holds_no_other_finite_number(
     ],
     ids=["ids", "a mask", "bytes", "quantized", "of no storage", "sparse"],
 )
-def test_what_is_zero_by_nature_is_not_told(
-    saved: Callable[..., Content], make: Callable[[], torch.Tensor]
-) -> None:
+def test_what_is_zero_by_nature_is_not_told(saved: Save, make: Callable[[], torch.Tensor]) -> None:
     """Of such, zeros say nothing."""
     assert counts(only(saved(make()))) == (0, 0, 0, False)
 
 
-def test_complex_numbers_are_looked_at_in_both_parts(saved: Callable[..., Content]) -> None:
+def test_complex_numbers_are_looked_at_in_both_parts(saved: Save) -> None:
     """A conjugate that was not worked out is another way to save the same."""
     tensor = torch.complex(torch.tensor([NAN, 1.0]), torch.tensor([1.0, -INF]))
 
@@ -189,7 +185,7 @@ BAD = torch.tensor([[NAN, 1.0, 0.0], [0.0, INF, 0.0]])
     ids=["plain", "parameter", "turned", "sparse", "by rows", "nested", "ragged", "repeated"],
 )
 def test_numbers_are_found_in_every_kind_of_tensor(
-    saved: Callable[..., Content], make: Callable[[], torch.Tensor]
+    saved: Save, make: Callable[[], torch.Tensor]
 ) -> None:
     """Each is counted once, however often it is repeated."""
     tensor = make()
@@ -200,9 +196,7 @@ def test_numbers_are_found_in_every_kind_of_tensor(
 
 
 @pytest.mark.parametrize("way", ["as it is", "turned"])
-def test_a_view_is_looked_at_and_not_what_lies_between(
-    saved: Callable[..., Content], way: str
-) -> None:
+def test_a_view_is_looked_at_and_not_what_lies_between(saved: Save, way: str) -> None:
     """What is saved along with it is nobody's number."""
     whole = torch.full((600, 700, 3), NAN)
     whole[:, :, 1] = 1.0
@@ -221,7 +215,7 @@ def test_no_piece_of_a_view_is_large() -> None:
     assert sum(float(piece.double().sum()) for piece in pieces) == float(view.double().sum())
 
 
-def test_a_tensor_that_overlaps_itself_is_looked_at_once(saved: Callable[..., Content]) -> None:
+def test_a_tensor_that_overlaps_itself_is_looked_at_once(saved: Save) -> None:
     """A million windows over a million numbers are a million numbers."""
     numbers = torch.randn(2_000_000)
     numbers[7] = NAN
@@ -276,7 +270,7 @@ def test_a_distributed_tensor_is_looked_at_in_its_own_part(tmp_path: Path) -> No
     assert done.stdout.strip() == "(2, 2) 1", done.stderr
 
 
-def test_a_view_drags_its_storage_along(saved: Callable[..., Content]) -> None:
+def test_a_view_drags_its_storage_along(saved: Save) -> None:
     """The bytes of both are told; a storage that is used up by several drags nothing."""
     whole = torch.randn(1000, 100)
 
@@ -290,7 +284,7 @@ def test_a_view_drags_its_storage_along(saved: Callable[..., Content]) -> None:
 # --- objects --------------------------------------------------------------------------------------
 
 
-def test_tensors_are_named_by_their_places(saved: Callable[..., Content]) -> None:
+def test_tensors_are_named_by_their_places(saved: Save) -> None:
     """In order, through dicts, lists and tuples; keys are told without the entries of lists."""
     thing = {"b": [torch.ones(1), {"c": torch.ones(2)}], "a": (None, torch.ones(3)), 7: "text"}
 
@@ -313,12 +307,12 @@ def test_tensors_are_named_by_their_places(saved: Callable[..., Content]) -> Non
         ("text", "str"),
     ],
 )
-def test_a_file_is_of_a_kind(saved: Callable[..., Content], thing: Any, kind: str) -> None:
+def test_a_file_is_of_a_kind(saved: Save, thing: Any, kind: str) -> None:
     """Also where it holds no tensor at all."""
     assert saved(thing).kind == kind
 
 
-def test_an_object_that_holds_itself_is_walked_once(saved: Callable[..., Content]) -> None:
+def test_an_object_that_holds_itself_is_walked_once(saved: Save) -> None:
     """Pickles can say so."""
     thing: list[Any] = [torch.ones(1)]
     thing.append(thing)
@@ -326,7 +320,7 @@ def test_an_object_that_holds_itself_is_walked_once(saved: Callable[..., Content
     assert [one.path for one in saved(thing).tensors] == ["[0]"]
 
 
-def test_a_deep_object_is_walked_without_recursion(saved: Callable[..., Content]) -> None:
+def test_a_deep_object_is_walked_without_recursion(saved: Save) -> None:
     """As deep as pickle itself goes."""
     thing: Any = torch.ones(1)
     for _ in range(200):
@@ -335,7 +329,7 @@ def test_a_deep_object_is_walked_without_recursion(saved: Callable[..., Content]
     assert only(saved(thing)).path == "[0]" * 200
 
 
-def test_the_rest_of_many_tensors_is_counted_and_looked_at(saved: Callable[..., Content]) -> None:
+def test_the_rest_of_many_tensors_is_counted_and_looked_at(saved: Save) -> None:
     """One in the middle of thousands is found all the same."""
     tensors = [torch.ones(2) for _ in range(3000)]
     tensors[2500][0] = NAN
@@ -347,12 +341,12 @@ def test_the_rest_of_many_tensors_is_counted_and_looked_at(saved: Callable[..., 
     assert (content.tensors[-1].path, content.tensors[-1].nan) == ("[2500]", 1)
 
 
-def test_too_many_keys_are_not_compared(saved: Callable[..., Content]) -> None:
+def test_too_many_keys_are_not_compared(saved: Save) -> None:
     """A dict by captions is as long as the data set."""
     assert saved({f"caption {number}": number for number in range(1000)}).keys is None
 
 
-def test_long_and_hostile_keys_are_harmless(saved: Callable[..., Content]) -> None:
+def test_long_and_hostile_keys_are_harmless(saved: Save) -> None:
     """They are shown in reports."""
     (first, second) = saved({"\x1b[31m": torch.ones(1), "x" * 900: torch.ones(1)}).tensors
 
@@ -453,9 +447,7 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path, suffix: str) -> None:
 
 def whole() -> bytes:
     """Write a tensor of 80,000 bytes as torch does."""
-    out = io.BytesIO()
-    torch.save({"a": torch.arange(20_000.0)}, out)
-    return out.getvalue()
+    return contents.saved({"a": torch.arange(20_000.0)})
 
 
 @pytest.mark.parametrize("name", ["a.pt", "a.npz", "a.npy", "a.safetensors"])
@@ -487,9 +479,7 @@ def test_a_damaged_file_is_left_to_cache_damaged(tmp_path: Path, name: str, kept
         (np.float32(1), "torch.load refuses what it names (weights_only)"),
     ],
 )
-def test_what_torch_refuses_is_left_to_cache_unsafe(
-    saved: Callable[..., Content], thing: Any, reason: str
-) -> None:
+def test_what_torch_refuses_is_left_to_cache_unsafe(saved: Save, thing: Any, reason: str) -> None:
     """Which names what it is."""
     assert saved({"a": torch.ones(1), "b": thing}).skipped == reason
 
@@ -530,7 +520,7 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 
 
 def test_an_old_torch_is_refused_unless_the_files_are_trusted(
-    saved: Callable[..., Content], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    saved: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before 2.6 a file could make it run code with weights_only; numpy's files are no matter."""
     saved(BAD)
@@ -560,11 +550,10 @@ def test_random_damage_breaks_nothing(tmp_path: Path) -> None:
     import random
 
     content = whole()[:1500] + whole()[-1500:]
-    small = io.BytesIO()
-    torch.save({"a": torch.arange(20.0), "b": [torch.ones(3)]}, small)
+    small = contents.saved({"a": torch.arange(20.0), "b": [torch.ones(3)]})
     for seed in range(150):
         chance = random.Random(seed)
-        damaged = bytearray(small.getvalue() if seed % 2 else content)
+        damaged = bytearray(small if seed % 2 else content)
         for _ in range(chance.randrange(1, 6)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         path = tmp_path / f"{seed}.pt"

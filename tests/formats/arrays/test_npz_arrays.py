@@ -17,7 +17,7 @@ import pytest
 from preflight.formats.arrays import npz
 from preflight.formats.packing import inflated
 from preflight.formats.stored import Held
-from tests.contents import HARM, Harm, archive, array, held_in
+from tests.contents import HARM, Harm, archive, array, held_in, written
 
 BAD = pickle.dumps([Harm()])
 
@@ -41,9 +41,8 @@ ARRAYS = {
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_whole_arrays_of_every_kind_are_left_alone(save: Any) -> None:
-    out = io.BytesIO()
-    save(out, **ARRAYS)
-    held = look_at(out.getvalue())
+    out = written(save, **ARRAYS)
+    held = look_at(out)
 
     assert (held.flaw, held.verified, held.unread) == (None, True, None)
 
@@ -156,10 +155,9 @@ def test_what_nothing_can_unpack_to_is_damage_at_once() -> None:
 def test_real_bytes_are_unpacked_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """What packs as numbers do is verified, also beyond the room that zeros are given."""
     monkeypatch.setattr(inflated, "MOST_UNPACKED", 1)
-    out = io.BytesIO()
-    np.savez_compressed(out, a=np.random.default_rng(2).standard_normal((300, 300)))
+    out = written(np.savez_compressed, a=np.random.default_rng(2).standard_normal((300, 300)))
 
-    assert look_at(out.getvalue()).verified
+    assert look_at(out).verified
 
 
 def test_a_checksum_of_zero_is_a_wrong_one() -> None:

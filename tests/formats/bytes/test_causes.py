@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 import zipfile
 import zlib
@@ -15,6 +14,7 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import read_archive
 from tests import contents
+from tests.contents import saved
 
 
 @pytest.mark.parametrize("size", [1, 2, 100, 4096, 100_003])
@@ -148,9 +148,8 @@ def test_bytes_far_behind_the_end_are_of_a_longer_file() -> None:
 
 def test_an_archive_cut_in_its_last_bytes_is_cut() -> None:
     """With torch's end records, and with the one that others write."""
-    out = io.BytesIO()
-    torch.save({"a": torch.zeros(9)}, out)
-    for content in (out.getvalue(), WHOLE):
+    out = saved({"a": torch.zeros(9)})
+    for content in (out, WHOLE):
         for missing in range(1, 23):
             assert "inside its directory" in said(content[:-missing]), missing
 

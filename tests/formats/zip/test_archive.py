@@ -21,7 +21,7 @@ from preflight.formats.zip import directory as archive_directory
 from preflight.formats.zip.archive import Contents
 from preflight.formats.zip.directory import MOST_DIRECTORY, Archive, read_archive
 from tests.contents import archive as zipped
-from tests.contents import damage_by, reader
+from tests.contents import damage_by, reader, saved
 
 RECORDS = {
     "x/data.pkl": b"\x80\x02}q\x00.",
@@ -186,9 +186,8 @@ def test_an_archive_of_nothing_cut_anywhere_is_found() -> None:
 
 def test_a_record_that_is_empty_by_the_directory_alone_is_found() -> None:
     """Nothing is compared with nothing, and agrees."""
-    of_torch = io.BytesIO()
-    torch.save([torch.zeros(0), torch.zeros(9)], of_torch)
-    for content in (written(), of_torch.getvalue()):
+    of_torch = saved([torch.zeros(0), torch.zeros(9)])
+    for content in (written(), of_torch):
         at = content.rindex(b"PK\1\2", 0, content.rindex(b"/version"))
         emptied = patched(content, at + 16, bytes(12))
 
@@ -200,9 +199,8 @@ def test_a_record_that_is_empty_by_the_directory_alone_is_found() -> None:
 @pytest.mark.parametrize("behind", [b"", b"x" * 9], ids=["at once", "some bytes further"])
 def test_an_archive_behind_another_of_its_size_is_told(behind: bytes) -> None:
     """Places are told from an archive's own beginning: by the second's end it reads the first."""
-    of_torch = io.BytesIO()
-    torch.save(torch.zeros(9), of_torch)
-    first = of_torch.getvalue()
+    of_torch = saved(torch.zeros(9))
+    first = of_torch
     torch.save(torch.ones(9), second := io.BytesIO())
     both = first + behind + second.getvalue()
 

@@ -18,7 +18,7 @@ from preflight.formats.arrays import npz
 from preflight.formats.packing import inflated, packed
 from preflight.formats.stored import Held, look_at_whole
 from preflight.formats.torch import pickles
-from tests.contents import held_in, saved
+from tests.contents import held_in, saved, written
 
 MANY = {"a": [None] * 50_000}
 """More than is followed in these tests, and in itself nothing odd."""
@@ -89,17 +89,15 @@ def test_a_pickle_that_is_too_large_to_be_held_is_told_once(
 
 @pytest.mark.usefixtures("brief")
 def test_a_long_pickle_of_one_array_is_told() -> None:
-    out = io.BytesIO()
-    np.save(out, np.array([None] * 12_000))
+    out = written(np.save, np.array([None] * 12_000))
 
-    assert look_at(out.getvalue(), ".npy").unread == "its pickle, 12.3 kB"
+    assert look_at(out, ".npy").unread == "its pickle, 12.3 kB"
 
 
 @pytest.mark.usefixtures("brief")
 def test_pickles_of_arrays_are_told_where_together_they_are_too_long() -> None:
-    out = io.BytesIO()
-    np.savez(out, a=np.array([None] * 9_000), b=np.array([None] * 9_000), c=np.arange(9))
-    held = look_at(out.getvalue(), ".npz")
+    out = written(np.savez, a=np.array([None] * 9_000), b=np.array([None] * 9_000), c=np.arange(9))
+    held = look_at(out, ".npz")
 
     assert (held.flaw, held.verified) == (None, True)
     assert held.unread == "b.npy, 9.3 kB"
@@ -107,9 +105,8 @@ def test_pickles_of_arrays_are_told_where_together_they_are_too_long() -> None:
 
 def test_what_a_pickle_names_before_it_is_too_much_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflated, "MOST_UNPACKED", 7 << 20)
-    out = io.BytesIO()
-    np.savez_compressed(out, a=np.array([Path, bytes(4_000_000)], dtype=object))
-    held = look_at(out.getvalue(), ".npz")
+    out = written(np.savez_compressed, a=np.array([Path, bytes(4_000_000)], dtype=object))
+    held = look_at(out, ".npz")
 
     assert held.flaw is None
     assert f"{Path.__module__}.Path" in held.globals
