@@ -34,15 +34,7 @@ def is_nearly_all(failing: Sequence[Unpaired], pairing: Pairing) -> bool:
 def of_the_rule(
     found: Found, file: str, failing: Sequence[Unpaired], pairing: Pairing, *, in_shard: bool
 ) -> Finding:
-    """Tell all that fail for one reason as one.
-
-    Args:
-        found: makes the finding.
-        file: the shard or folder.
-        failing: what fails.
-        pairing: of all that is there.
-        in_shard: whether it is a shard.
-    """
+    """Tell all that fail for one reason as one."""
     lacks = failing[0].lacks
     if lacks == "image":
         written = (extension_of(one.instead or "") for one in failing)

@@ -90,12 +90,10 @@ def _batch(facts: DatasetFacts, job: Job) -> int:
 
 
 def _step(facts: DatasetFacts, job: Job) -> int:
-    """Count the samples that one step of the optimizer takes."""
     return _batch(facts, job) * job.launch.ranks * max(1, job.launch.grad_accum or 1)
 
 
 def _passes(facts: DatasetFacts, job: Job) -> int:
-    """Count the samples of one epoch."""
     data = _settings(facts, job)
     return facts.samples * (1 + max(0, data.repeats or 0))
 
@@ -127,7 +125,6 @@ def _all(facts: DatasetFacts) -> int:
 
 
 def _takers(job: Job) -> int:
-    """Count those who need a shard each."""
     return job.launch.ranks * max(1, job.launch.num_workers or 1)
 
 

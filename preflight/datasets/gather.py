@@ -117,7 +117,6 @@ class Collected:
 
 
 def _common(paths: Iterable[str]) -> str:
-    """Give the folder that holds all of these."""
     folders = {os.path.dirname(path) for path in paths}
     try:
         return os.path.commonpath(folders)
@@ -129,7 +128,6 @@ class Datasets(Gather):
     """All data sets of a run."""
 
     def __init__(self, kind: Kind, run: Run) -> None:
-        """Begin with no data set."""
         super().__init__(kind, run)
         self._all: list[Collected] = []
         self._of: dict[str, tuple[Collected, ...]] = {}

@@ -72,15 +72,7 @@ def judge(
 ) -> Judgement:
     """Say GO, NO-GO or CANNOT JUDGE.
 
-    Args:
-        checks: those that were selected, by id.
-        outcomes: what became of each.
-        findings: all of them.
-        job: whose gate it is.
-        is_of_job: whether anything was judged that is to say something of the job.
-        baseline: fingerprints that do not gate again.
-        complete: whether the run came to its end.
-        today: for ignores that hold until a day.
+    The fingerprints of the baseline do not gate again; ignores hold until a day.
     """
     findings = tuple(findings)
     kept, accepted = _sort_out(findings, job.ignore, baseline, today)
@@ -100,12 +92,7 @@ def judge(
 
 
 def exit_code(report: Report, scopes: Mapping[str, str] | None = None) -> int:
-    """Say what the command exits with.
-
-    Args:
-        report: the finished report.
-        scopes: the scope of each check by id; None: as the report's outcomes have it.
-    """
+    """Say what the command exits with; scopes of checks are the report's, where none are given."""
     if not report.complete:
         return EXIT_INTERRUPTED
     if report.verdict == GO:

@@ -61,12 +61,10 @@ class _Tally:
 
     @property
     def found(self) -> list[Finding]:
-        """What is kept."""
         return [one for those in self._by_severity.values() for one in those]
 
     @property
     def kept(self) -> int:
-        """How many that are."""
         return sum(map(len, self._by_severity.values()))
 
     def ask(self, look: Looked, job: Job, tell: Tell) -> bool:
@@ -144,7 +142,6 @@ class _Tally:
         return "passed" if self.looked_at or self.remembered else "skipped"
 
     def _what(self) -> str:
-        """Say what the check would have looked at."""
         return " and no ".join(map(self.words, self.check.over))
 
 
@@ -156,15 +153,7 @@ def _folder_of(finding: Finding) -> str:
 def judge(
     checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: Tell, words: Words
 ) -> Judged:
-    """Ask the checks about each look as it comes.
-
-    Args:
-        checks: by id.
-        job: handed to each check.
-        looks: what was seen, one thing at a time; may take long.
-        tell: called with each finding as soon as it is there.
-        words: says what facts are about.
-    """
+    """Ask the checks about each look as it comes."""
     limit = job.look.max_findings
     tallies = [_Tally(check=one, limit=limit, words=words) for one in checks.values()]
     looked: set[type] = set()
@@ -197,15 +186,7 @@ def _pass_on(
     job: Job,
     tell: Tell,
 ) -> bool:
-    """Hand a look to the checks it concerns, and say whether one has judged it.
-
-    Args:
-        look: what was seen.
-        tallies: of all checks.
-        concerned: those of them that are over facts of a type, as far as that was worked out.
-        job: handed to each check.
-        tell: called with each finding.
-    """
+    """Hand a look to the checks it concerns, and say whether one has judged it."""
     if isinstance(look, Looked):
         mine = concerned.get(type(look.facts))
         if mine is None:

@@ -94,16 +94,7 @@ class Table:
     """A metadata.jsonl: where in it the line of each file begins, and nothing else of it."""
 
     def __init__(self, path: str, place: str, tell: Callable[[str], object]) -> None:
-        """Read it through.
-
-        Args:
-            path: where it is.
-            place: its folder, below that of the data set, in which its names are.
-            tell: called now and then, with a name.
-
-        Raises:
-            OSError: it cannot be read.
-        """
+        """Read it through; names in it are below its folder, the place."""
         self._path = path
         hashes, offsets = array("q"), array("q")
         for number, (offset, row) in enumerate(self._rows()):

@@ -17,14 +17,7 @@ _ASKED = 20_000
 
 
 def with_endings(way: Way, samples: Iterable[Sample], total: int, finder: Finder) -> Way:
-    """Give a way with the endings that stand behind the keys of at least half of the samples.
-
-    Args:
-        way: whose rule says what a key is.
-        samples: all of them.
-        total: their number.
-        finder: of entries.
-    """
+    """Give a way with the endings that stand behind the keys of at least half of the samples."""
     asked = itertools.islice(samples, 0, None, max(1, total // _ASKED))
     keys = {hash(finder.key(one, way)) for one in asked}
     led: defaultdict[str, set[int]] = defaultdict(set)

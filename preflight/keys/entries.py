@@ -52,13 +52,9 @@ class Entries:
         tell: Callable[[str], object],
         others: Iterable[str] = (),
     ) -> None:
-        """List them.
+        """List them, but for those in the folders of other caches, which may lie below.
 
-        Args:
-            path: the cache's folder.
-            rule: that of its keys, where it is known: a template says what its entries look like.
-            tell: called now and then, with a name.
-            others: folders of other caches, which may lie below this one.
+        The rule says what their names look like, where it is a template.
 
         Raises:
             OSError: it cannot be listed.
@@ -109,7 +105,6 @@ class Entries:
         return True
 
     def __len__(self) -> int:
-        """Count them."""
         return len(self.modified)
 
     def names(self) -> Iterator[str]:
@@ -127,14 +122,7 @@ class Entries:
     def index(
         self, *, by_stem: bool, layout: str, numbered: bool, endings: AbstractSet[str]
     ) -> Index:
-        """Make what finds them by their keys.
-
-        Args:
-            by_stem: whether a key stands for an entry's name without its suffix.
-            layout: says of which part of an entry's path it does.
-            numbered: whether it does, whatever number is put behind it.
-            endings: what else may be put behind it, as a kind.
-        """
+        """Make what finds them by their keys: by the part of a path that a layout names."""
         return Index(
             (number, key, free + rest[len(key) :])
             for number, name in enumerate(self.names())

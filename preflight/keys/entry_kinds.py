@@ -27,11 +27,6 @@ def lacked_kinds(
 
     A sample that has an entry of a kind which is not usual may have it in place of the other:
     latents may lie in folders by their shape.
-
-    Args:
-        found: the samples and what they have.
-        samples: all of them.
-        finder: of entries.
     """
     index = finder.index(found.way)
     usual, counted = _usual(found, index.kinds)
@@ -60,12 +55,7 @@ def lacked_kinds(
 
 
 def lacked_texts(found: Compared, samples: Iterable[Sample]) -> tuple[LackedKind, ...]:
-    """Find the samples without an entry of their caption, in a cache that holds latents, too.
-
-    Args:
-        found: by a rule of captions.
-        samples: all of them.
-    """
+    """Find the samples without an entry of their caption, in a cache that holds latents, too."""
     lost = First()
     for one in found.without_entry(samples):
         lost.add(one.home.shown(one))

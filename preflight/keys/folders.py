@@ -23,14 +23,9 @@ _PARTS = re.compile("[^/]+")
 def folders_of(
     data: KeyedData, root: str, unread: list[str], tell: Tell, caches: Iterable[str] = ()
 ) -> Iterator[Home]:
-    """Give the folders of a data set that hold samples.
+    """Give the folders of a data set that hold samples; `unread` takes what cannot be read.
 
-    Args:
-        data: the data set.
-        root: the job's folder.
-        unread: takes the names of what cannot be read.
-        tell: called now and then, with a name.
-        caches: folders of caches, which may lie below it: images there are previews.
+    Caches may lie below it: images there are previews.
     """
     top = os.path.join(root, data.folder or "")
     inner = tuple(path for path in map(_whole, caches) if path.startswith(_whole(top)))
@@ -65,14 +60,6 @@ class FolderHome:
     def __init__(
         self, data: KeyedData, contents: Contents, below: str, tables: list[Table]
     ) -> None:
-        """Take what was listed.
-
-        Args:
-            data: the data set.
-            contents: of the folder.
-            below: its path below the data set's folder.
-            tables: those of the data set; more may follow.
-        """
         self.data = data
         self._contents = contents
         self._below = below

@@ -113,7 +113,6 @@ class Index:
     """Finds entries by their keys, of which it holds sixteen bytes each."""
 
     def __init__(self, keyed: Iterable[tuple[int, str, str]]) -> None:
-        """Take in the number of each entry with each of its keys, and with what is beside it."""
         hashes, numbers, kinds = array("q"), array("i"), array("i")
         self.kinds = [""]
         """What may be beside a key in the name of an entry; the first stands for whatever else."""

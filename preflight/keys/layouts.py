@@ -53,7 +53,6 @@ class Finder:
     """Finds entries by any way."""
 
     def __init__(self, entries: Entries, root: str) -> None:
-        """Take the entries; indexes are made when they are needed."""
         self.entries = entries
         self.root = root
         self._indexes: dict[tuple[bool, str, bool, frozenset[str]], Index] = {}
@@ -137,12 +136,7 @@ def ways_of(
 ) -> tuple[Way, ...]:
     """Give the ways that a rule leaves open, the likeliest first.
 
-    Args:
-        rule: that of the keys.
-        entries: of the cache.
-        nested: whether samples lie in folders below that of their data set.
-        numbered: whether a sample may have several entries, each with its number.
-        separator: what the system puts between the parts of a path; jobs may put `/` there, too.
+    Jobs may put `/` in paths whatever the system's separator.
     """
     if rule.placed:
         return (Way(rule=rule),)

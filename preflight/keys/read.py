@@ -52,12 +52,6 @@ def look(asked: Asked) -> Iterator[CacheKeys]:
 def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None) -> CacheKeys:
     """Hold a cache against its data sets.
 
-    Args:
-        owed: the cache, its data sets, and the rule by which entries are named.
-        root: the job's folder.
-        tell: called now and then, with the name of what is looked at.
-        key: the user's function, where the rule is one.
-
     Raises:
         OSError: the cache cannot be listed.
         CannotLookError: part of it cannot be listed, or captions that are needed are not known.

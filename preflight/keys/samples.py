@@ -22,7 +22,6 @@ class Samples:
     def __init__(
         self, of: Iterable[KeyedData], root: str, tell: Tell, caches: Iterable[str] = ()
     ) -> None:
-        """List folders, but for those of caches, and the headers of shards."""
         caches = tuple(caches)
         self._tell = tell
         self._homes: list[Home] = []
@@ -133,14 +132,7 @@ def _below(path: str, root: str) -> str:
 
 
 def values_of(one: Sample, folder: str, absolute: str, spelling: Spelling = SAID) -> Values:
-    """Give what a rule may use of a sample, but for its caption.
-
-    Args:
-        one: the sample.
-        folder: its data set's, spelled.
-        absolute: the same from the root on.
-        spelling: of the rest.
-    """
+    """Give what a rule may use of a sample, but for its caption; folders are spelled already."""
     name = one.name
     if spelling.extension != "said":
         stem, dot, suffix = name.rpartition(".")

@@ -18,14 +18,7 @@ _FEW = 500
 def respelled(
     found: Compared, ways: Iterable[Way], samples: Iterable[Sample], finder: Finder
 ) -> Respelled | None:
-    """Find the spelling that leads most of the samples without an entry to one.
-
-    Args:
-        found: by the job's own spelling.
-        ways: that its rule leaves open.
-        samples: all of them.
-        finder: of entries.
-    """
+    """Find the spelling that leads most of the samples without an entry to one."""
     rule = found.way.rule
     lost = found.samples - found.matched
     spellings = [one for one in SPELLINGS if differs(one, rule.needs)]

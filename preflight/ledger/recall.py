@@ -46,7 +46,6 @@ class Memory:
     """How files are read of which nothing is said but what they are, by their type."""
 
     def __post_init__(self) -> None:
-        """Find the ledger's place; nothing is opened as yet."""
         look = self.job.look
         self.ledger = Ledger(
             folder=os.path.join(self.job.root, look.state),
@@ -56,12 +55,7 @@ class Memory:
         )
 
     def how(self, kind: str, wire: Mapping[str, Any]) -> str:
-        """Say what decides, beside its file, on what is seen of it.
-
-        Args:
-            kind: the name of its row.
-            wire: the item as a process is asked about it.
-        """
+        """Say what decides, beside its file, on what is seen of a thing of this kind."""
         bare = wire.keys() <= {"path"}
         if bare and kind in self._hows:
             return self._hows[kind]
@@ -78,11 +72,7 @@ class Memory:
     ) -> Mapping[str, Remembered]:
         """Give what is known of those of the files that have not changed since.
 
-        Args:
-            noun: what each is, for people.
-            how: how each of them is read.
-            paths: as they can be opened.
-            expect: whether the others are to be read next.
+        The others are to be read next, where `expect` is said.
         """
         paths = tuple(paths)
         known = self.ledger.recall(how, paths, expect=expect)
@@ -96,13 +86,7 @@ class Memory:
     def recall_folders(
         self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
     ) -> Mapping[str, Remembered]:
-        """Give what is known of those of the folders in which nothing has changed since.
-
-        Args:
-            how: how each of their files is read.
-            folders: their paths.
-            names: gives the names of a folder's files.
-        """
+        """Give what is known of those of the folders in which nothing has changed since."""
         return self.ledger.recall_folders(how, folders, names)
 
     def count(self, noun: str, files: int, read_at: float, *, of: int | None = None) -> None:

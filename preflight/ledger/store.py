@@ -74,10 +74,8 @@ class Ledger:
     ) -> Mapping[str, Remembered]:
         """Look files up, and give what is known of those that have not changed.
 
-        Args:
-            how: whatever decides, beside the file, on what is seen of it.
-            paths: as they can be opened.
-            expect: whether the others are to be read next; see `expect`.
+        `how` is whatever decides, beside the file, on what is seen of it; see `expect` for the
+        last.
         """
         if not self.usable:
             return {}
@@ -127,11 +125,7 @@ class Ledger:
     ) -> Mapping[str, Remembered]:
         """Look whole folders up, and give what is known of those in which nothing has changed.
 
-        Args:
-            how: as above.
-            folders: their paths.
-            names: gives the names of a folder's files that are looked at, in their order; asked
-                only of folders that were remembered.
+        Only of folders that were remembered the names of their files are asked, in their order.
         """
         return {
             folder: row.seen
@@ -153,11 +147,7 @@ class Ledger:
         return self.usable and os.path.exists(self._file)
 
     def remember(self, how: str, path: str, facts: str | None) -> bool:
-        """Note what was seen of a file that was read whole, unless it has changed meanwhile.
-
-        Returns:
-            Whether it was noted.
-        """
+        """Note what was seen of a file read whole, and say so, unless it has changed meanwhile."""
         mark = self._marks.pop((how, path), None)
         if mark is None or not self.usable:
             return False
@@ -173,14 +163,7 @@ class Ledger:
         return True
 
     def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
-        """Note what was seen of all files of a folder.
-
-        Args:
-            how: as above.
-            folder: its path.
-            mark: what tells their content from another.
-            seen: what is to be known of them all, and when the first of them was read.
-        """
+        """Note what was seen of all files of a folder; the mark tells their content from another."""
         if not self.usable:
             return
         place = self._place(how, os.path.join(folder, ""))
@@ -302,5 +285,4 @@ def _bytes(name: str) -> bytes:
 
 
 def _mark(status: os.stat_result) -> str:
-    """Give the mark of a file as it is kept."""
     return "{} {} {} {}".format(*marked(status))

@@ -89,11 +89,6 @@ def find(
 ) -> dict[str, Remembered]:
     """Give what is known of files that have not changed.
 
-    Args:
-        connection: to the ledger.
-        by_place: of each folder's place the files: by their names their paths and marks.
-        valid: which rows are believed.
-
     Raises:
         DamagedRowError: a row is not what was written.
     """
@@ -116,11 +111,6 @@ def find_folders(
 ) -> dict[str, Row]:
     """Give what was noted of whole folders.
 
-    Args:
-        connection: to the ledger.
-        places: theirs, by their paths.
-        valid: which rows are believed.
-
     Raises:
         DamagedRowError: a row is not what was written.
     """
@@ -136,11 +126,7 @@ def find_folders(
 
 
 def add(connection: sqlite3.Connection, notes: Iterable[Note], valid: Valid) -> bool:
-    """Write rows, in the place of those that are there, and drop what nobody will believe.
-
-    Returns:
-        True: it was done.
-    """
+    """Write rows, in the place of those that are there, and drop what nobody will believe."""
     rows = (
         (place, name, mark, *seen, _checksum(seen.facts), valid.version)
         for place, name, mark, seen in notes
@@ -158,10 +144,6 @@ def _checksum(facts: str | None) -> int:
 
 
 def _compare(facts: Any, checksum: Any) -> None:
-    """Hold a row against its checksum; a damaged one may hold bytes or a number for its text.
-
-    Raises:
-        DamagedRowError: it is not what was written.
-    """
+    """Hold a row against its checksum; a damaged one may hold bytes or a number for its text."""
     if not (facts is None or isinstance(facts, str)) or _checksum(facts) != checksum:
         raise DamagedRowError

@@ -114,17 +114,14 @@ class _Running:
     """What each of its lines begins with."""
 
     def __post_init__(self) -> None:
-        """Work out what is looked for in every line."""
         self.token = f"{self.started.token} ".encode()
 
     def hear_all(self, lines: bytes) -> None:
-        """Take in one line or several."""
         for line in lines.split(b"\n"):
             if line:
                 self.hear(line)
 
     def hear(self, line: bytes) -> None:
-        """Take in one line."""
         if not line.startswith(self.token):
             return self._hear_stranger(line)
         try:
@@ -211,13 +208,7 @@ class _Running:
 
 
 def ask(batches: Iterable[Batch], how: Asking) -> Iterator[Result]:
-    """Ask all batches, at most so many at the same time.
-
-    Args:
-        batches: each becomes one process, or more where processes die; taken one by one, when there
-            is room for it.
-        how: they are asked.
-    """
+    """Ask all batches, at most so many at the same time, each when there is room for it."""
     waiting = _Waiting(iter(batches))
     running: list[_Running] = []
     lines: Lines = queue.Queue(MOST_PIECES)

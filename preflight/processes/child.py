@@ -120,7 +120,6 @@ def main() -> None:
 def _look(
     question: Mapping[str, Any], options: Mapping[str, Any], channel: Channel
 ) -> Iterable[Facts]:
-    """Have a reader look, which is imported now."""
     module, _, name = question["reader"].partition(":")
     reader = getattr(importlib.import_module(module), name)
     asked = Asked(
@@ -190,11 +189,7 @@ def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
 
 
 def _mapped() -> int:
-    """Count the bytes of address space that we have, as the limit does.
-
-    Raises:
-        OSError: the system does not say it.
-    """
+    """Count the bytes of address space that we have, as the limit does."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 

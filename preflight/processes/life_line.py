@@ -42,13 +42,7 @@ os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 def watch(life: int, token: str, *, starts_others: bool) -> None:
-    """End with whoever holds the other end of this pipe, on which nothing more is said.
-
-    Args:
-        life: the descriptor of our end.
-        token: the mark of this process and all that it starts.
-        starts_others: whether others may be started here, which have to end too.
-    """
+    """End with whoever holds the other end of this pipe, and with all that was started here."""
     if starts_others or not _end_by_signal(life):
         import subprocess
 

@@ -45,12 +45,7 @@ def processors() -> int:
 
 
 def jobs_for(seconds: float, most: int) -> int:
-    """Say how many processes should import torch: one more has to be worth the import.
-
-    Args:
-        seconds: of work that there is for them.
-        most: processes that may run at the same time.
-    """
+    """Say how many processes should import torch: one more has to be worth the import."""
     return min(most, 1 + int(seconds / _TORCH))
 
 
@@ -59,14 +54,8 @@ def shares(
 ) -> Iterator[tuple[Question, ...]]:
     """Divide questions, in their order, into shares that take about equally long.
 
-    Args:
-        questions: taken one by one, as far as the next share needs them.
-        total: seconds that all of them are likely to take.
-        jobs: processes that run at the same time, at most.
-        apart: whether what may be left out is asked apart from what may not.
-
-    Yields:
-        The questions of each process: at least one, and no more than can well be held in memory.
+    They are taken one by one, as far as the next share needs them; no share is larger than can well
+    be held in memory. What may be left out may be asked apart from what may not.
     """
     for share in _divided(questions, total=total, jobs=jobs):
         if not apart:
@@ -98,12 +87,7 @@ def _divided(
 
 
 def workers_for(paths: Sequence[str], processors: int) -> int:
-    """Say how many processes should read files at the same time.
-
-    Args:
-        paths: of the files, as they can be opened; those that cannot be are passed over.
-        processors: that we may use.
-    """
+    """Say how many processes should read these files at the same time."""
     if len(paths) < _MANY:
         return processors
     from preflight.file_access.cold import is_cold

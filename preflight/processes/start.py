@@ -191,8 +191,7 @@ class Started:
     def drain(self, hear: Callable[[], None]) -> None:
         """Hear its last lines to their end; whoever held its pipe is gone by now.
 
-        Args:
-            hear: makes room in the queue of lines, in which its reader may be waiting.
+        To hear makes room in the queue of lines, in which its reader may be waiting.
         """
         until = time.monotonic() + _DRAIN
         while self.reader.is_alive() and time.monotonic() < until:
@@ -225,12 +224,6 @@ def start(
     python: str | None = None,
 ) -> Started:
     """Start a process and hand it its questions.
-
-    Args:
-        questions: asked in this order.
-        lines: where what it says goes.
-        options: what it is told of the job.
-        python: the interpreter that runs the user's code; None: ours.
 
     Raises:
         OSError: the interpreter cannot be started.

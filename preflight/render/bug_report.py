@@ -78,10 +78,7 @@ _LONGEST_READ = 10 * _LONGEST  # and as many are looked through for what is priv
 def render(report: Report, *, private: Iterable[str] = ()) -> str:
     """Give the report as Markdown for an issue.
 
-    Args:
-        report: what to tell; time and machine are taken from it.
-        private: words to leave out wherever they stand, besides those that the report itself
-            tells of: the names of the user and of the machine that this is asked for on.
+    Private words are left out besides those that the report itself tells of.
     """
     hide = Redaction.of(report, private)
     parts = [

@@ -71,11 +71,7 @@ class Paper:
     def wrap(self, text: str, width: int, *, commands: bool = False) -> list[str]:
         """Break text between words; a word that is longer than the line stands alone on its own.
 
-        Args:
-            text: as `say` gave it.
-            width: cells of a line.
-            commands: keep what stands behind two spaces, and does not end as a sentence, in one
-                piece, so that it can be copied.
+        A command, which stands behind two spaces and ends as no sentence, may be kept in one piece.
         """
         prose, gap, command = text.rpartition("  ") if commands else (text, "", "")
         if not (gap and is_command(command)):
@@ -139,7 +135,6 @@ def padded(text: str, width: int) -> str:
 
 
 def _words(text: str) -> list[tuple[str, str]]:
-    """Give each word with the space behind it."""
     return _WORD.findall(text.strip())
 
 

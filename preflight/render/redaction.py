@@ -122,12 +122,7 @@ class Redaction:
 
     @classmethod
     def of(cls, report: Report, private: Iterable[str] = ()) -> Redaction:
-        """Learn from a report which words are private.
-
-        Args:
-            report: its paths and its environment tell who ran it, and where.
-            private: more of them, such as the name of the user who asks for the report.
-        """
+        """Learn from a report which words are private."""
         sure, unsure = set(private), set()
         for value in _of_the_user(report):
             for text in _strings(value):

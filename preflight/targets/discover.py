@@ -51,11 +51,6 @@ class Discovered:
 def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     """Find the targets that words name; with no word, those of the settings, or what lies around.
 
-    Args:
-        words: as on the command line.
-        job: the settings.
-        folder: the current folder, to which words are relative.
-
     Raises:
         UnknownWordError: a word that fits no rule, or names nothing.
     """
@@ -130,7 +125,6 @@ def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterat
 
 
 def _once(targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Keep the first of equal targets: a file named by two words is looked at once."""
     return tuple(dict.fromkeys(targets))
 
 

@@ -166,7 +166,6 @@ class Presence:
     """
 
     def __init__(self) -> None:
-        """Begin with no folder."""
         self._asked: Counter[str] = Counter()
         self._names: dict[str, frozenset[str] | None] = {}
 
@@ -206,12 +205,7 @@ def _first_below(folder: str, place: str) -> str:
 
 
 def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
-    """Walk a tree, its folders in the order of their names, each once; links come at the end.
-
-    Args:
-        folder: where to begin.
-        unread: takes the folders that cannot be listed; None: nobody asks.
-    """
+    """Walk a tree, its folders in the order of their names, each once; links come at the end."""
     todo, links, seen = [folder], list[str](), set[tuple[int, int]]()
     while todo or links:
         place = todo.pop() if todo else links.pop(0)

@@ -26,7 +26,6 @@ class Samples:
     """The samples of all data sets of a run."""
 
     def __init__(self, job: Job, targets: Iterable[Target]) -> None:
-        """Draw them."""
         sampled = ((one, sample_of(one, job)) for one in targets if isinstance(one, Dataset))
         self._sampled = tuple(sampled)
         self._left = dict(self._left_shards())

@@ -71,9 +71,7 @@ def told_once(targets: Iterable[Target]) -> Mapping[CacheFolder, CacheFolder]:
 def _place(one: _Named, around: list[tuple[_Named, str]]) -> None:
     """Give a cache to the checkpoints in which it lies, or take it out of the one around it.
 
-    Args:
-        one: the cache.
-        around: those in which it lies, the outermost first, each with the way from there.
+    Those around it come the outermost first, each with the way from there.
     """
     for outer, rest in around:
         if outer.takes(rest):

@@ -49,7 +49,6 @@ class UnknownWordError(ValueError):
     """A word that is no target; the text says what was tried."""
 
     def __init__(self, text: str) -> None:
-        """Keep it to one line, whatever is in the names that it quotes."""
         super().__init__(shown(text))
 
 
@@ -61,10 +60,7 @@ def words() -> tuple[str, ...]:
 def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Target, ...]:
     """Read one word by the first rule that fits.
 
-    Args:
-        word: as on the command line.
-        folder: the current folder.
-        python: the job's interpreter, which may have other packages; None: ours.
+    The job's interpreter may have other packages than ours.
 
     Raises:
         UnknownWordError: none fits, or what it names is not there.
@@ -134,7 +130,6 @@ def _existing(path: str, kind: str, value: str) -> str:
 
 
 def _read_path(word: str, path: str) -> tuple[Target, ...]:
-    """Take an existing path for what it is."""
     if os.path.isdir(path):
         found = look_around(path, whole=True)
         if not found:

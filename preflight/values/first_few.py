@@ -12,7 +12,6 @@ class First:
     """The first few of many names, in their order."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.count = 0
         self.names: list[str] = []
 

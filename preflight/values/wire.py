@@ -62,7 +62,6 @@ def _defaults_of(kind: Any) -> Mapping[str, Any]:
 
 @functools.cache
 def _fields_of(kind: type) -> tuple[str, ...] | None:
-    """Name the fields of a dataclass; None of any other type."""
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple(one.name for one in dataclasses.fields(kind))
