@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from preflight.formats.suffixes import dcp as dcp_names
-from preflight.values.listing import Listed, leads_to_system, list_names, take
+from preflight.values.listing import Listed, leads_to_system, list_names
 
 _SURE = (".pt", ".pth", ".npy", ".npz", ".safetensors", dcp_names.PART)
 _PERHAPS = frozenset({".bin", ".ckpt"})
@@ -116,7 +116,7 @@ def _folders(top: str, unreadable: list[tuple[str, str]]) -> Iterator[tuple[str,
     while waiting or links:
         folder = (waiting or links).pop()
         try:
-            listed = take(folder) or list_names(folder)
+            listed = list_names(folder)
         except OSError as error:
             unreadable.append((folder, error.strerror or str(error)))
             continue

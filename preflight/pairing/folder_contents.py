@@ -16,7 +16,7 @@ from preflight.formats.suffixes.images import EXTENSIONS, is_image
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
 from preflight.pairing.facts import Pairing
-from preflight.values.listing import leads_to_system, list_names, take
+from preflight.values.listing import leads_to_system, list_names
 from preflight.values.names import name_of
 
 Stems: TypeAlias = dict[tuple[str, ...], str]
@@ -134,7 +134,7 @@ def list_all(top: str, root: str) -> Iterator[Contents]:
 
 def _entries(path: str) -> tuple[list[str], dict[str, str]]:
     """List a folder: the names of its files, and what else has a name, with what it is."""
-    listed = take(path) or list_names(path)
+    listed = list_names(path)
     names = [name for name in listed.files if name[0] != "."]
     listed.files.clear()
     others = [*(one.name for one in listed.folders), *listed.others]

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections import Counter
 from collections.abc import Iterator
-from unicodedata import normalize
 
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.formats.suffixes.sounds import is_sound
@@ -16,7 +13,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds
 from preflight.kinds.target import Target
 from preflight.targets.targets import CacheFolder, Shard, Source, Unread
-from preflight.values.listing import Listed, keep, leads_to_system, list_names
+from preflight.values.listing import Listed, leads_to_system, list_names
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
@@ -38,9 +35,6 @@ _STEP = re.compile(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d
 # are no more of them than that.
 _ENTRY = re.compile(r"(?:\d+|[0-9a-f]{32,128})\.(?:pt|pth|npy|npz|safetensors)")
 _MOST_RANKS = 100
-
-# Paths of one folder that are looked up singly, before the folder is listed.
-_OFTEN = 1_000
 
 # Folders that hold no part of a job, whatever is in them.
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -82,14 +76,12 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             caches[home] = None
             if _is_state(place) and _holds_entries(names):
                 entries.add(home)
-            keep(place, listed)
         sources = sources or ".py" in suffixes
         for row in told_by_suffix():
             if not suffixes.isdisjoint(row.suffixes):
                 others |= dict.fromkeys(
                     _named_by(row, place, names) if row.each_file else ((row, top),)
                 )
-                keep(place, listed)
     return (
         *shards,
         *(row.made(path) for row, path in others),
@@ -141,8 +133,14 @@ def holds_parts(folder: str) -> bool:
 def _holds_parts(listed: Listed, suffixes: frozenset[str]) -> bool:
     if dcp_names.PART in suffixes:
         return True
-    steps = (one.path for one in listed.folders if _STEP.fullmatch(one.name))
-    return any(name.endswith(dcp_names.PART) for one in steps for name in _names_in(one) or ())
+    return any(_is_step_in_parts(one) for one in listed.folders if _STEP.fullmatch(one.name))
+
+
+def _is_step_in_parts(folder: os.DirEntry[str]) -> bool:
+    try:
+        return any(name.endswith(dcp_names.PART) for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _is_state(folder: str, *, in_parts: bool = False) -> bool:
@@ -158,46 +156,6 @@ def _holds_entries(names: list[str]) -> bool:
     return sum(_ENTRY.fullmatch(name) is not None for name in names) > _MOST_RANKS
 
 
-class Presence:
-    """Says of many paths whether they are there; a folder is listed once it has been asked often.
-
-    Names are held against the listing as file systems do that make no difference between large and
-    small letters, or between two ways to write an accent; what may be there is looked up.
-    """
-
-    def __init__(self) -> None:
-        self._asked: Counter[str] = Counter()
-        self._names: dict[str, frozenset[str] | None] = {}
-
-    def holds(self, path: str) -> bool:
-        """Whether there is such a path, also where it is a link that leads nowhere."""
-        folder, name = os.path.split(path)
-        if sys.platform != "win32" and name not in ("", os.curdir, os.pardir):
-            self._asked[folder] += 1
-            if self._asked[folder] == _OFTEN:
-                self._names[folder] = _names_in(folder)
-            names = self._names.get(folder)
-            if names is not None and _alike(name) not in names:
-                return False
-        return os.path.lexists(path)
-
-
-def _names_in(folder: str) -> frozenset[str] | None:
-    """Give what is alike for names of one file; None where the folder cannot be listed."""
-    try:
-        return frozenset(map(_alike, os.listdir(folder)))
-    except (FileNotFoundError, NotADirectoryError):
-        return frozenset()
-    except OSError:
-        return None
-
-
-def _alike(name: str) -> str:
-    if name.isascii():
-        return name.lower()
-    return normalize("NFD", normalize("NFD", name).casefold())
-
-
 def _first_below(folder: str, place: str) -> str:
     """Give the folder directly below this one that a place lies in; at its top, itself."""
     below = os.path.relpath(place, folder)
@@ -210,15 +168,15 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, L
     while todo or links:
         place = todo.pop() if todo else links.pop(0)
         try:
-            status = os.stat(place)
             listed = list_names(place)
         except OSError:
             if unread is not None:
                 unread.append(place)
             continue
-        if status.st_ino and (status.st_dev, status.st_ino) in seen:
+        identity = listed.mark[:2]
+        if identity[1] and identity in seen:
             continue
-        seen.add((status.st_dev, status.st_ino))
+        seen.add(identity)
         inner = [one for one in listed.folders if _may_hold_a_job(one)]
         todo += sorted((one.path for one in inner if not one.is_symlink()), reverse=True)
         links += sorted(one.path for one in inner if one.is_symlink())

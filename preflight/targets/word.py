@@ -11,7 +11,6 @@ from preflight.kinds.target import Target
 from preflight.targets.folders import (
     CACHE_SUFFIXES,
     IMAGE_SUFFIXES,
-    Presence,
     holds_no_cache,
     holds_parts,
     holds_videos,
@@ -182,10 +181,9 @@ def _is_remote(word: str) -> bool:
 
 
 def _what_was_tried(word: str, folder: str) -> str:
-    path = os.path.join(folder, word)
     tried = "no path of that name, no module:name or file.py:name, no pattern"
     kinds = f"; KIND= is one of {', '.join(words())}" if "=" in word else ""
-    return f"{word!r} is no target: {tried}{kinds}{_nearest_path(path)}"
+    return f"{word!r} is no target: {tried}{kinds}{_nearest_path(os.path.join(folder, word))}"
 
 
 def _nearest_path(path: str) -> str:
@@ -239,13 +237,12 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
         names = braces.expand(pattern)
     except braces.TooManyError as error:
         raise UnknownWordError(str(error)) from error
-    there = Presence()
     gaps = 0
     for name in names:
         path = os.path.join(folder, name)
         if _is_remote(name):
             yield Remote(address=name)
-        elif there.holds(path):
+        elif os.path.lexists(path):
             yield Shard(path=path, captions=captions)
         elif any(sign in name for sign in "*?["):
             yield from _read_wildcards(name, folder, captions)
@@ -259,7 +256,9 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
 
 
 def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
-    found = sorted(_glob(os.path.join(folder, name)))
+    import glob
+
+    found = sorted(glob.glob(os.path.join(folder, name), recursive=True))
     if not found:
         raise UnknownWordError(f"the pattern {name!r} fits no file in {folder}")
     fits: list[Target] = []
@@ -275,12 +274,6 @@ def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[T
     if unfit is not None and not fits:
         raise unfit
     yield from fits
-
-
-def _glob(path: str) -> list[str]:
-    import glob
-
-    return glob.glob(path, recursive=True)
 
 
 # --- the user's code, by name ---------------------------------------------------------------------

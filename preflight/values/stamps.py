@@ -45,25 +45,13 @@ def stamps_of(folder: str, names: Sequence[str]) -> array[int]:
     Of one that is not there, and of one that is numbered beyond 63 bits, as some file systems do,
     nobody knows.
     """
-    marks = array("q")
-    note = marks.extend
-    try:
-        here = os.open(folder, os.O_RDONLY) if os.stat in os.supports_dir_fd else None
-    except OSError:
-        return array("q", GONE * len(names))
-    begin = "" if here is not None else os.path.join(folder, "")
-    try:
-        for name in names:  # a hundred thousand of them, perhaps
-            try:
-                status = os.stat(begin + name, dir_fd=here)
-                # What `marked` gives.
-                note((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-            except (OSError, OverflowError):
-                del marks[len(marks) // FIELDS * FIELDS :]
-                note(GONE)
-    finally:
-        if here is not None:
-            os.close(here)
+    marks, begin = array("q"), os.path.join(folder, "")
+    for name in names:
+        try:
+            marks.extend(marked(os.stat(begin + name)))
+        except (OSError, OverflowError):
+            del marks[len(marks) // FIELDS * FIELDS :]
+            marks.extend(GONE)
     return marks
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import preflight
 from preflight.targets.facts import Absent
-from preflight.targets.folders import Presence
 from preflight.testing import ask
 from tests.archives import tarred
 
@@ -51,22 +50,6 @@ def test_a_range_of_very_many_that_are_not_there_is_counted(tmp_path: Path) -> N
     assert sum(report.more["shard-missing"].values()) == 39_998 - 100
     assert len(report.more["shard-missing"]) <= 102
     assert "39,998 shards not there" in [one.text for one in report.targets]
-
-
-def test_names_that_a_file_system_takes_for_the_same_are_there(tmp_path: Path) -> None:
-    """A listing tells them apart, and the disk may not: it is asked wherever they are alike."""
-    presence = Presence()
-    (tmp_path / "Train-1é.tar").touch()
-    (tmp_path / "link.tar").symlink_to("nowhere")
-    insensitive = (tmp_path / "TRAIN-1É.TAR").exists()
-    for number in range(2_000):
-        assert not presence.holds(str(tmp_path / f"{number}.tar"))
-
-    assert presence.holds(str(tmp_path / "Train-1é.tar"))
-    assert presence.holds(str(tmp_path / "TRAIN-1E\N{COMBINING ACUTE ACCENT}.TAR")) == insensitive
-    assert presence.holds(str(tmp_path / "link.tar"))
-    assert presence.holds(f"{tmp_path}/.")
-    assert not presence.holds(str(tmp_path / "none" / "a.tar"))
 
 
 def test_a_whole_range_is_left_alone(tmp_path: Path) -> None:
