@@ -21,7 +21,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from preflight.ledger import table as ledger_table
-from preflight.ledger.table import DamagedRowError, Note, Remembered, Row, Valid
+from preflight.ledger.table import DamagedRowError, Note, Remembered, Row
 from preflight.ledger.version import readers_version
 from preflight.values.stamps import YOUNG, digest_of, marked, stamps_of
 from preflight.values.state_folder import make_state
@@ -95,7 +95,12 @@ class Ledger:
                 folder = head
                 files = by_place.setdefault(self._place(how, path), {})
             files[_bytes(name)] = path, _mark(status)
-        known = self._known(by_place) or {}
+        ranges = ((place, min(files), max(files)) for place, files in by_place.items())
+        known = {
+            files[name][0]: row.seen
+            for (place, name), row in self._find(ranges).items()
+            if name in (files := by_place[place]) and files[name][1] == row.mark
+        }
         if not expect:
             return known
         for files in by_place.values():
@@ -135,11 +140,9 @@ class Ledger:
 
     def rows(self, how: str, folders: Iterable[str]) -> Mapping[str, Row]:
         """Give what was noted of whole folders, whether or not anything in them has changed."""
-        if not (self.usable and os.path.exists(self._file) and self._ready()):
-            return {}
-        places = {folder: self._place(how, os.path.join(folder, "")) for folder in folders}
-        find = ledger_table.find_folders
-        return self._use(lambda connection: find(connection, places, self._valid)) or {}
+        places = {self._place(how, os.path.join(folder, "")): folder for folder in folders}
+        rows = self._find((place, b"", b"") for place in places)
+        return {places[place]: row for (place, _), row in rows.items()}
 
     @property
     def holds_something(self) -> bool:
@@ -163,7 +166,7 @@ class Ledger:
         return True
 
     def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
-        """Note what was seen of all files of a folder; the mark tells their content from another."""
+        """Note what was seen of a folder; the mark tells the content of its files from another."""
         if not self.usable:
             return
         place = self._place(how, os.path.join(folder, ""))
@@ -185,24 +188,20 @@ class Ledger:
                 f"the ledger cannot be used, and the report was not kept: {self._file}: {reason}"
             )
             return
+        add = ledger_table.add
         for _ in range(2):  # again where the first try has found it damaged
-            if (
-                self._use(lambda connection: ledger_table.add(connection, rows, self._valid))
-                or not self.usable
-            ):
+            done = self._use(lambda one: add(one, rows, self._version, self.trusted))
+            if done or not self.usable:
                 break
         self._written = time.monotonic()
 
-    def _known(
-        self, by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]]
-    ) -> dict[str, Remembered] | None:
-        if not (by_place and self.trusted > 0 and os.path.exists(self._file) and self._ready()):
+    def _find(
+        self, ranges: Iterable[tuple[bytes, bytes, bytes]]
+    ) -> Mapping[tuple[bytes, bytes], Row]:
+        if not (self.holds_something and self._ready()):
             return {}
-        return self._use(lambda connection: ledger_table.find(connection, by_place, self._valid))
-
-    @property
-    def _valid(self) -> Valid:
-        return Valid(self._version, self.trusted)
+        find = ledger_table.find
+        return self._use(lambda one: find(one, ranges, self._version, self.trusted)) or {}
 
     # --- the file
 

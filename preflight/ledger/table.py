@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,8 +23,6 @@ _TABLE = """CREATE TABLE IF NOT EXISTS files_1 (
 _IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'files_1'"
 _LOOK_UP = """SELECT name, mark, read_at, facts, checksum FROM files_1
     WHERE place = ? AND name BETWEEN ? AND ? AND version = ? AND read_at > ? AND read_at <= ?"""
-_LOOK_UP_FOLDER = """SELECT mark, read_at, facts, checksum FROM files_1
-    WHERE place = ? AND name = x'' AND version = ? AND read_at > ? AND read_at <= ?"""
 _WRITE = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files_1 WHERE read_at < ?"
 
@@ -40,10 +38,10 @@ class Remembered(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What was noted of all files of a folder."""
+    """What was noted of a file, or of all files of a folder."""
 
     mark: str
-    """What told their content from another."""
+    """What told its content from another."""
 
     seen: Remembered
 
@@ -67,83 +65,47 @@ class Note(NamedTuple):
     seen: Remembered
 
 
-class Valid(NamedTuple):
-    """Which rows are believed."""
-
-    version: str
-    """Of the readers by whom they are."""
-
-    trusted: float
-    """Seconds for which that is done."""
-
-    def now(self) -> tuple[str, float, float]:
-        """Give the version, and from when to when a row was read."""
-        now = time.time()
-        return self.version, now - self.trusted, now
-
-
 def find(
     connection: sqlite3.Connection,
-    by_place: Mapping[bytes, Mapping[bytes, tuple[str, str]]],
-    valid: Valid,
-) -> dict[str, Remembered]:
-    """Give what is known of files that have not changed.
+    ranges: Iterable[tuple[bytes, bytes, bytes]],
+    version: str,
+    trusted: float,
+) -> dict[tuple[bytes, bytes], Row]:
+    """Give rows by place and name: of each place, those from the first name to the last.
+
+    Only those of this version of the readers, and read no longer ago than rows are trusted.
 
     Raises:
         DamagedRowError: a row is not what was written.
     """
-    known: dict[str, Remembered] = {}
-    if connection.execute(_IS_THERE).fetchone() is None:
-        return known
-    window = valid.now()
-    for place, files in by_place.items():
-        key = (place, min(files), max(files), *window)
-        for name, mark, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
-            if name not in files or (file := files[name])[1] != mark:
-                continue
-            _compare(facts, checksum)
-            known[file[0]] = Remembered(read_at, facts)
-    return known
-
-
-def find_folders(
-    connection: sqlite3.Connection, places: Mapping[str, bytes], valid: Valid
-) -> dict[str, Row]:
-    """Give what was noted of whole folders.
-
-    Raises:
-        DamagedRowError: a row is not what was written.
-    """
-    found: dict[str, Row] = {}
+    found: dict[tuple[bytes, bytes], Row] = {}
     if connection.execute(_IS_THERE).fetchone() is None:
         return found
-    window = valid.now()
-    for folder, place in places.items():
-        for mark, read_at, facts, checksum in connection.execute(_LOOK_UP_FOLDER, (place, *window)):
-            _compare(facts, checksum)
-            found[folder] = Row(mark, Remembered(read_at, facts))
+    now = time.time()
+    for place, first, last in ranges:
+        key = (place, first, last, version, now - trusted, now)
+        for name, mark, read_at, facts, checksum in connection.execute(_LOOK_UP, key):
+            if not (facts is None or isinstance(facts, str)) or _checksum(facts) != checksum:
+                raise DamagedRowError  # it may hold bytes or a number for its text
+            found[place, name] = Row(mark, Remembered(read_at, facts))
     return found
 
 
-def add(connection: sqlite3.Connection, notes: Iterable[Note], valid: Valid) -> bool:
+def add(
+    connection: sqlite3.Connection, notes: Iterable[Note], version: str, trusted: float
+) -> bool:
     """Write rows, in the place of those that are there, and drop what nobody will believe."""
     rows = (
-        (place, name, mark, *seen, _checksum(seen.facts), valid.version)
+        (place, name, mark, *seen, _checksum(seen.facts), version)
         for place, name, mark, seen in notes
     )
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(_TABLE)
     connection.executemany(_WRITE, rows)
-    connection.execute(_DROP, (time.time() - max(valid.trusted, _KEPT),))
+    connection.execute(_DROP, (time.time() - max(trusted, _KEPT),))
     connection.execute("COMMIT")
     return True
 
 
 def _checksum(facts: str | None) -> int:
     return _NOTHING if facts is None else zlib.crc32(facts.encode())
-
-
-def _compare(facts: Any, checksum: Any) -> None:
-    """Hold a row against its checksum; a damaged one may hold bytes or a number for its text."""
-    if not (facts is None or isinstance(facts, str)) or _checksum(facts) != checksum:
-        raise DamagedRowError
