@@ -130,13 +130,14 @@ class _Running:
             return None
         self.started.heard = time.monotonic()
         self._take_in(said)
-        if isinstance(index := said.get("open"), int):  # which may follow in the same line
-            self.open, self.step = index, None
-        self.done = self.done or said.get("done") is True
         return None
 
     def _take_in(self, said: Mapping[str, Any]) -> None:
         match said:
+            case {"open": int(index)}:
+                self.open, self.step = index, None
+            case {"done": True}:
+                self.done = True
             case {"answer": int(index), "facts": list(facts)}:
                 self._finish(Answer(question=self._rest_of(index), told=tuple(facts)))
             case {"some": list(facts), "count": int(count)}:
@@ -209,13 +210,14 @@ class _Running:
 
 def ask(batches: Iterable[Batch], how: Asking) -> Iterator[Result]:
     """Ask all batches, at most so many at the same time, each when there is room for it."""
-    waiting = _Waiting(iter(batches))
+    fresh = iter(batches)
+    left: list[Batch] = []  # by processes that have died
     running: list[_Running] = []
     lines: Lines = queue.Queue(MOST_PIECES)
     try:
         while True:
             late = how.until is not None and time.monotonic() > how.until
-            while len(running) < how.jobs and (batch := waiting.next()):
+            while len(running) < how.jobs and (batch := left.pop() if left else next(fresh, ())):
                 if late and _may_be_left(batch):
                     yield from (Unasked(question=one) for one in batch)
                 else:
@@ -226,8 +228,9 @@ def ask(batches: Iterable[Batch], how: Asking) -> Iterator[Result]:
             for one in tuple(running):  # those that have ended leave the list
                 if late and _may_be_left(one.batch):
                     _stop(one, running, lines)
-                else:
-                    waiting.again(_end(one, running, lines, how.timeout))
+                    one.leave()
+                elif rest := _end(one, running, lines, how.timeout):
+                    left.append(rest)
                 yield from one.results
                 one.results.clear()
     finally:
@@ -238,21 +241,6 @@ def ask(batches: Iterable[Batch], how: Asking) -> Iterator[Result]:
 
 def _may_be_left(batch: Batch) -> bool:
     return all(one.kind.may_be_left for one in batch)
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """What is still to be asked: first what a process has left when it died."""
-
-    fresh: Iterator[Batch]
-    left: list[Batch] = field(default_factory=list)
-
-    def next(self) -> Batch:
-        return self.left.pop() if self.left else next(self.fresh, ())
-
-    def again(self, batch: Batch) -> None:
-        if batch:
-            self.left.append(batch)
 
 
 def _begin(batch: Batch, running: list[_Running], lines: Lines, how: Asking) -> Iterator[Result]:
@@ -285,13 +273,12 @@ def _hear(
 
 
 def _stop(one: _Running, running: list[_Running], lines: Lines) -> None:
-    """End a process whose time is up; what it has said is kept."""
+    """End a process; what it has said is kept."""
     one.started.kill()
     one.started.drain(lambda: _hear(running, lines, patiently=False))
     for _ in range(lines.qsize()):  # of all; nothing of this one comes after these
         _hear(running, lines, patiently=False, most=1)
     running.remove(one)
-    one.leave()
 
 
 def _end(
@@ -307,11 +294,7 @@ def _end(
         return ()
     if not silent and lines.qsize() > _FEW:
         return ()  # what was said so far is dealt with first, and need not be held all at once
-    one.started.kill()
-    one.started.drain(lambda: _hear(running, lines, patiently=False))
-    for _ in range(lines.qsize()):  # of all; nothing of this one comes after these
-        _hear(running, lines, patiently=False, most=1)
-    running.remove(one)
+    _stop(one, running, lines)
     if one.done and one.finished >= len(one.batch):
         return ()
     if one.done:

@@ -42,11 +42,6 @@ class Channel:
         self._owner = os.getpid()
         self._said = 0.0
         self._open = 0
-        self._kept: dict[str, Any] = {}
-
-    def keep(self, **part: Any) -> None:
-        """Keep what is to be said together with the next thing, which has to follow at once."""
-        self._kept.update(part)
 
     def say(self, **line: Any) -> None:
         """Write one line; a parent that is gone is the watcher's business.
@@ -55,8 +50,6 @@ class Channel:
         """
         if os.getpid() != self._owner:
             os._exit(0)
-        if self._kept:
-            line, self._kept = {**self._kept, **line}, {}
         self._open = line.get("open", self._open)
         data = memoryview(f"{self._token} {dumps(line)}\n".encode())
         with contextlib.suppress(BrokenPipeError):
@@ -91,9 +84,6 @@ def main() -> None:
     """Take the questions, look, answer; the last line is `done`."""
     channel, asked = _take_over()
     options, runs_code = asked["options"], asked["runs_code"]
-    # Until it is said, at once, what is opened next; what the user's code left running may end us
-    # at any moment.
-    tell = channel.say if runs_code else channel.keep
     if not runs_code:
         _limit_memory(asked["questions"])
     for index, question in enumerate(asked["questions"]):
@@ -101,15 +91,15 @@ def main() -> None:
         try:
             facts = list(_look(question, options, channel))
         except OSError as error:
-            tell(broken=index, error=_said_by(error))
+            channel.say(broken=index, error=_said_by(error))
         except MemoryError:
-            tell(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
+            channel.say(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
         except CannotLookError as error:
-            tell(broken=index, error=str(error), fix=error.fix)
+            channel.say(broken=index, error=str(error), fix=error.fix)
         except MistypedError as error:
-            tell(mistyped=index, error=str(error))
+            channel.say(mistyped=index, error=str(error))
         else:
-            tell(answer=index, facts=_plain(facts))
+            channel.say(answer=index, facts=_plain(facts))
     if runs_code:
         _let_tracker_clean()
         channel.say(done=True)
@@ -150,7 +140,7 @@ def _take_over() -> tuple[Channel, dict[str, Any]]:
         os.dup2(nothing, 1)
     size = int.from_bytes(_read_exactly(life, 8), "big")
     asked = loads(_read_exactly(life, size))
-    life_line.watch(life, asked["token"], starts_others=asked["runs_code"])
+    life_line.watch(life, asked["token"])
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

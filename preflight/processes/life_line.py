@@ -41,39 +41,15 @@ os.killpg(os.getpgrp(), signal.SIGKILL)
 """
 
 
-def watch(life: int, token: str, *, starts_others: bool) -> None:
+def watch(life: int, token: str) -> None:
     """End with whoever holds the other end of this pipe, and with all that was started here."""
-    if starts_others or not _end_by_signal(life):
-        import subprocess
+    import subprocess
 
-        watcher = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), token],
-            stdin=life,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        watcher.returncode = 0  # it outlives us on purpose, which subprocess would warn about
-        os.close(life)
-
-
-def _end_by_signal(life: int) -> bool:
-    """Have the system end this process when the pipe is closed, where it can do that by itself.
-
-    Linux sends SIGIO then, which ends a process that has not asked for anything else. A process of
-    its own that watches takes as long to start as a small shard to be read.
-    """
-    if sys.platform != "linux":
-        return False
-    import fcntl
-    import select
-    import signal
-
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
-    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
-    gone = select.poll()
-    gone.register(life, 0)
-    if gone.poll(0):  # it was closed before the system was told to say so
-        os._exit(0)
-    return True
+    watcher = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), token],
+        stdin=life,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    watcher.returncode = 0  # it outlives us on purpose, which subprocess would warn about
+    os.close(life)

@@ -53,14 +53,9 @@ _LONGEST_LINE = 1 << 28
 # Bytes that are taken in at a time.
 _PIECE = 1 << 14
 
-# A process that says so many things in a row, each less than so many seconds after the one before,
-# is given a moment to say more of them: to be woken for each takes both sides longer than the rest.
-_CHATTY = 16
-_SOON = 0.002
+# How long a process is given to say more before it is heard again, in seconds: to be woken for each
+# line takes both sides longer than the rest.
 _GATHER = 0.002
-
-# The same where it has said nothing but what it is about to open.
-_GATHER_LONG = 0.005
 
 # How long the last lines of a process may take to come through after its end, in seconds.
 _DRAIN = 5.0
@@ -135,11 +130,7 @@ class Started:
 
     def _talk(self) -> None:
         self._hand_over()
-        self._read()
-
-    def _read(self) -> None:
         assert self.popen.stdout is not None  # noqa: S101  for the type checker
-        quick, before = 0, 0.0
         begun: list[bytes] = []  # of a line whose end has not come yet
         length = 0
         with self.popen.stdout as said:
@@ -149,25 +140,19 @@ class Started:
                 if not end and length <= _LONGEST_LINE:
                     begun.append(piece)
                     continue
-                heard = self._pass_on(b"".join((*begun, whole, end)))
+                self._pass_on(b"".join((*begun, whole, end)))
                 begun, length = [rest], len(rest)
-                now = time.monotonic()
-                quick = quick + 1 if now - before < _SOON else 0
-                if quick > _CHATTY or not heard:
-                    time.sleep(_GATHER if heard else _GATHER_LONG)
-                    now = time.monotonic()
-                before = now
+                if len(piece) < _PIECE:
+                    time.sleep(_GATHER)
             if length:
                 self._pass_on(b"".join(begun))
 
-    def _pass_on(self, lines: bytes) -> bool:
-        """Hand lines over to whoever asked, and say whether there were any for him."""
+    def _pass_on(self, lines: bytes) -> None:
         lines = self._without_places(lines)
         while lines and not self.closed:
             with contextlib.suppress(queue.Full):
                 self.lines.put((self, lines), timeout=_POLL)
                 break
-        return bool(lines)
 
     def _without_places(self, lines: bytes) -> bytes:
         """Take note of what it has open, and give the rest: nobody has to be woken for that."""

@@ -17,7 +17,9 @@ def python(code: str) -> subprocess.Popen[bytes]:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
     words = [sys.executable, "-c", code]
-    return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+    return subprocess.Popen(
+        words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True
+    )
 
 
 def test_one_that_is_never_asked_ends_with_us() -> None:
@@ -28,7 +30,6 @@ def test_one_that_is_never_asked_ends_with_us() -> None:
     assert process.returncode == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process of its own watches")
 @pytest.mark.parametrize(
     "work",
     ["while True: pass", "import time; time.sleep(900)", "re.match('(a+)+$', 'a' * 64 + 'b')"],
@@ -37,7 +38,7 @@ def test_one_that_is_never_asked_ends_with_us() -> None:
 def test_a_reader_ends_with_its_life_line_whatever_it_does(work: str) -> None:
     code = (
         "import os, re, sys; from preflight.processes import life_line; "
-        "life_line.watch(os.dup(0), 'mark', starts_others=False); "
+        "life_line.watch(os.dup(0), 'mark'); "
         "os.write(1, b'ready'); " + work.replace("while True: pass", "exec('while True: pass')")
     )
     process = python(code)
@@ -52,10 +53,9 @@ def test_a_reader_ends_with_its_life_line_whatever_it_does(work: str) -> None:
     process.stderr.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process of its own watches")
 def test_a_life_line_that_has_ended_already_is_seen() -> None:
     process = python(
         "import os, time; from preflight.processes import life_line; reading, writing = os.pipe(); "
-        "os.close(writing); life_line.watch(reading, 'mark', starts_others=False); time.sleep(900)"
+        "os.close(writing); life_line.watch(reading, 'mark'); time.sleep(900)"
     )
     process.communicate(timeout=60)
