@@ -15,24 +15,6 @@ from preflight.values.wire import from_wire, to_wire
 SCHEMA = 1
 """Of the JSON below. Raised when a field changes its meaning; new fields alone do not raise it."""
 
-
-_ORDER = (
-    "schema",
-    "tool",
-    "verdict",
-    "verdict_by",
-    "complete",
-    "not_judged",
-    "started",
-    "seconds",
-    "job",
-    "machine",
-    "checks",
-    "findings",
-    "more",
-)
-"""The fields of the contract, in the order in which they are written."""
-
 # Strict readers refuse lone surrogates, which is how Python keeps bytes that are no UTF-8.
 _SURROGATE = "[\ud800-\udfff]"
 
@@ -137,10 +119,14 @@ class Setting:
 class Report:
     """Everything that a run found out.
 
-    Its fields are those of the JSON report, under the same names. `str(report)` is the terminal
-    page.
+    Its fields are those of the JSON report, under the same names and in the same order.
+    `str(report)` is the terminal page.
     """
 
+    schema: int = SCHEMA
+    tool: Mapping[str, Scalar] = field(
+        default_factory=lambda: {"name": "preflight", "version": __version__}
+    )
     verdict: str
     """`go`, `no-go` or `cannot-judge`."""
 
@@ -158,12 +144,12 @@ class Report:
 
     seconds: float
     job: Mapping[str, Setting]
+    machine: Mapping[str, Any] | None = None
+    """As HostFacts; None where the job runs elsewhere."""
+
     checks: tuple[Outcome, ...]
     findings: tuple[Finding, ...]
     """In the order in which the job would meet them."""
-
-    machine: Mapping[str, Any] | None = None
-    """As HostFacts; None where the job runs elsewhere."""
 
     more: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Findings beyond the limit of each check, counted by file."""
@@ -187,11 +173,6 @@ class Report:
     last: str | None = None
     """Where the whole list was left: `.preflight/last.json`."""
 
-    tool: Mapping[str, Scalar] = field(
-        default_factory=lambda: {"name": "preflight", "version": __version__}
-    )
-    schema: int = SCHEMA
-
     page: ClassVar[Callable[[Report], str] | None] = None
     """Draws the terminal page. preflight.render, which lies above this file, sets it."""
 
@@ -200,9 +181,7 @@ class Report:
 
         Bytes of a name that are no UTF-8 read `\xe9`.
         """
-        plain = _readable(to_wire(self))
-        first = {key: plain[key] for key in _ORDER}
-        return json.dumps(first | plain, allow_nan=False)
+        return json.dumps(_readable(to_wire(self)), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Report:
