@@ -59,11 +59,3 @@ def of_all(number: int, total: int) -> str:
         if number == total
         else f"{number:,} of {counted(total, 'sample')}"
     )
-
-
-def span(seconds: float) -> str:
-    """Say how long that is, in its largest unit."""
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return counted(int(seconds // size), unit)
-    return counted(int(seconds), "second")

@@ -38,9 +38,10 @@ from preflight.check import check
 from preflight.facts import CacheKeys, LackedKind
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
+from preflight.values.ages import format_age
 from preflight.values.names import counted, first_of, shown
 
-from ._incomplete_words import entries, guessed, made_of, of_all, rule_of, span, spelled
+from ._incomplete_words import entries, guessed, made_of, of_all, rule_of, spelled
 
 # Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
 # one of how many entries they may be where these are more.
@@ -276,7 +277,7 @@ def _of_stale(facts: CacheKeys) -> Finding:
     )
     return cache_incomplete.found(
         f"has {entries(facts.stale)} of {facts.entries:,} that {are} made of, "
-        f"by {'up to ' * (facts.stale > 1)}{span(facts.oldest)}: "
+        f"by {'up to ' * (facts.stale > 1)}{format_age(facts.oldest)}: "
         f"{first_of(facts.stale_names, facts.stale)}{made_of(facts)}",
         severity=Severity.NOTE if nearly_all else Severity.WARNING,
         at=Location(file=facts.file),
