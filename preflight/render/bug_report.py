@@ -31,38 +31,15 @@ _LAUNCH = (
 _TOOL = ("version", "python", "torch", "webdataset", "pillow", "cuda")
 
 # Launcher variables whose values are counts. Addresses, node lists and tokens are not among them.
-_ENVIRONMENT = frozenset(
-    {
-        "RANK",
-        "LOCAL_RANK",
-        "GROUP_RANK",
-        "NODE_RANK",
-        "ROLE_RANK",
-        "WORLD_SIZE",
-        "LOCAL_WORLD_SIZE",
-        "GROUP_WORLD_SIZE",
-        "MASTER_PORT",
-        "CUDA_VISIBLE_DEVICES",
-        "CUDA_DEVICE_ORDER",
-        "OMP_NUM_THREADS",
-        "SLURM_PROCID",
-        "SLURM_LOCALID",
-        "SLURM_NODEID",
-        "SLURM_NTASKS",
-        "SLURM_NNODES",
-        "SLURM_NPROCS",
-        "SLURM_JOB_NUM_NODES",
-        "SLURM_CPUS_PER_TASK",
-        "SLURM_GPUS",
-        "SLURM_GPUS_ON_NODE",
-        "SLURM_NTASKS_PER_NODE",
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_SIZE",
-        "OMPI_COMM_WORLD_LOCAL_RANK",
-        "OMPI_COMM_WORLD_LOCAL_SIZE",
-        "PMI_RANK",
-        "PMI_SIZE",
-    }
+_ENVIRONMENT = re.compile(
+    r"""(?:(?:LOCAL|GROUP|NODE|ROLE)_)?RANK
+    |(?:(?:LOCAL|GROUP)_)?WORLD_SIZE
+    |MASTER_PORT|CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|OMP_NUM_THREADS
+    |SLURM_(?:PROCID|LOCALID|NODEID|NTASKS|NNODES|NPROCS|JOB_NUM_NODES|CPUS_PER_TASK)
+    |SLURM_(?:GPUS|GPUS_ON_NODE|NTASKS_PER_NODE)
+    |OMPI_COMM_WORLD_(?:LOCAL_)?(?:RANK|SIZE)
+    |PMI_(?:RANK|SIZE)""",
+    re.VERBOSE,
 )
 _COUNTS = re.compile(r"[0-9][0-9,x()]{0,40}|PCI_BUS_ID|FASTEST_FIRST|")
 _VERSION = re.compile(r"[\w.+-]{1,40}")
@@ -139,7 +116,7 @@ def _machine(report: Report, hide: Redaction) -> Iterator[str]:
         yield from _gpus(gpus, hide)
     environment = machine.get("environment")
     if isinstance(environment, Mapping):
-        for name in sorted(_ENVIRONMENT & environment.keys()):
+        for name in sorted(filter(_ENVIRONMENT.fullmatch, environment)):
             value = str(environment[name])
             yield f"{name}={value}" if _COUNTS.fullmatch(value) else f"{name} is set"
 

@@ -62,45 +62,17 @@ _FOREIGN = re.compile(r"/|\\\\|[A-Za-z]:[\\/]|~|[a-z][a-z0-9+.-]+://", re.IGNORE
 _PUBLIC = frozenset({"/dev/shm", "/dev/null"})  # noqa: S108  the same on every machine
 
 # Variables whose values name machines and people, where a launcher has set them.
-_NAMING = frozenset(
-    {
-        "HOME",
-        "HOST",
-        "HOSTNAME",
-        "LOGNAME",
-        "MASTER_ADDR",
-        "SLURMD_NODENAME",
-        "SLURM_CLUSTER_NAME",
-        "SLURM_JOB_ACCOUNT",
-        "SLURM_JOB_NAME",
-        "SLURM_JOB_NODELIST",
-        "SLURM_JOB_PARTITION",
-        "SLURM_JOB_USER",
-        "SLURM_LAUNCH_NODE_IPADDR",
-        "SLURM_NODELIST",
-        "SLURM_SUBMIT_DIR",
-        "SLURM_SUBMIT_HOST",
-        "SLURM_TOPOLOGY_ADDR",
-        "USER",
-        "USERNAME",
-        "USERPROFILE",
-    }
+_NAMING = re.compile(
+    r"""HOME|HOST(?:NAME)?|LOGNAME|MASTER_ADDR|USER(?:NAME|PROFILE)?
+    |SLURM_(?:CLUSTER_NAME|LAUNCH_NODE_IPADDR|NODELIST|SUBMIT_DIR|SUBMIT_HOST|TOPOLOGY_ADDR)
+    |SLURM_JOB_(?:ACCOUNT|NAME|NODELIST|PARTITION|USER)|SLURMD_NODENAME""",
+    re.VERBOSE,
 )
 # Names that everybody has, and that tell nothing of anybody.
 _ORDINARY = frozenset(
     {
-        "127.0.0.1",
-        "0.0.0.0",  # noqa: S104  a name, not a binding
-        "::1",
-        "admin",
-        "home",
-        "localhost",
-        "root",
-        "runner",
-        "shared",
-        "ubuntu",
-        "user",
-        "users",
+        *("127.0.0.1", "0.0.0.0", "::1", "localhost"),  # noqa: S104  names, no bindings
+        *("admin", "home", "root", "runner", "shared", "ubuntu", "user", "users"),
     }
 )
 
@@ -131,7 +103,7 @@ class Redaction:
         for text in _of_findings(report):
             unsure |= {match[1] for match in _HOME.finditer(text)}
         environment = (report.machine or {}).get("environment") or {}
-        sure |= {str(value) for name, value in environment.items() if name in _NAMING}
+        sure |= {str(value) for name, value in environment.items() if _NAMING.fullmatch(name)}
         sure |= {name.partition(".")[0] for name in sure if not name[:1].isdigit()}
         # Archives can hold homes without end; of strangers' names, some are enough.
         names = sure | set(sorted(unsure - sure)[:_STRANGERS])
