@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,7 +16,7 @@ from preflight.findings.report import Broken, Outcome, Report
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 
-Advice: TypeAlias = tuple[str | None, str | None, str | None]
+Advice: TypeAlias = tuple[str | None, ...]
 """Why it matters, what to do, and what runs today."""
 
 
@@ -53,8 +54,7 @@ class Group:
     @property
     def place(self) -> str:
         """The one place of all of them, or what their places have in common."""
-        places = {where(one.at) for one in self.findings} | set(self.more)
-        return self._shared or f"{len(places):,} places"
+        return self._shared or f"{len(self._places):,} places"
 
     @property
     def begin(self) -> str:
@@ -62,11 +62,14 @@ class Group:
         return self._shared or where(self.findings[0].at)
 
     @property
+    def _places(self) -> set[str]:
+        return {where(one.at) for one in self.findings} | set(self.more)
+
+    @property
     def _shared(self) -> str:
         """What the places have in common; empty: nothing."""
-        places = {where(one.at) for one in self.findings} | set(self.more)
-        if len(places) == 1:
-            return places.pop()
+        if len(self._places) == 1:
+            return self._places.pop()
         files = {one.at.file or "" for one in self.findings} | set(self.more)
         if len(files) == 1 and "" not in files:
             return files.pop()
@@ -173,21 +176,14 @@ def advice(one: Finding) -> Advice:
 
 def shared_advice(found: Sequence[Finding]) -> Advice:
     """Keep the advice that is the same for all of them, to be told once."""
-    first, *others = (advice(one) for one in found)
-    why, fix, workaround = (
-        said if all(other[index] == said for other in others) else None
-        for index, said in enumerate(first)
-    )
-    return (why, fix, workaround)
+    each = zip(*(advice(one) for one in found), strict=True)
+    return tuple(said[0] if len(set(said)) == 1 else None for said in each)
 
 
 def own_advice(one: Finding, shared: Advice) -> Advice:
     """Keep the advice that is for this one and not for all."""
-    why, fix, workaround = (
-        None if of_all is not None else said
-        for said, of_all in zip(advice(one), shared, strict=True)
-    )
-    return (why, fix, workaround)
+    each = zip(advice(one), shared, strict=True)
+    return tuple(said if of_all is None else None for said, of_all in each)
 
 
 def alike(found: Sequence[Finding]) -> list[list[Finding]]:
@@ -250,9 +246,6 @@ def root_of(report: Report) -> str | None:
     return None if root in ("", ".") else root.rstrip("/\\") or None
 
 
-def count_by_outcome(outcomes: Iterable[Outcome]) -> dict[str, int]:
+def count_by_outcome(outcomes: Iterable[Outcome]) -> Counter[str]:
     """Count checks by what became of them."""
-    counts = dict.fromkeys(("found", "broken", "passed", "skipped"), 0)
-    for one in outcomes:
-        counts[one.outcome] = counts.get(one.outcome, 0) + 1
-    return counts
+    return Counter(one.outcome for one in outcomes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from preflight.findings.finding import Severity
@@ -52,13 +53,11 @@ def ending(report: Report, found: Sequence[Group]) -> str:
 
 def heavier(found: Sequence[Group]) -> str:
     """Count errors and warnings that do not gate: `2 warnings`; empty where there are none."""
-    counts = dict.fromkeys((Severity.ERROR, Severity.WARNING), 0)
+    counts: Counter[Severity] = Counter()
     for group in found:
-        if not group.gates and group.severity in counts:
+        if not group.gates and group.severity > Severity.NOTE:
             counts[group.severity] += group.total
-    return " and ".join(
-        counted(number, severity.word) for severity, number in counts.items() if number
-    )
+    return " and ".join(counted(counts[one], one.word) for one in sorted(counts, reverse=True))
 
 
 def _go(report: Report, found: Sequence[Group]) -> str:
