@@ -23,7 +23,7 @@ class Listed:
     """Names of those of the files that are links."""
 
     mark: tuple[int, int, int]
-    """Its device and inode (0 where nobody knows), and when it last changed before it was listed."""
+    """Its device and inode (0: not known), and when it last changed before it was listed."""
 
     @property
     def names(self) -> list[str]:
