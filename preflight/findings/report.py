@@ -119,10 +119,11 @@ class Setting:
 class Report:
     """Everything that a run found out.
 
-    Its fields are those of the JSON report, under the same names and in the same order.
-    `str(report)` is the terminal page.
+    Its fields are those of the JSON report, under the same names. `str(report)` is the terminal
+    page.
     """
 
+    # In the order in which they are written.
     schema: int = SCHEMA
     tool: Mapping[str, Scalar] = field(
         default_factory=lambda: {"name": "preflight", "version": __version__}
