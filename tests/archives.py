@@ -37,7 +37,6 @@ def tarred(
     files: Mapping[str, bytes] | Iterable[tuple[str, bytes]],
     tar_format: int = tarfile.USTAR_FORMAT,
 ) -> bytes:
-    """Pack files with Python's tarfile."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tar_format) as archive:
         for name, content in files.items() if isinstance(files, Mapping) else files:
@@ -61,7 +60,6 @@ SAMPLE = 2560
 
 
 def flipped(content: bytes, offset: int) -> bytes:
-    """Change one bit."""
     damaged = bytearray(content)
     damaged[offset] ^= 1
     return bytes(damaged)

@@ -25,7 +25,6 @@ def state(scale: float = 1.0) -> dict[str, Any]:
 
 
 def save(folder: Path, values: dict[str, Any] | None = None, **options: Any) -> Path:
-    """Save them as one process does that is no rank of a group."""
     import torch.distributed.checkpoint as dcp
 
     with warnings.catch_warnings():

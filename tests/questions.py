@@ -32,7 +32,6 @@ def run_of(root: object, *targets: object) -> Run:
 def questions(
     kind: Kind, plains: Iterable[Mapping[str, Any]], root: object, **more: Any
 ) -> tuple[Question, ...]:
-    """Ask about each of these."""
     gather = Gather(kind, run_of(root))
     return tuple(
         Question(

@@ -60,7 +60,6 @@ def living(pid: int, mark: str) -> str | None:
 
 
 def broken(report: Report) -> list[str]:
-    """What is said of what could not be looked at."""
     return sorted({one.error for outcome in report.checks for one in outcome.broken})
 
 
@@ -103,7 +102,6 @@ def test_a_death_is_told_by_name(tmp_path: Path, body: str, said: str, place: st
     ids=["an endless loop", "a long sleep", "a process that stops itself"],
 )
 def test_silence_is_a_hang(tmp_path: Path, body: str) -> None:
-    """After --timeout seconds it is ended, and the step is named."""
     report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=6)
 
     assert report.verdict == "cannot-judge"
@@ -209,7 +207,6 @@ def test_an_interpreter_that_is_none_is_told(tmp_path: Path, script: str, said: 
 
 
 def test_threads_do_not_keep_it(tmp_path: Path) -> None:
-    """A thread that never ends is not waited for."""
     source = (
         LOADER
         + "import threading, time\n"
@@ -259,7 +256,6 @@ def test_ten_megabytes_of_prints_reach_only_stderr(tmp_path: Path) -> None:
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "preflight", "run", *words],
         cwd=folder,

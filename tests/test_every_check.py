@@ -28,7 +28,6 @@ each_check = pytest.mark.parametrize("check_id", CHECKS)
 
 
 def make_case(check_id: str, folder: Path, *, mended: bool) -> list[str]:
-    """Build the case of a check in a folder, and give the words for `preflight run`."""
     path = ROOT / "fixtures" / check_id.replace("-", "_") / "make.py"
     spec = importlib.util.spec_from_file_location(f"case_{path.parent.name}", path)
     assert spec is not None and spec.loader is not None
@@ -51,7 +50,6 @@ class Case:
 
 
 def look(check_id: str, folder: Path, *, mended: bool) -> Case:
-    """Build a case and look at it."""
     words = make_case(check_id, folder, mended=mended)
     checks, bad = registry.load()
     said: list[Finding] = []

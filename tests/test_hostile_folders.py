@@ -34,7 +34,6 @@ def run(folder: Path, *words: str) -> Report:
 
 
 def broken(report: Report) -> dict[str, str]:
-    """Give what could not be looked at, and why."""
     return {
         str(one.at.file or one.at.name): one.error
         for check in report.checks
@@ -141,7 +140,6 @@ def deep(tmp_path: Path) -> Iterator[Path]:
 
 @needs_posix
 def test_folders_of_any_depth_are_walked(deep: Path) -> None:
-    """What cannot be reached is no crash."""
     (deep / "a.jpg").write_bytes(b"")
 
     report = run(deep, ".")

@@ -79,7 +79,6 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked_for(wheel: Path) -> Iterator[Distribution]:
-    """Give the distributions that a wheel asks for, and those that they ask for."""
     info = next(one for one in zipfile.Path(wheel).iterdir() if one.name.endswith(".dist-info"))
     asking: list[Distribution] = [PathDistribution(info)]
     names: set[str] = set()
@@ -185,7 +184,6 @@ def test_our_own_record_is_no_rival(tmp_path: Path) -> None:
 
 
 def plain_wheel(path: Path, files: dict[str, str], *, entry_points: str = "") -> None:
-    """Write a wheel of a few modules."""
     name, version = path.name.split("-")[:2]
     info, title = f"{name}-{version}.dist-info", name.replace("_", "-")
     everything = {

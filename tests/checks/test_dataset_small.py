@@ -21,7 +21,6 @@ from tests.archives import samples, tarred
 
 
 def shards(*sizes: int, unread: int = 0) -> DatasetFacts:
-    """Give a data set of shards with so many samples."""
     return DatasetFacts(
         name="data/{000..999}.tar",
         file="data",
@@ -128,7 +127,6 @@ def test_webdataset_raises_in_a_worker_that_has_no_shard(tmp_path: Path) -> None
 
 
 def test_a_data_set_without_a_sample_is_told_through_a_run(tmp_path: Path) -> None:
-    """Beside one that has some."""
     tarfile.open(tmp_path / "empty.tar", "w").close()
     (tmp_path / "full.tar").write_bytes(tarred({"0.txt": b"a dog"}))
 

@@ -127,7 +127,6 @@ def test_an_image_and_a_caption_of_one_name_are_two_findings() -> None:
 
 
 def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) -> list[Finding]:
-    """Pack samples of these suffixes, and ask about them."""
     names = [f"{number}.{suffix}" for number in range(count) for suffix in suffixes.split()]
     (folder / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
     return ask("sample-unpaired", read_shard(Shard(path="x.tar", captions=rule), str(folder), list))

@@ -19,7 +19,6 @@ WHOLE = tarred(samples(6))
 
 
 def read(folder: Path, content: bytes) -> ShardFacts:
-    """Read bytes as a shard, with no caption asked for."""
     (folder / "x.tar").write_bytes(content)
     shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
     return read_shard(shard, str(folder), print)
@@ -161,7 +160,6 @@ def test_damaged_packed_data_is_found_where_tarfile_raises(tmp_path: Path) -> No
 
 
 def test_a_missing_end_marker_is_only_a_note(tmp_path: Path) -> None:
-    """Some writers leave it out, and readers do not mind."""
     (finding,) = found(tmp_path, WHOLE[: 3 * SAMPLE])
 
     assert finding.severity is Severity.NOTE

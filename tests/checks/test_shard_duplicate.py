@@ -56,7 +56,6 @@ def test_a_sample_again_elsewhere_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_forty_thousand_files_of_one_sample_take_no_time(tmp_path: Path) -> None:
-    """Each is compared with all others at once."""
     names = [f"a.{number}" for number in range(40_000)]
 
     (finding,) = found(tmp_path, [*names, "a.7"])
@@ -68,7 +67,6 @@ def test_forty_thousand_files_of_one_sample_take_no_time(tmp_path: Path) -> None
 
 
 def of_two(folder: Path, first: dict[str, bytes], second: dict[str, bytes]) -> list[Finding]:
-    """Look at two shards of one data set, through processes and all."""
     (folder / "data").mkdir()
     (folder / "data" / "0.tar").write_bytes(tarred(first))
     (folder / "data" / "1.tar").write_bytes(tarred(second))

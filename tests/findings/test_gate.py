@@ -30,15 +30,12 @@ SHARD = ShardFacts(file="a.tar", size=1, damage=(), members=1, samples=1)
 
 
 def finding(check: str = "a", severity: Severity = Severity.ERROR, **more: object) -> Finding:
-    """A finding of a check."""
     at = Location(file="data/a.tar")
     one = Finding(check=check, severity=severity, message="is bad", at=at, fingerprint="f1")
     return replace(one, **more)  # type: ignore[arg-type]
 
 
 def check(name: str, *, over: type = ShardFacts, scope: Scope = Scope.JOB, **more: object) -> Check:
-    """A check that finds what it is told to find."""
-
     def ask(_facts: object, _job: Job) -> Iterator[Finding]:
         yield from ()
 
@@ -56,7 +53,6 @@ def check(name: str, *, over: type = ShardFacts, scope: Scope = Scope.JOB, **mor
 
 
 def outcome(name: str, word: str = "passed", **more: object) -> Outcome:
-    """What became of a check."""
     one = Outcome(id=name, outcome=word, scope="job", title=name, targets=1, looked_at=1)
     return replace(one, **more)  # type: ignore[arg-type]
 
@@ -78,13 +74,11 @@ def judge(*findings: Finding, **more: object) -> gate.Judgement:
 
 
 def test_nothing_found_is_go() -> None:
-    """With at least one thing of the job looked at."""
     assert judge().verdict == "go"
     assert judge().verdict_by == {"job": "go", "machine": "go"}
 
 
 def test_only_the_host_looked_at_is_no_go_ahead() -> None:
-    """Nor is nothing at all."""
     checks = {"a": check("a"), "m": check("m", over=HostFacts, scope=Scope.MACHINE)}
     assert is_of_job(checks, {ShardFacts, HostFacts})
     for looked in ({HostFacts}, {Absent}, {Unbuilt}, set[type]()):
@@ -98,7 +92,6 @@ def test_only_the_host_looked_at_is_no_go_ahead() -> None:
     list(itertools.product(Severity, ["error", "warning", "note", "never"])),
 )
 def test_the_bar_is_where_it_is_set(severity: Severity, fail_on: str) -> None:
-    """`never` lets everything pass."""
     verdict = judge(finding(severity=severity), job=Job(gate=Gate(fail_on=fail_on))).verdict  # type: ignore[arg-type]
 
     over = fail_on != "never" and severity >= Severity[fail_on.upper()]
@@ -106,7 +99,6 @@ def test_the_bar_is_where_it_is_set(severity: Severity, fail_on: str) -> None:
 
 
 def test_a_finding_is_no_go_whatever_else_broke() -> None:
-    """And the reasons tell of both."""
     result = judge(finding(), outcomes=[outcome("a", "broken", broken=BROKEN)])
 
     assert result.verdict == "no-go"
@@ -114,7 +106,6 @@ def test_a_finding_is_no_go_whatever_else_broke() -> None:
 
 
 def test_anything_broken_cannot_be_judged_unless_it_may_be_skipped() -> None:
-    """By id or by its first word."""
     outcomes = [outcome("a", "broken", broken=BROKEN)]
 
     assert judge(outcomes=outcomes).verdict == "cannot-judge"
@@ -130,7 +121,6 @@ def test_the_verdict_is_also_given_by_scope() -> None:
 
 
 def test_what_somebody_accepted_does_not_gate() -> None:
-    """By a reasoned ignore until its last day, or by the baseline."""
     ignore = Ignore(check="a", at="data/*", reason="known", until="2026-06-01")
 
     assert judge(finding(), job=Job(ignore=(ignore,))).verdict == "go"
@@ -143,7 +133,6 @@ def test_what_somebody_accepted_does_not_gate() -> None:
 
 
 def test_a_required_check_must_have_looked() -> None:
-    """A skip is not a pass."""
     skipped = [outcome("a", "skipped", looked_at=0), outcome("m", scope="machine")]
 
     assert judge(outcomes=skipped).verdict == "go"
@@ -151,7 +140,6 @@ def test_a_required_check_must_have_looked() -> None:
 
 
 def report(**more: object) -> Report:
-    """A report with what decides its exit code."""
     one = Report(
         verdict="no-go",
         verdict_by={},
@@ -188,14 +176,11 @@ def test_the_verdict_is_the_exit_code(made: Report, code: int) -> None:
 
 
 def ask_all(*checks: Check, looks: list[ALook], job: Job | None = None) -> runner.Judged:
-    """Run checks over looks."""
     by_id = {one.id: one for one in checks}
     return runner.judge(by_id, job or Job(), looks, tell=lambda _: None, words=words)
 
 
 def finds(number: int) -> Check:
-    """A check that finds so many things in each shard."""
-
     def ask(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
         for index in range(number):
             yield finding("a", at=Location(file=facts.file, name=str(index)))
@@ -204,8 +189,6 @@ def finds(number: int) -> Check:
 
 
 def test_a_check_that_crashes_is_broken_and_keeps_what_it_found() -> None:
-    """The others are asked all the same."""
-
     def ask(_facts: object, _job: Job) -> Iterator[Finding]:
         yield finding("a")
         raise ZeroDivisionError("in the check")
@@ -220,7 +203,6 @@ def test_a_check_that_crashes_is_broken_and_keeps_what_it_found() -> None:
 
 
 def test_one_failure_is_told_of_every_check_that_would_have_looked() -> None:
-    """And of no other."""
     failed = Failed(at=Location(file="a.tar"), error="died", kinds=(ShardFacts,))
 
     judged = ask_all(check("a"), check("c", over=CacheFacts), looks=[failed])
@@ -229,7 +211,6 @@ def test_one_failure_is_told_of_every_check_that_would_have_looked() -> None:
 
 
 def test_what_is_left_out_is_a_skip_with_its_reason() -> None:
-    """Not a pass."""
     judged = ask_all(check("a"), looks=[Left(reason="elsewhere", kinds=(ShardFacts,))])
 
     assert judged.outcomes[0].outcome == "skipped"
@@ -238,7 +219,6 @@ def test_what_is_left_out_is_a_skip_with_its_reason() -> None:
 
 
 def test_beyond_the_limit_findings_are_counted_by_file() -> None:
-    """None is lost without a word."""
     job = Job(look=Look(max_findings=3))
 
     judged = ask_all(finds(10), looks=[Looked(facts=SHARD)], job=job)
@@ -300,8 +280,6 @@ def test_what_facts_only_count_is_counted() -> None:
 
 
 def test_an_interrupt_keeps_what_was_found() -> None:
-    """It is marked incomplete."""
-
     def looks() -> Iterator[ALook]:
         yield Looked(facts=SHARD)
         raise KeyboardInterrupt
@@ -349,12 +327,10 @@ def test_a_fingerprint_outlives_edits_above_its_line() -> None:
     ],
 )
 def test_a_prefix_ends_where_a_word_ends(word: str, check_id: str, yes: bool) -> None:  # noqa: FBT001
-    """`sha` is no first word."""
     assert registry.fits(word, check_id) is yes
 
 
 def test_facts_go_to_json_and_back() -> None:
-    """With what JSON numbers cannot hold as text."""
     assert from_wire(ShardFacts, to_wire(SHARD)) == SHARD
     assert to_wire((2**60, float("nan"), Severity.NOTE, Scope.JOB)) == [
         str(2**60),
@@ -367,7 +343,6 @@ def test_facts_go_to_json_and_back() -> None:
 
 
 def test_a_report_comes_back_from_json() -> None:
-    """Equal, findings and all; what is none is refused."""
     made = report(findings=(finding(),))
 
     assert Report.from_json(made.to_json()) == made

@@ -33,7 +33,6 @@ def look(tmp_path: Path) -> Look:
 
 @pytest.fixture(autouse=True)
 def photos(tmp_path: Path) -> Path:
-    """Twenty images with captions."""
     for stem in STEMS:
         put(tmp_path / "photos", f"{stem}.jpg")
         (tmp_path / "photos" / f"{stem}.txt").write_text(f"a photo of {stem}", encoding="utf-8")
@@ -88,7 +87,6 @@ def test_latents_and_texts_of_all_are_whole(
 def test_a_few_that_lack_one_of_the_two_are_named(
     look: Look, tmp_path: Path, endings: tuple[str, str], lacking: int, which: int
 ) -> None:
-    """Whether the texts were not all made, or the latents."""
     fill(tmp_path / "cache", *endings)
     for stem in STEMS[:lacking]:
         (tmp_path / "cache" / f"{stem}{endings[which]}").unlink()
@@ -103,7 +101,6 @@ def test_a_few_that_lack_one_of_the_two_are_named(
 
 
 def test_a_sample_without_any_entry_is_told_once(look: Look, tmp_path: Path) -> None:
-    """It lacks all kinds, and is not named for each."""
     fill(tmp_path / "cache", "_0512x0768_sdxl.npz", "_te_outputs.npz", stems=STEMS[1:])
 
     facts = look()
@@ -233,7 +230,6 @@ def test_kinds_leave_out_what_varies(ending: str, kind: str) -> None:
 
 
 def test_a_name_is_parted_behind_its_first_letter() -> None:
-    """A key is never empty, nor a folder alone."""
     assert list(endings_of("a/_b-c.d_7")) == [
         ("a/_b", "-c.d_#"),
         ("a/_b-c", ".d_#"),
@@ -406,7 +402,6 @@ def test_a_text_that_is_lacked_is_that_of_one_of_two_images_of_a_name(
 def test_endings_are_learnt_in_folders_of_kinds_too(
     look: Look, tmp_path: Path, key: str | None
 ) -> None:
-    """Where no entry lies in the cache itself."""
     for kind in ("clip", "t5"):
         fill(tmp_path / "cache" / kind, "_pooled.pt", "_hidden.pt")
 

@@ -52,7 +52,6 @@ def write(folder: Path, *names: str, text: str = "") -> None:
 
 
 def photos(folder: Path, captions: Mapping[str, str]) -> None:
-    """Write images with captions."""
     for stem, caption in captions.items():
         write(folder / "photos", f"{stem}.jpg")
         (folder / "photos" / f"{stem}.txt").write_bytes(caption.encode())
@@ -71,7 +70,6 @@ def shard(path: Path, members: Mapping[str, str], *, packed: bool = False) -> No
 
 
 def is_whole(facts: CacheKeys, samples: int) -> bool:
-    """Whether every sample has its entry, and nothing is wrong."""
     faults = (facts.missing, facts.orphans, facts.stale, facts.shared, facts.respelled)
     return facts.matched == facts.samples == samples and not any(faults) and not facts.unread
 
@@ -95,7 +93,6 @@ def is_whole(facts: CacheKeys, samples: int) -> bool:
 def test_entries_are_found_wherever_a_trainer_puts_them(
     look: Look, tmp_path: Path, key: str, entry: str
 ) -> None:
-    """In the folder of the sample, in the cache itself, or in one of the cache's own folders."""
     for stem in ("dog", "cat", "bird"):
         write(tmp_path / "photos" / "a", f"{stem}.jpg")
         write(tmp_path / "cache", entry.format(stem=stem))
@@ -126,7 +123,6 @@ def test_hashed_stems_in_mirrored_folders_are_found(look: Look, tmp_path: Path) 
 def test_every_spelling_of_a_folder_gives_the_same_keys(
     look: Look, tmp_path: Path, spelled: str, key: str, entry: str
 ) -> None:
-    """Where the folder is no part of the key."""
     write(tmp_path / "photos", "dog.JPG")
     write(tmp_path / "cache", f"{entry}.pt")
     data = KeyedData(folder="photos", spelled=spelled.format(root=tmp_path))
@@ -163,7 +159,6 @@ def test_a_path_that_is_opened_is_the_same_however_it_is_spelled(
 def test_captions_are_read_as_trainers_read_them(
     look: Look, tmp_path: Path, content: str, read: Callable[[str], list[str]]
 ) -> None:
-    """Which of them the job is, its entries tell."""
     photos(tmp_path, {"one": content, "two": content + "2"})
     for text in [*read(content), *read(content + "2")]:
         write(tmp_path / "cache", f"{md5(text)}-flux.pt")
@@ -199,7 +194,6 @@ def test_kohyas_entries_lie_beside_their_images(look: Look, tmp_path: Path) -> N
 
 
 def test_sizes_tell_two_images_of_one_stem_from_each_other(look: Look, tmp_path: Path) -> None:
-    """Two entries are there for the two."""
     write(tmp_path / "photos", "dog.jpg", "dog.png")
     write(tmp_path / "cache", "dog_1024x1024_sdxl.npz", "dog_0512x0768_sdxl.npz")
 
@@ -235,7 +229,6 @@ def test_masks_need_no_entry(look: Look, tmp_path: Path) -> None:
 def test_pictures_in_a_folder_for_something_else_share_no_key(
     look: Look, tmp_path: Path, place: str
 ) -> None:
-    """Nor do they need an entry."""
     write(tmp_path / "photos", "dog.jpg", "cat.jpg", f"{place}/dog.png", f"{place}/bird.png")
     write(tmp_path / "cache", "dog.pt", "cat.pt")
 
@@ -245,7 +238,6 @@ def test_pictures_in_a_folder_for_something_else_share_no_key(
 
 
 def test_masks_share_no_key_in_a_flat_cache(look: Look, tmp_path: Path) -> None:
-    """In whatever folders the images lie."""
     write(tmp_path / "photos", "a/dog.jpg", "b/cat.jpg", "masks/dog.png")
     write(tmp_path / "cache", "dog.pt", "cat.pt")
 
@@ -306,7 +298,6 @@ def test_samples_of_shards_have_their_keys_and_captions(
 
 
 def test_captions_stand_in_tables_json_and_names(look: Look, tmp_path: Path) -> None:
-    """Wherever the settings say, or where they usually are."""
     write(tmp_path / "photos", "a/my_dog.jpg", "cat.jpg", "bird.jpg")
     row = json.dumps({"file_name": "a/my_dog.jpg", "text": "a dog"})
     write(tmp_path / "photos", "metadata.jsonl", text=f'{{"n": 1}}\nno json\n{row}\n')
@@ -345,7 +336,6 @@ def test_one_file_is_no_folder_of_entries(tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_text_lead_to_each_other(look: Look, tmp_path: Path) -> None:
-    """Bytes that are no UTF-8, and ends of lines."""
     if sys.platform != "linux":
         pytest.skip("such names are for Linux")
     for folder, suffix in (("photos", b".jpg"), ("cache", b".pt")):
@@ -382,7 +372,6 @@ def test_videos_are_samples_where_there_is_no_image(look: Look, tmp_path: Path) 
 
 
 def test_nothing_is_wrong_with_nothing(look: Look, tmp_path: Path) -> None:
-    """An empty cache, and an empty data set."""
     (tmp_path / "photos").mkdir()
     (tmp_path / "cache").mkdir()
 
@@ -399,7 +388,6 @@ def test_nothing_is_wrong_with_nothing(look: Look, tmp_path: Path) -> None:
 
 
 def test_two_images_of_one_stem_share_a_key(look: Look, tmp_path: Path) -> None:
-    """`cat.jpg`, `cat.png` and `cat.webp` did."""
     write(tmp_path / "photos", "cat.jpg", "cat.png", "cat.webp", "dog.jpg", "sub/dog.jpg")
     write(tmp_path / "cache", "cat.pt", "dog.pt", "sub/dog.pt")
 
@@ -411,7 +399,6 @@ def test_two_images_of_one_stem_share_a_key(look: Look, tmp_path: Path) -> None:
 
 
 def test_two_folders_share_keys_in_a_flat_cache(look: Look, tmp_path: Path) -> None:
-    """One entry stands for both."""
     write(tmp_path / "photos", "a/dog.jpg", "b/dog.jpg", "a/cat.jpg")
     write(tmp_path / "cache", "dog.pt", "cat.pt")
 
@@ -438,7 +425,6 @@ def test_samples_and_entries_without_each_other_are_counted_and_named(
 def test_entries_older_than_their_image_are_named_with_the_worst_age(
     look: Look, tmp_path: Path
 ) -> None:
-    """By the times of both."""
     write(tmp_path / "photos", "dog.jpg", "cat.jpg")
     write(tmp_path / "cache", "dog.pt", "cat.pt")
     os.utime(tmp_path / "photos" / "dog.jpg", (50_000, 50_000))
@@ -468,7 +454,6 @@ def test_entries_older_than_their_image_are_named_with_the_worst_age(
 def test_the_spelling_that_leads_back_is_told(
     look: Look, tmp_path: Path, said: str, made: str
 ) -> None:
-    """No entry is found, although all are there."""
     said, made = said.format(root=tmp_path), made.format(root=tmp_path)
     write(tmp_path / "photos" / "a", "dog.jpg")
     write(tmp_path / "cache", f"{md5(made)}.pt")
@@ -485,7 +470,6 @@ def test_the_spelling_that_leads_back_is_told(
 
 
 def test_all_that_another_spelling_leads_back_are_counted(look: Look, tmp_path: Path) -> None:
-    """Of those that have no entry under that of the job."""
     write(tmp_path / "photos", "a.jpg", "b.jpg", "c.jpg", "d.jpg")
     write(tmp_path / "cache", *(f"{md5(f'./photos/{one}.jpg')}.pt" for one in "abc"))
     write(tmp_path / "cache", f"{md5('photos/a.jpg')}.pt")
@@ -498,7 +482,6 @@ def test_all_that_another_spelling_leads_back_are_counted(look: Look, tmp_path: 
 
 
 def test_an_extension_in_capitals_is_another_key(look: Look, tmp_path: Path) -> None:
-    """Where the key is made of the name."""
     write(tmp_path / "photos", "dog.JPG")
     write(tmp_path / "cache", "dog.jpg.pt")
 
@@ -522,7 +505,6 @@ def test_the_rule_that_fits_is_told_where_that_of_the_settings_fits_nothing(
 
 
 def test_a_cache_of_something_else_fits_no_rule(look: Look, tmp_path: Path) -> None:
-    """And it is said which were tried."""
     photos(tmp_path, {"dog": "a dog", "cat": "a cat"})
     write(tmp_path / "cache", "model-00001.pt", "model-00002.pt")
 
@@ -545,7 +527,6 @@ def test_few_entries_of_many_samples_are_found(look: Look, tmp_path: Path) -> No
 
 
 def test_a_shard_that_is_cut_or_gone_may_have_more_samples(look: Look, tmp_path: Path) -> None:
-    """Those before the cut are taken."""
     shard(tmp_path / "s.tar", {"1.jpg": "x" * 600, "2.jpg": "y" * 600})
     (tmp_path / "s.tar").write_bytes((tmp_path / "s.tar").read_bytes()[:2_000])
     write(tmp_path / "cache", "1.pt", "2.pt")
@@ -588,7 +569,6 @@ def test_a_cache_that_nobody_writes_to_has_not_changed(look: Look, tmp_path: Pat
 
 
 def test_a_folder_that_is_taken_away_meanwhile_is_passed_over(tmp_path: Path) -> None:
-    """What is left is compared."""
     write(tmp_path / "photos", "dog.jpg")
     write(tmp_path / "cache", "dog.pt")
     (tmp_path / "cache" / "old").mkdir()
@@ -603,7 +583,6 @@ def test_a_folder_that_is_taken_away_meanwhile_is_passed_over(tmp_path: Path) ->
 
 
 def test_a_cache_that_is_gone_is_an_error(look: Look, tmp_path: Path) -> None:
-    """Not an empty one."""
     write(tmp_path / "photos", "dog.jpg")
 
     with pytest.raises(FileNotFoundError):
@@ -612,7 +591,6 @@ def test_a_cache_that_is_gone_is_an_error(look: Look, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may list all")
 def test_a_part_of_the_cache_that_cannot_be_listed_is_said(look: Look, tmp_path: Path) -> None:
-    """Entries may lie there."""
     write(tmp_path / "photos", "dog.jpg")
     write(tmp_path / "cache" / "a", "dog.pt")
     (tmp_path / "cache" / "a").chmod(0)
@@ -633,7 +611,6 @@ def test_one_prompt_for_all_makes_no_key_that_is_known(look: Look, tmp_path: Pat
 
 
 def test_links_that_go_round_are_walked_once(look: Look, tmp_path: Path) -> None:
-    """In the data and in the cache."""
     write(tmp_path / "photos", "dog.jpg")
     write(tmp_path / "cache", "dog.pt")
     for folder in ("photos", "cache"):
@@ -652,7 +629,6 @@ def test_links_that_go_round_are_walked_once(look: Look, tmp_path: Path) -> None
 def test_a_function_may_give_a_stem_a_name_or_a_path(
     look: Look, tmp_path: Path, given: str
 ) -> None:
-    """As trainers' own do."""
     write(tmp_path / "photos", "dog.jpg")
     write(tmp_path / "cache", "dog.pt")
     key = UsersKey(make=lambda _path, _caption: given.format(root=tmp_path))
@@ -661,7 +637,6 @@ def test_a_function_may_give_a_stem_a_name_or_a_path(
 
 
 def test_facts_go_to_json_and_back(look: Look, tmp_path: Path) -> None:
-    """With names that are no text."""
     write(tmp_path / "photos", "cat.jpg", "cat.png")
     write(tmp_path / "cache", "cat.pt")
     if sys.platform == "linux":

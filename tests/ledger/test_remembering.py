@@ -35,27 +35,23 @@ HOUR = 3_600
 
 
 def picture() -> bytes:
-    """A small JPEG."""
     file = io.BytesIO()
     Image.effect_noise((32, 32), 50).convert("RGB").save(file, "JPEG")
     return file.getvalue()
 
 
 def stamp(path: Path, age: float = HOUR) -> None:
-    """Say of a file that it changed so many seconds ago."""
     then = time.time_ns() - int(age * 1e9)
     os.utime(path, ns=(then, then))
 
 
 def write(path: Path, content: bytes, *, age: float = HOUR) -> None:
-    """Write a file that changed so many seconds ago."""
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
     stamp(path, age)
 
 
 def write_shard(path: Path, *, suffixes: tuple[str, ...] = ("jpg", "txt")) -> None:
-    """Pack two samples."""
     path.parent.mkdir(exist_ok=True)
     content = {"jpg": picture(), "txt": b"a dog", "png": b""}
     with tarfile.open(path, "w") as shard:
@@ -89,18 +85,15 @@ def look(folder: Path, *words: str, **more: Any) -> Report:
 
 
 def of(report: Report, check: str) -> Outcome:
-    """What became of a check."""
     return next(one for one in report.checks if one.id == check)
 
 
 def counts(report: Report, check: str) -> tuple[int, int, int]:
-    """How many targets there were, were looked at, were remembered."""
     outcome = of(report, check)
     return outcome.targets, outcome.looked_at, outcome.remembered
 
 
 def recalled(report: Report) -> dict[str, tuple[int, int]]:
-    """How many files of each kind were remembered, and of how many."""
     return {one.noun: (one.count, one.of) for one in report.remembered}
 
 
@@ -259,7 +252,6 @@ def test_settings_that_say_how_to_read_read_again(job: Path) -> None:
 
 
 def test_a_deeper_look_is_another_look(job: Path) -> None:
-    """What was seen without decoding says nothing of pixels."""
     look(job, *ALL)
 
     assert look(job, *ALL, depth="decode").remembered == ()
@@ -364,7 +356,6 @@ def test_a_ledger_that_cannot_be_written_is_told_in_a_line(preflight: Run, job: 
 
 
 def test_a_locked_ledger_is_told_in_a_line(preflight: Run, job: Path) -> None:
-    """The run goes on after a moment."""
     preflight("run", "cache", "--elsewhere")
     path = job / ".preflight" / "ledger.sqlite"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as held:
@@ -378,7 +369,6 @@ def test_a_locked_ledger_is_told_in_a_line(preflight: Run, job: Path) -> None:
 
 
 def test_runs_at_the_same_time_agree(preflight: Run, job: Path) -> None:
-    """Four of them, on a ledger that none of them has made yet."""
     with ThreadPoolExecutor(4) as pool:
         done = list(
             pool.map(lambda _: preflight("run", *ALL, "--elsewhere", "--format", "json"), range(4))

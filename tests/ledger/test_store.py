@@ -34,18 +34,15 @@ class Desk:
 
     @property
     def path(self) -> Path:
-        """Where the ledger lies."""
         return self.folder / "state" / FILE
 
     def run(self, *, trusted: float = 24 * HOUR, version: str = VERSION) -> Ledger:
-        """Begin a run."""
         state = str(self.folder / "state")
         ledger = Ledger(folder=state, trusted=trusted, tell=self.told.append)
         ledger._version = version
         return ledger
 
     def file(self, name: str, content: bytes = b"content", *, age: float = HOUR) -> str:
-        """Write a file that changed so many seconds ago."""
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
@@ -53,7 +50,6 @@ class Desk:
         return str(path)
 
     def read(self, *paths: str, how: str = "how", facts: str | None = "[]") -> None:
-        """Let a run read files."""
         ledger = self.run()
         ledger.recall(how, paths)
         for path in paths:
@@ -61,19 +57,16 @@ class Desk:
         ledger.write()
 
     def known(self, *paths: str, how: str = "how") -> list[str]:
-        """What the next run remembers."""
         return list(self.run().recall(how, paths))
 
 
 def stamp(path: Path, age: float) -> None:
-    """Say of a file that it changed so many seconds ago."""
     then = time.time_ns() - int(age * 1e9)
     os.utime(path, ns=(then, then))
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """An empty one."""
     return Desk(tmp_path)
 
 
@@ -131,7 +124,6 @@ def test_a_run_that_trusts_nothing_notes_what_it_reads(desk: Desk) -> None:
 
 
 def test_what_was_read_is_remembered_as_it_was_handed_over(desk: Desk) -> None:
-    """Facts, or that there was nothing to say."""
     odd, whole = desk.file("odd.jpg"), desk.file("whole.jpg")
     desk.read(odd, facts='[{"kind": "cut", "text": "\\u00e9"}]')
     desk.read(whole, facts=None)
@@ -175,7 +167,6 @@ def test_one_folder_is_the_same_by_every_path(desk: Desk) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 @pytest.mark.parametrize("name", [b"caf\xe9.jpg", b"two\nlines.jpg", "\U0001f436.jpg".encode()])
 def test_every_name_can_be_remembered(desk: Desk, name: bytes) -> None:
-    """Also one that is no Unicode."""
     path = desk.file(os.fsdecode(name))
     desk.read(path)
 
@@ -183,7 +174,6 @@ def test_every_name_can_be_remembered(desk: Desk, name: bytes) -> None:
 
 
 def test_files_of_one_folder_are_kept_apart(desk: Desk) -> None:
-    """Those beside them, those below them, and the same read in another way."""
     one, other, below = desk.file("a"), desk.file("b"), desk.file("below/a")
     desk.read(one)
 
@@ -206,7 +196,6 @@ def test_a_file_of_another_size_is_read_again(desk: Desk) -> None:
 
 
 def test_a_file_of_another_time_is_read_again(desk: Desk) -> None:
-    """Also of an earlier one."""
     path = desk.file("a")
     desk.read(path)
     stamp(Path(path), 2 * HOUR)
@@ -238,7 +227,6 @@ def test_a_file_written_in_place_with_its_old_time_is_read_again(desk: Desk) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="not every file system there numbers files")
 def test_another_file_of_the_same_size_and_time_is_read_again(desk: Desk) -> None:
-    """It was put in the place of the first."""
     path, other = desk.file("a", b"1234567"), desk.file("other", b"7654321")
     desk.read(path)
     before = os.stat(path)
@@ -264,7 +252,6 @@ def test_a_link_that_leads_elsewhere_is_read_again(desk: Desk) -> None:
 
 
 def test_a_file_that_is_gone_is_not_known(desk: Desk) -> None:
-    """Whoever reads it says so."""
     path = desk.file("a")
     desk.read(path)
     os.unlink(path)
@@ -299,7 +286,6 @@ def test_a_file_that_changes_while_it_is_read_is_not_remembered(desk: Desk) -> N
 
 
 def test_another_version_of_the_readers_reads_again(desk: Desk) -> None:
-    """And its own facts take the place of the old ones."""
     path = desk.file("a")
     desk.read(path, facts="old")
 
@@ -367,31 +353,26 @@ def test_rows_that_nobody_would_believe_are_dropped(desk: Desk) -> None:
 
 
 def garble(path: Path) -> None:
-    """Write over all of it."""
     path.write_bytes(random.Random(1).randbytes(path.stat().st_size))
 
 
 def cut(path: Path) -> None:
-    """Leave the first page."""
     os.truncate(path, 4096)
 
 
 def zero_a_page(path: Path) -> None:
-    """As after a loss of power."""
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(bytes(4096))
 
 
 def turn_a_bit(path: Path) -> None:
-    """In the text of a row."""
     content = path.read_bytes()
     path.write_bytes(content.replace(b"the facts", b"the fects"))
 
 
 @pytest.mark.parametrize("damage", [garble, cut, zero_a_page, turn_a_bit])
 def test_a_damaged_ledger_is_set_aside_and_kept(desk: Desk, damage: Callable[[Path], None]) -> None:
-    """Everything is read again, and then remembered again."""
     path = desk.file("a")
     desk.read(path, facts="the facts")
     damage(desk.path)
@@ -440,7 +421,6 @@ def test_a_ledger_whose_text_has_become_bytes_is_set_aside(desk: Desk) -> None:
 
 
 def test_a_ledger_that_is_damaged_while_it_is_added_to_is_set_aside(desk: Desk) -> None:
-    """What was to be added goes into the new one."""
     path = desk.file("a")
     desk.path.parent.mkdir()
     ledger = desk.run()
@@ -466,7 +446,6 @@ def test_an_empty_ledger_is_none(desk: Desk) -> None:
 
 
 def test_a_ledger_that_is_locked_is_done_without(desk: Desk, keep: Callable[[Path], None]) -> None:
-    """In one line, after a moment."""
     path = desk.file("a")
     desk.read(path)
     keep(desk.path)
@@ -484,7 +463,6 @@ def test_a_ledger_that_is_locked_is_done_without(desk: Desk, keep: Callable[[Pat
 
 
 def test_a_ledger_that_is_no_file_is_done_without(desk: Desk) -> None:
-    """In one line."""
     path = desk.file("a")
     desk.path.mkdir(parents=True)
 
@@ -493,7 +471,6 @@ def test_a_ledger_that_is_no_file_is_done_without(desk: Desk) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_done_without(desk: Desk) -> None:
-    """In one line."""
     desk.file("state")
     desk.read(desk.file("a"), desk.file("b"))
 
@@ -546,7 +523,6 @@ for path in paths:
 def begin_to_write(
     desk: Desk, first: int, last: int, *, pause: float = 0.0
 ) -> subprocess.Popen[bytes]:
-    """Start a process that remembers these files, each in a transaction of its own."""
     words = [str(desk.path.parent), str(desk.folder / "data"), str(first), str(last), str(pause)]
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, *words],
@@ -557,7 +533,6 @@ def begin_to_write(
 
 
 def test_runs_at_the_same_time_lose_nothing_of_each_other(desk: Desk) -> None:
-    """Three write a hundred rows each, row by row."""
     paths = [desk.file(f"data/{number}") for number in range(300)]
     writers = [begin_to_write(desk, n * 100, n * 100 + 100, pause=0.02) for n in range(3)]
 
@@ -570,7 +545,6 @@ def test_runs_at_the_same_time_lose_nothing_of_each_other(desk: Desk) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9")
 def test_a_run_that_is_killed_leaves_a_sound_ledger(desk: Desk) -> None:
-    """At any moment of its writing; what was written before is still there."""
     paths = [desk.file(f"data/{number}") for number in range(2_000)]
     desk.read(paths[0])
     dice = random.Random(7)

@@ -51,19 +51,16 @@ def test_what_is_not_heard_at_once_is_heard_the_next_time() -> None:
 
 
 def how_in(folder: Path) -> asking.Asking:
-    """Ask one process at a time."""
     options = told_of(Job(root=str(folder)))
     return asking.Asking(options=options, python=None, jobs=1, timeout=60)
 
 
 def name_of(result: asking.Answer | asking.Fault) -> str:
-    """Give the one name that was asked about."""
     (name,) = result.question.plain["names"]
     return str(name)
 
 
 def cached(path: Path) -> str:
-    """Write an array of one zero."""
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
     path.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(118).encode() + bytes(4))
     return str(path)

@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def python(code: str) -> subprocess.Popen[bytes]:
-    """Start an interpreter that finds this package."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
     words = [sys.executable, "-c", code]

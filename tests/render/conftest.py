@@ -25,13 +25,11 @@ RENEW = os.environ.get("PREFLIGHT_RENEW") == "1"
 
 @pytest.fixture
 def sample() -> Report:
-    """Give the report that has everything."""
     return everything()
 
 
 @pytest.fixture(params=list(REPORTS))
 def report(request: pytest.FixtureRequest) -> Report:
-    """Give each of the reports in turn."""
     made: Report = REPORTS[request.param]()
     return made
 

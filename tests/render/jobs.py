@@ -12,7 +12,6 @@ WARNING, NOTE = Severity.WARNING, Severity.NOTE
 
 
 def demo() -> Report:
-    """Give the report of a small broken job in which eight things are wrong."""
     return Report(
         verdict="no-go",
         verdict_by={"job": "no-go", "machine": "no-go"},
@@ -191,7 +190,6 @@ def _demo_objects() -> tuple[Finding, ...]:
 
 
 def healthy(**changes: Any) -> Report:
-    """Give the report of a job on eight GPUs in which nothing is wrong."""
     ids = (
         "target-missing",
         "gpu-count",
@@ -236,7 +234,6 @@ def healthy(**changes: Any) -> Report:
 
 
 def warned() -> Report:
-    """Give the healthy job with two warnings and a note."""
     return healthy(
         checks=(
             outcome(
@@ -275,7 +272,6 @@ def warned() -> Report:
 
 
 def unjudged() -> Report:
-    """Give the healthy job with a cache that could not be read."""
     denied = Broken(
         at=Location(file="s3://acme/latents"),
         error="access denied (403) as role ci-readonly",

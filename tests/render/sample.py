@@ -43,14 +43,12 @@ def finding(
     severity: Severity = ERROR,
     **more: Any,
 ) -> Finding:
-    """Make a finding as a check would."""
     at = Location(file=file, line=line, name=name)
     mark = fingerprint(check, at, about=message, line_text=None)
     return Finding(check=check, severity=severity, message=message, at=at, fingerprint=mark, **more)
 
 
 def outcome(check: str, title: str, *, became: str = "passed", **more: Any) -> Outcome:
-    """Make an outcome of a check that looked at one thing."""
     scope = "machine" if check.startswith(("gpu", "host")) else "job"
     values = {"targets": 1, "looked_at": 1, "seconds": 0.01} | more
     return Outcome(id=check, outcome=became, scope=scope, title=title, **values)

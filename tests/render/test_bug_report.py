@@ -227,7 +227,6 @@ def test_a_place_is_named_whole(path: str, told: str) -> None:
 
 
 def test_the_caller_can_name_more_that_is_private() -> None:
-    """A report does not know who asks for it."""
     told = bug_report.render(full("seen by lovelace on box7"), private=("lovelace", "box7"))
 
     assert "lovelace" not in told
@@ -308,7 +307,6 @@ def test_the_bug_report_of_a_broken_job_is_as_it_was(snapshot: Callable[[str, st
 
 
 def test_no_name_becomes_markup(sample: Report) -> None:
-    """Not even one that closes the block it stands in."""
     evil = ("```", "````\n# heading", "~~~", "<img src=x>", "[a](https://evil.example)", "@octocat")
     found = tuple(finding("image-damaged", name, file=name, name=name) for name in evil)
     allowed = {

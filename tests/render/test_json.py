@@ -16,7 +16,6 @@ from tests.render.jobs import healthy
 
 
 def validator() -> jsonschema.Draft202012Validator:
-    """Give what tells valid reports from others."""
     made = schema.schema()
     jsonschema.Draft202012Validator.check_schema(made)
     return jsonschema.Draft202012Validator(made)
@@ -65,7 +64,6 @@ def test_a_report_without_a_field_is_refused(name: str) -> None:
 
 
 def test_a_field_of_a_later_version_is_left_alone() -> None:
-    """New fields alone do not raise the schema's number."""
     plain = json.loads(json_format.render(healthy()))
 
     assert validator().is_valid(plain | {"weather": "fine"})

@@ -370,7 +370,6 @@ def test_no_line_ends_in_spaces(report: Report) -> None:
 
 
 def test_an_empty_message_leaves_no_spaces() -> None:
-    """A plug-in may say nothing."""
     silent = (finding("env-a", "", file="a.py"), finding("env-a", "", file="b.py", line=3))
 
     assert " \n" not in terminal.render(with_findings(*silent))
@@ -409,7 +408,6 @@ def test_the_package_of_formats_is_light() -> None:
 
 
 def with_findings(*found: object, **changes: object) -> Report:
-    """Give a NO-GO report with these findings."""
     checks = tuple(
         outcome(one.check, "thing that is odd", became="found", found=1) for one in found
     )
@@ -430,7 +428,6 @@ def test_severities_of_one_check_are_numbered_apart() -> None:
 
 
 def test_everything_survives_the_way_through_json(sample: Report) -> None:
-    """A saved report draws the same page."""
     assert terminal.render(Report.from_json(sample.to_json())) == terminal.render(everything())
 
 

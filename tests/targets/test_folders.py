@@ -21,7 +21,6 @@ def write(folder: Path, *names: str) -> None:
 
 
 def caches(folder: Path, *, whole: bool) -> dict[str, bool]:
-    """Each cache of a folder, and whether it is one of checkpoints."""
     return {
         os.path.relpath(one.path, folder): one.checkpoint
         for one in look_around(str(folder), whole=whole)

@@ -34,7 +34,6 @@ def of(report: Report, check: str = "cache-damaged") -> Outcome:
 
 
 def told(report: Report, check: str = "cache-damaged") -> list[tuple[str, str]]:
-    """Where something is wrong, and how grave it is."""
     found = [one for one in report.findings if one.check == check]
     return [(str(one.at.file), one.severity.word) for one in found]
 
@@ -67,7 +66,6 @@ NAMES = [
 def test_each_file_counts_and_is_told_once(
     place: Path, words: tuple[str, ...], files: list[str]
 ) -> None:
-    """Among whole ones nothing is told; of damaged ones, each."""
     words = tuple(word.format(place) for word in words)
     report = look(place, *words)
     assert told(report) == []
@@ -81,7 +79,6 @@ def test_each_file_counts_and_is_told_once(
 
 
 def test_caches_beside_each_other_are_left_alone(place: Path) -> None:
-    """Also where one is called as the other begins."""
     (place / "d-2").mkdir()
     (place / "d-2" / "x.safetensors").write_bytes(WHOLE)
 
@@ -181,7 +178,6 @@ def test_the_newest_of_single_files_is_told_under_its_own_name(place: Path) -> N
 
 
 def test_numbers_are_looked_at_once(place: Path) -> None:
-    """As each file is, with --deep."""
     import torch
 
     torch.save(torch.full((99,), float("nan")), place / "d" / "sub" / "x.pt")

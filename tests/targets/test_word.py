@@ -34,7 +34,6 @@ from tests.questions import run_of
 
 
 def kinds(word: str, folder: Path) -> list[str]:
-    """What a word is taken for."""
     return [type(target).__name__ for target in read_word(word, os.fspath(folder))]
 
 
@@ -78,7 +77,6 @@ def place(tmp_path: Path) -> Path:
     ],
 )
 def test_what_a_word_is_taken_for(place: Path, word: str, taken_for: list[str]) -> None:
-    """KIND=VALUE, then paths, addresses, names, patterns."""
     assert kinds(word, place) == taken_for
 
 
@@ -152,7 +150,6 @@ def test_a_drive_is_no_address(place: Path) -> None:
 
 
 def test_the_host_is_looked_at_unless_the_job_runs_elsewhere(place: Path) -> None:
-    """It comes by itself, and once."""
     here = discover(["cache"], Job(root=str(place)), str(place))
     away = discover(["cache"], Job(root=str(place), launch=Launch(elsewhere=True)), str(place))
 
@@ -165,7 +162,6 @@ def test_the_host_is_looked_at_unless_the_job_runs_elsewhere(place: Path) -> Non
 
 
 def test_a_file_that_two_words_name_is_looked_at_once(place: Path) -> None:
-    """Both words are told."""
     found = discover(["a.tar", "*.tar"], Job(root=str(place)), str(place))
 
     assert sum(isinstance(one, Shard) for one in found.targets) == 1
@@ -245,7 +241,6 @@ def test_a_spec_is_a_home_and_a_name(text: str, home: str, name: str) -> None:
 
 @pytest.mark.parametrize("text", ["train", ":make", "train:", "train:make()", "a b:make", "x:1"])
 def test_what_is_no_spec(text: str) -> None:
-    """No code is taken: names and parts only."""
     assert parse_spec(text) is None
 
 
@@ -282,7 +277,6 @@ def test_a_pick_goes_in_step_by_step() -> None:
     ],
 )
 def test_braces_are_counted_before_they_are_expanded(pattern: str) -> None:
-    """The count is the number of names that come out."""
     expected = sum(braces.count(part) for part in pattern.split("::"))
 
     assert len(list(braces.expand(pattern))) == expected
@@ -292,7 +286,6 @@ def test_braces_are_counted_before_they_are_expanded(pattern: str) -> None:
     "pattern", ["{0..99999999999}", "{0..9999}{0..9999}", "{" * 500, "{1..2000000}"]
 )
 def test_too_many_names_are_refused_at_once(pattern: str) -> None:
-    """Nothing is made of them."""
     with pytest.raises(braces.TooManyError):
         braces.expand(pattern)
 
@@ -317,7 +310,6 @@ def test_a_bare_number_is_no_size(text: str) -> None:
 
 
 def test_sizes_are_said_in_the_unit_that_fits() -> None:
-    """Decimal, with one digit behind the point."""
     sizes = (0, 1, 999, 1500, 2_100_000, 10**12)
 
     said = [format_size(size) for size in sizes]
