@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from preflight.shards.facts import ShardFacts
+from preflight.shards.read import read_shard
+from preflight.targets.targets import CaptionRule, Shard
+
 
 @functools.cache
 def photo(
@@ -44,6 +48,14 @@ def tarred(
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return stream.getvalue()
+
+
+def shard_facts(folder: Path, content: bytes | Iterable[str], **captions: Any) -> ShardFacts:
+    """Write a shard of these bytes, or of files of these names, and read it."""
+    if not isinstance(content, bytes):
+        content = tarred([(name, b"x") for name in content])
+    (folder / "x.tar").write_bytes(content)
+    return read_shard(Shard(path="x.tar", captions=CaptionRule(**captions)), str(folder), list)
 
 
 def samples(count: int, *, image: bytes = b"x" * 700, start: int = 0) -> dict[str, bytes]:

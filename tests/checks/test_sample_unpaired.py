@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,8 @@ from preflight.images.facts import FolderFacts
 from preflight.pairing.facts import Captioned, Pairing, Unpaired
 from preflight.settings.job import Job
 from preflight.shards.facts import ShardFacts
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
-from tests.archives import tarred
+from tests.archives import shard_facts
 
 NO_CAPTION = Unpaired(name="dog.jpg", lacks="caption", expected="dog.txt")
 NO_IMAGE = Unpaired(name="dog.txt", lacks="image", expected="dog.jpg")
@@ -34,6 +33,13 @@ def in_shard(*unpaired: Unpaired, rule: str = "textfile") -> list[Finding]:
 def in_folder(*unpaired: Unpaired, rule: str = "textfile") -> list[Finding]:
     pairing = Pairing(rule=rule, samples=32, images=30, captions=30, unpaired=unpaired)
     return ask("sample-unpaired", FolderFacts(file="data", files=60, pairing=pairing, images=30))
+
+
+def reason_of(facts: ShardFacts | FolderFacts) -> str | None:
+    """Say why the check is not asked about these."""
+    check = registry.built_in()["sample-unpaired"]
+    assert check.skip is not None
+    return check.skip(facts, Job())
 
 
 def test_pairs_are_left_alone() -> None:
@@ -73,27 +79,11 @@ def test_in_a_folder_the_file_itself_is_the_place() -> None:
     assert finding.severity is Severity.ERROR
 
 
-@pytest.mark.parametrize(
-    ("because", "instead", "message", "fix"),
-    [
-        (
-            "extension",
-            "dog.jpeg",
-            "has no image: dog.jpeg is there, and dog.jpg is what is read",
-            "Rename dog.jpeg to dog.jpg.",
-        ),
-    ],
-)
-def test_what_is_there_and_not_read_is_named(
-    because: str, instead: str, message: str, fix: str
-) -> None:
-    (finding,) = in_shard(
-        Unpaired(
-            name="dog.txt", lacks="image", expected="dog.jpg", instead=instead, because=because
-        )
-    )
+def test_what_is_there_and_not_read_is_named() -> None:
+    (finding,) = in_shard(replace(NO_IMAGE, instead="dog.jpeg", because="extension"))
 
-    assert (finding.message, finding.fix) == (message, fix)
+    assert finding.message == "has no image: dog.jpeg is there, and dog.jpg is what is read"
+    assert finding.fix == "Rename dog.jpeg to dog.jpg."
 
 
 @pytest.mark.parametrize(
@@ -126,10 +116,9 @@ def test_an_image_and_a_caption_of_one_name_are_two_findings() -> None:
     assert first.fingerprint != second.fingerprint
 
 
-def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) -> list[Finding]:
+def shard_of(suffixes: str, rule: dict[str, Any], folder: Path, count: int = 20) -> list[Finding]:
     names = [f"{number}.{suffix}" for number in range(count) for suffix in suffixes.split()]
-    (folder / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
-    return ask("sample-unpaired", read_shard(Shard(path="x.tar", captions=rule), str(folder), list))
+    return ask("sample-unpaired", shard_facts(folder, names, **rule))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +126,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
     [
         (
             "jpg txt",
-            CaptionRule(images=("png",)),
+            {"images": ("png",)},
             'has 20 images that are not taken: images = ["png"] asks for .png, and they are .jpg',
             (
                 "Pack these again as .png; or, if the job reads .jpg too, correct preflight.toml: "
@@ -146,7 +135,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
         ),
         (
             "JPEG txt",
-            CaptionRule(images=("png", "webp")),
+            {"images": ("png", "webp")},
             (
                 'has 20 images that are not taken: images = ["png", "webp"] asks for .png and '
                 ".webp, and they are .jpeg"
@@ -158,7 +147,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
         ),
         (
             "jpg txt",
-            CaptionRule(rule="json"),
+            {"rule": "json"},
             (
                 'has 20 images without a caption: captions = "json" asks for .json, '
                 "and beside them is .txt"
@@ -167,7 +156,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
         ),
         (
             "jpg json",
-            CaptionRule(rule="textfile"),
+            {"rule": "textfile"},
             (
                 'has 20 images without a caption: captions = "textfile" asks for .txt and '
                 ".caption, and beside them is .json"
@@ -176,7 +165,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
         ),
         (
             "jpg txt",
-            CaptionRule(rule="textfile", extension="tags"),
+            {"rule": "textfile", "extension": "tags"},
             (
                 'has 20 images without a caption: caption_extension = "tags" asks for .tags, and '
                 "beside them is .txt"
@@ -185,7 +174,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
         ),
         (
             "jpg tags",
-            CaptionRule(rule="json"),
+            {"rule": "json"},
             (
                 'has 20 images without a caption: captions = "json" asks for .json, '
                 "and beside them is .tags"
@@ -194,7 +183,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
         ),
         (
             "jpg",
-            CaptionRule(rule="textfile"),
+            {"rule": "textfile"},
             (
                 'has 20 images without a caption: captions = "textfile" asks for .txt and '
                 ".caption, and none is there"
@@ -216,7 +205,7 @@ def shard_of(suffixes: str, rule: CaptionRule, folder: Path, count: int = 20) ->
     ],
 )
 def test_a_rule_that_fits_no_sample_is_one_finding(
-    tmp_path: Path, suffixes: str, rule: CaptionRule, message: str, fix: str
+    tmp_path: Path, suffixes: str, rule: dict[str, Any], message: str, fix: str
 ) -> None:
     (finding,) = shard_of(suffixes, rule, tmp_path)
 
@@ -232,10 +221,8 @@ def test_a_rule_that_fits_some_samples_is_not_to_blame(
     names = [f"{n}.{'png' if n < fitting else 'jpg'}" for n in range(18 + fitting)]
     names += [f"{n}.txt" for n in range(18 + fitting)]
     names.sort(key=lambda name: name.partition(".")[0])
-    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
-    shard = Shard(path="x.tar", captions=CaptionRule(images=("png",)))
 
-    found = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+    found = ask("sample-unpaired", shard_facts(tmp_path, names, images=("png",)))
 
     assert len(found) == findings
     if findings == 1:
@@ -267,20 +254,14 @@ def test_where_a_few_have_captions_the_others_lack_theirs_one_by_one() -> None:
 
 def test_files_in_the_order_of_a_folder_stand_apart_and_lack_nothing(tmp_path: Path) -> None:
     names = [f"{number}.jpg" for number in range(8)] + [f"{number}.txt" for number in range(8)]
-    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="textfile"))
 
-    assert ask("sample-unpaired", read_shard(shard, str(tmp_path), list)) == []
+    assert ask("sample-unpaired", shard_facts(tmp_path, names, rule="textfile")) == []
 
 
 def test_images_and_texts_in_two_folders_are_left_to_another_check(tmp_path: Path) -> None:
     names = [f"images/{n}.jpg" for n in range(8)] + [f"texts/{n}.txt" for n in range(8)]
-    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(names, b"x")))
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="textfile"))
 
-    check = registry.built_in()["sample-unpaired"]
-    assert check.skip is not None
-    assert "shard-foreign" in (check.skip(read_shard(shard, str(tmp_path), list), Job()) or "")
+    assert "shard-foreign" in (reason_of(shard_facts(tmp_path, names, rule="textfile")) or "")
 
 
 @pytest.mark.parametrize(
@@ -341,9 +322,7 @@ def test_a_damaged_shard_is_passed_over_where_all_is_in_doubt(kept: int) -> None
         file="x.tar", size=1, damage=damage, members=5, samples=3, pairing=pairing, images=3
     )
 
-    check = registry.built_in()["sample-unpaired"]
-    assert check.skip is not None
-    assert (check.skip(facts, Job()) is None) is bool(kept)
+    assert (reason_of(facts) is None) is bool(kept)
     assert len(ask("sample-unpaired", facts)) == kept
 
 
@@ -450,10 +429,8 @@ def test_names_that_are_all_wrong_in_one_way_are_one_finding(
     tmp_path: Path, names: list[str], rule: str, message: str, fix: str, severity: Severity
 ) -> None:
     written = [name.replace("#", str(number)) for number in range(20) for name in names]
-    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(written, b"x")))
-    shard = Shard(path="x.tar", captions=CaptionRule(rule=rule))
 
-    (finding,) = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+    (finding,) = ask("sample-unpaired", shard_facts(tmp_path, written, rule=rule))
 
     assert (finding.message, finding.fix) == (message, fix)
     assert (finding.at, finding.severity) == (Location(file="x.tar"), severity)
@@ -461,10 +438,8 @@ def test_names_that_are_all_wrong_in_one_way_are_one_finding(
 
 def test_masks_that_are_samples_of_a_shard_are_one_hint(tmp_path: Path) -> None:
     written = [f"{n}{end}" for n in range(8) for end in (".jpg", ".txt", "-masklabel.png")]
-    (tmp_path / "x.tar").write_bytes(tarred(dict.fromkeys(written, b"x")))
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="textfile"))
 
-    (finding,) = ask("sample-unpaired", read_shard(shard, str(tmp_path), list))
+    (finding,) = ask("sample-unpaired", shard_facts(tmp_path, written, rule="textfile"))
 
     assert finding.severity is Severity.WARNING
     assert finding.message.startswith("has 8 samples that by their names are masks of others")
@@ -596,17 +571,12 @@ def test_tables_that_are_not_read_are_no_pass_in_silence(
     pairing = Pairing(rule=rule, samples=4, images=4, captions=0)
     facts = FolderFacts(file="data", files=5, pairing=pairing, images=4, unread_tables=unread)
 
-    check = registry.built_in()["sample-unpaired"]
-    assert check.skip is not None
-    reason = check.skip(facts, Job())
+    reason = reason_of(facts)
     assert reason is None if said is None else (reason or "").endswith(said)
     assert ask("sample-unpaired", facts) == []
 
 
 def test_tables_of_shards_are_not_read_and_it_is_said(tmp_path: Path) -> None:
-    (tmp_path / "x.tar").write_bytes(tarred({"0.jpg": b"x", "1.jpg": b"x"}))
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="table"))
+    facts = shard_facts(tmp_path, ("0.jpg", "1.jpg"), rule="table")
 
-    check = registry.built_in()["sample-unpaired"]
-    assert check.skip is not None
-    assert "no tables" in (check.skip(read_shard(shard, str(tmp_path), list), Job()) or "")
+    assert "no tables" in (reason_of(facts) or "")

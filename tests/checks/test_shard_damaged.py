@@ -9,23 +9,14 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.shards.facts import ShardFacts
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
-from tests.archives import SAMPLE, flipped, samples, tarred, zeroed
+from tests.archives import SAMPLE, flipped, samples, shard_facts, tarred, zeroed
 
 WHOLE = tarred(samples(6))
 
 
-def read(folder: Path, content: bytes) -> ShardFacts:
-    (folder / "x.tar").write_bytes(content)
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
-    return read_shard(shard, str(folder), print)
-
-
 def found(folder: Path, content: bytes) -> list[Finding]:
-    return ask("shard-damaged", read(folder, content))
+    return ask("shard-damaged", shard_facts(folder, content, rule="none"))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +121,7 @@ def test_each_damage_comes_with_its_own_way_out(
 def test_a_shard_that_was_not_fetched_is_to_be_fetched(
     tmp_path: Path, fetch: str, fix: str
 ) -> None:
-    facts = read(tmp_path, b"version https://git-lfs.github.com/spec/v1\n")
+    facts = shard_facts(tmp_path, b"version https://git-lfs.github.com/spec/v1\n", rule="none")
     text = "is a Git LFS pointer of a file of 1.2 GB that was not fetched"
     damage = replace(facts.damage[0], kind="not-fetched", text=text, fetch=fetch)
 
@@ -180,12 +171,8 @@ def test_a_copy_that_ends_inside_a_sample_is_an_error_though_no_file_is_cut(tmp_
 def test_samples_that_stand_apart_are_read_and_not_whole(tmp_path: Path) -> None:
     names = sorted(samples(3), key=lambda name: name[::-1])
     content = gzip.compress(tarred(dict.fromkeys(names, b"x")))
-    (tmp_path / "x.tar").write_bytes(content + content)
 
-    facts = read_shard(
-        Shard(path="x.tar", captions=CaptionRule(rule="textfile")), str(tmp_path), list
-    )
-    (finding,) = ask("shard-damaged", facts)
+    (finding,) = ask("shard-damaged", shard_facts(tmp_path, content + content, rule="textfile"))
 
     assert finding.message.endswith(
         "; 6 samples before it are read, 6 more are lost, from dog-0000 on"
@@ -207,7 +194,7 @@ def test_names_in_a_message_cannot_command_the_console(tmp_path: Path) -> None:
 
 
 def test_the_same_damage_has_the_same_fingerprint_whatever_its_numbers(tmp_path: Path) -> None:
-    facts = read(tmp_path, WHOLE[: 3 * SAMPLE + 612])
+    facts = shard_facts(tmp_path, WHOLE[: 3 * SAMPLE + 612], rule="none")
     moved = replace(facts, samples=2, damage=(replace(facts.damage[0], offset=9, text="ends"),))
 
     (first,), (second,) = ask("shard-damaged", facts), ask("shard-damaged", moved)

@@ -10,16 +10,12 @@ import preflight
 from preflight.datasets.facts import DatasetFacts
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.shards.facts import Shared
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
-from tests.archives import samples, tarred
+from tests.archives import samples, shard_facts, tarred
 
 
 def found(folder: Path, names: list[str]) -> list[Finding]:
-    (folder / "x.tar").write_bytes(tarred([(name, b"x") for name in names]))
-    facts = read_shard(Shard(path="x.tar", captions=CaptionRule(rule="none")), str(folder), list)
-    return ask("shard-duplicate", facts)
+    return ask("shard-duplicate", shard_facts(folder, names, rule="none"))
 
 
 @pytest.mark.parametrize(

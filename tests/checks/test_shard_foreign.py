@@ -9,22 +9,12 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
-from tests.archives import samples, tarred
+from tests.archives import samples, shard_facts
 
 
 def found(folder: Path, names: list[str]) -> list[Finding]:
-    (folder / "x.tar").write_bytes(tarred([(name, b"x") for name in names]))
-    return asked(folder)
-
-
-def asked(folder: Path) -> list[Finding]:
-    facts = read_shard(
-        Shard(path="x.tar", captions=CaptionRule(rule="textfile")), str(folder), list
-    )
-    return ask("shard-foreign", facts)
+    return ask("shard-foreign", shard_facts(folder, names, rule="textfile"))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +82,7 @@ def test_sparse_members_are_noted(tmp_path: Path, tar_format: str) -> None:
     command = ["tar", "--sparse", f"--format={tar_format}", "-cf", "x.tar", "a.bin"]
     subprocess.run(command, cwd=tmp_path, check=True)
 
-    (finding,) = asked(tmp_path)
+    content = (tmp_path / "x.tar").read_bytes()
+    (finding,) = ask("shard-foreign", shard_facts(tmp_path, content, rule="textfile"))
 
     assert (finding.severity, finding.message) == (Severity.NOTE, "holds 1 sparse member: a.bin")

@@ -7,16 +7,12 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
-from tests.archives import samples, tarred
+from tests.archives import samples, shard_facts
 
 
 def found(folder: Path, names: list[str]) -> list[Finding]:
-    (folder / "x.tar").write_bytes(tarred([(name, b"x") for name in names]))
-    facts = read_shard(Shard(path="x.tar", captions=CaptionRule(rule="none")), str(folder), list)
-    return ask("shard-split-sample", facts)
+    return ask("shard-split-sample", shard_facts(folder, names, rule="none"))
 
 
 @pytest.mark.parametrize(

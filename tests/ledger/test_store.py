@@ -34,15 +34,18 @@ class Desk:
 
     @property
     def path(self) -> Path:
+        """Where the ledger lies."""
         return self.folder / "state" / FILE
 
     def run(self, *, trusted: float = 24 * HOUR, version: str = VERSION) -> Ledger:
+        """Begin a run."""
         state = str(self.folder / "state")
         ledger = Ledger(folder=state, trusted=trusted, tell=self.told.append)
         ledger._version = version
         return ledger
 
     def file(self, name: str, content: bytes = b"content", *, age: float = HOUR) -> str:
+        """Write a file that changed so many seconds ago."""
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
@@ -50,6 +53,7 @@ class Desk:
         return str(path)
 
     def read(self, *paths: str, how: str = "how", facts: str | None = "[]") -> None:
+        """Let a run read files."""
         ledger = self.run()
         ledger.recall(how, paths)
         for path in paths:
@@ -57,6 +61,7 @@ class Desk:
         ledger.write()
 
     def known(self, *paths: str, how: str = "how") -> list[str]:
+        """What the next run remembers."""
         return list(self.run().recall(how, paths))
 
 
