@@ -108,7 +108,6 @@ def _commonest(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _listed(extensions: Iterable[str]) -> str:
-    """As a settings file has it: `["jpg", "png"]`."""
     return "[" + ", ".join(f'"{shown(one)}"' for one in dict.fromkeys(extensions)) + "]"
 
 

@@ -44,7 +44,6 @@ def shard_duplicate(facts: ShardFacts | DatasetFacts, _job: Job) -> Iterator[Fin
 
 
 def _in_one(facts: ShardFacts) -> Iterator[Finding]:
-    """Tell names that come again in a sample as one, and samples that come again as one."""
     told = {one.kind: one for one in facts.oddities}
     if "twice" in told:
         one = told["twice"]

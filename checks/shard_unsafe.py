@@ -50,6 +50,10 @@ def shard_unsafe(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
         )
 
 
+_OUTSIDE = (
+    "webdataset takes the names as keys; whoever unpacks the shard writes outside of his folder, "
+    "or is refused."
+)
 _INSIDE = "Pack it again with names inside one folder (GNU tar: tar -C FOLDER)."
 
 _SAID = {
@@ -71,19 +75,13 @@ _SAID = {
     "absolute": (
         "member with an absolute name",
         "members with absolute names",
-        (
-            "webdataset takes the names as keys; whoever unpacks the shard writes outside of his "
-            "folder, or is refused."
-        ),
+        _OUTSIDE,
         _INSIDE,
     ),
     "parent": (
         "member whose name climbs out with ..",
         "members whose names climb out with ..",
-        (
-            "webdataset takes the names as keys; whoever unpacks the shard writes outside of his "
-            "folder, or is refused."
-        ),
+        _OUTSIDE,
         _INSIDE,
     ),
     "long": (

@@ -107,7 +107,8 @@ def exit_code(report: Report, scopes: Mapping[str, str] | None = None) -> int:
 
 def gates(severity: Severity, fail_on: str) -> bool:
     """Whether a finding of this severity makes the verdict NO-GO."""
-    return fail_on != "never" and severity >= Severity[fail_on.upper()]
+    bar = Severity.__members__.get(fail_on.upper())  # none is `never`
+    return bar is not None and severity >= bar
 
 
 def _sort_out(
@@ -148,7 +149,6 @@ def _covers(ignore: Ignore, finding: Finding) -> bool:
 
 
 def _reasons(outcomes: tuple[Outcome, ...], job: Job, *, complete: bool) -> Iterable[str]:
-    """Say, a sentence each, why this can be no GO."""
     if not complete:
         yield "The run was interrupted before it had looked at everything."
     for outcome in outcomes:
@@ -195,7 +195,6 @@ def _verdict_of(
     job: Job,
     verdict: str,
 ) -> str:
-    """Say what the verdict would be for the checks of one scope alone."""
     if any(checks[finding.check].scope is scope for finding in gating):
         return NO_GO
     mine = [outcome for outcome in outcomes if outcome.scope == scope.value]

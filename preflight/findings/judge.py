@@ -112,7 +112,6 @@ class _Tally:
         self.more[_folder_of(finding) if full else place] += 1
 
     def outcome(self) -> Outcome:
-        """Close the account."""
         total = self.kept + sum(self.more.values())
         skipped = tuple(Skip(reason=reason, count=n) for reason, n in self.skipped.items())
         seen = self.looked_at + self.remembered

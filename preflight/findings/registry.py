@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 from preflight.findings.check import Check
+from preflight.values.names import nearest
 
 GROUP = "train_preflight.checks"
 """The entry-point group of plug-ins; each entry point names a module that holds one check."""
@@ -136,11 +137,9 @@ def matching(word: str, checks: Mapping[str, Check]) -> tuple[str, ...]:
     """
     found = tuple(check_id for check_id in checks if fits(word, check_id))
     if not found:
-        import difflib
-
         prefixes = {check_id.partition("-")[0] for check_id in checks}
-        near = difflib.get_close_matches(word, [*checks, *prefixes], n=1, cutoff=0.7)
-        hint = f"; did you mean {near[0]}?" if near else "; `preflight checks` lists them"
+        near = nearest(word, [*checks, *prefixes])
+        hint = f"; did you mean {near}?" if near else "; `preflight checks` lists them"
         raise NoSuchCheckError(f"there is no check {word!r}{hint}")
     return found
 

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from preflight.cached_files.listing import is_unfinished
 from preflight.keys.index import Index, keys_of, places_of
 from preflight.kinds.asked import CannotLookError
+from preflight.kinds.question import stamp_of
 from preflight.settings.key_rule import KeyRule
 from preflight.values.first_few import First
 from preflight.values.listing import leads_to_system
@@ -73,7 +74,7 @@ class Entries:
         self.stores = First()
         """Files that hold the entries of many samples, and are not looked into."""
 
-        self._folders: dict[str, int] = {}
+        self._folders: dict[str, tuple[int, int]] = {}
         joined = bytearray()
         for below, entry in _files(path, tell, others, self._folders):
             name = f"{below}/{entry.name}" if below else entry.name
@@ -85,7 +86,7 @@ class Entries:
 
     def has_changed(self) -> bool:
         """Whether something was put in or taken out since its folder was listed."""
-        return any(_changed(path) != then for path, then in self._folders.items())
+        return any(stamp_of(path) != then for path, then in self._folders.items())
 
     def _is_one(self, entry: os.DirEntry[str], name: str) -> bool:
         if entry.name.startswith(".") or is_unfinished(entry.name):
@@ -138,7 +139,10 @@ def is_of_nobody(name: str) -> bool:
 
 
 def _files(
-    top: str, tell: Callable[[str], object], others: Iterable[str], folders: dict[str, int]
+    top: str,
+    tell: Callable[[str], object],
+    others: Iterable[str],
+    folders: dict[str, tuple[int, int]],
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Give what is in a folder and all below it, each with the path of its folder from there.
 
@@ -154,7 +158,7 @@ def _files(
             if here & met:
                 continue
             met |= here
-            folders[path] = _changed(path)
+            folders[path] = stamp_of(path)
             with os.scandir(path) as listing:
                 for number, entry in enumerate(listing):
                     if not number % _OFTEN:
@@ -165,13 +169,6 @@ def _files(
                         yield below, entry
         except OSError as error:
             _let_pass(error, below)
-
-
-def _changed(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _marks(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -200,7 +197,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _written(entry: os.DirEntry[str]) -> float | None:
-    """Say when a file was last written; None where it is none, or is gone."""
     try:
         return entry.stat().st_mtime if entry.is_file() else None
     except OSError:

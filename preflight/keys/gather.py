@@ -35,7 +35,6 @@ class KeyLists(Gather):
             self.targets.append(target)
 
     def _made_of(self, target: CacheFolder) -> list[Dataset]:
-        """Give the data sets of which a cache was made."""
         job, entry = self.run.job, target.entry
         if entry is None:
             return []

@@ -110,7 +110,6 @@ def _may_have_several(rule: KeyRule) -> bool:
 
 
 def _has_captions(owed: CacheOf) -> bool:
-    """Whether captions can be read, of all data sets."""
     return all(data.captions.rule != "prompt" for data in owed.of)
 
 
@@ -207,7 +206,6 @@ class _Look:
         return ways_of(rule, self._entries, nested=self._nested, numbered=numbered)
 
     def facts(self, found: Compared | None, tried: tuple[str, ...]) -> CacheKeys:
-        """Put together what is told of the cache."""
         owed, samples = self._owed, self._samples
         bare = CacheKeys(
             file=name_of(owed.path, self._root),

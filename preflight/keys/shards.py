@@ -81,7 +81,6 @@ class ShardHome:
             self._texts = [one.text for one in listed]
 
     def _members(self, read: Read, size: int | None) -> Iterator[Member]:
-        """Give the files that belong to samples."""
         for number, one in enumerate(walk(read, size)):
             if not number % OFTEN:
                 self._tell(self.place)

@@ -166,7 +166,6 @@ class _Running:
         self.results.append(result)
 
     def _tell(self, facts: list[Mapping[str, Any]], count: int) -> None:
-        """Take in what was seen of some of what the open question is about."""
         question = self.batch[self.finished]
         if question.places is not None:
             part = question.part(self.told, self.told + count)
@@ -174,7 +173,6 @@ class _Running:
             self.told += count
 
     def _rest_of(self, index: int) -> Question:
-        """Give a question, but for what was answered of it."""
         question = self.batch[index]
         return question.part(self.told) if self.told else question
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
+from preflight.kinds.question import stamp_of
 from preflight.processes import life_line
 from preflight.values.wire import to_brief
 
@@ -174,21 +175,11 @@ def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
         if loaded:
             with contextlib.suppress(ImportError):
                 import torch  # noqa: F401  before the limit holds
-            limit += _mapped() + max(map(_size_of, loaded))
+            import psutil
+
+            largest = max(stamp_of(path)[0] for path in loaded)
+            limit += psutil.Process().memory_info().vms + largest
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def _mapped() -> int:
-    """Count the bytes of address space that we have, as the limit does."""
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _size_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def _said_by(error: OSError) -> str:

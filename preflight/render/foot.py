@@ -150,7 +150,6 @@ def _looked_at(report: Report) -> str:
 
 
 def _seen(targets: Sequence[Named]) -> list[str]:
-    """Say each word once with what was seen of it; it may be images and a cache, too."""
     by_word: dict[str, list[str]] = {}
     for one in targets:
         texts = by_word.setdefault(one.word, [])

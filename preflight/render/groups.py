@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.gate import gates
 from preflight.findings.registry import built_in, place
 from preflight.findings.report import Broken, Outcome, Report
 
@@ -96,7 +97,7 @@ def groups(report: Report) -> tuple[Group, ...]:
     by_key: dict[tuple[int, tuple[int, str]], list[Finding]] = {}
     for finding in report.findings:
         if finding.fingerprint not in accepted:
-            weight = 9 if gates(report, finding) else int(finding.severity)
+            weight = 9 if gates(finding.severity, report.fail_on) else int(finding.severity)
             by_key.setdefault((-weight, place(finding.check)), []).append(finding)
     told: set[str] = set()
     numbered: list[Group] = []
@@ -109,7 +110,7 @@ def groups(report: Report) -> tuple[Group, ...]:
                 check=check,
                 title=(outcome.title if outcome else "") or check,
                 severity=max(one.severity for one in found),
-                gates=gates(report, found[0]),
+                gates=gates(found[0].severity, report.fail_on),
                 findings=tuple(found),
                 more={} if check in told else report.more.get(check, {}),
                 looked_at=_targets(outcome) if outcome else 0,
@@ -125,12 +126,6 @@ def _targets(outcome: Outcome) -> int:
     check = built_in().get(outcome.id)
     of_one_kind = check is None or len(check.over) == 1
     return outcome.looked_at + outcome.remembered if of_one_kind else 0
-
-
-def gates(report: Report, finding: Finding) -> bool:
-    """Whether a finding is heavy enough to make the verdict NO-GO."""
-    limit = {"error": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
-    return report.fail_on in limit and finding.severity >= limit[report.fail_on]
 
 
 def unseen(report: Report) -> tuple[Unseen, ...]:

@@ -143,7 +143,6 @@ class Redaction:
 
 
 def _of_the_user(report: Report) -> Iterator[Any]:
-    """Give what tells of the user: settings, words of the command line, the machine."""
     yield from (one.value for one in report.job.values())
     yield from (one.origin for one in report.job.values())
     yield from (one.word for one in report.targets)
@@ -159,7 +158,6 @@ def _of_findings(report: Report) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Give all strings in a plain value, however deep."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -88,7 +88,9 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
     if not any(isinstance(target, Host) for target in targets):
         targets.append(Host(implied=True))
-    return Discovered(targets=_once(targets), pairs=tuple(pairs), datasets=tuple(datasets))
+    return Discovered(
+        targets=tuple(dict.fromkeys(targets)), pairs=tuple(pairs), datasets=tuple(datasets)
+    )
 
 
 def _as_one(name: str, targets: Iterable[Target], entry: int | None = None) -> Iterator[Dataset]:
@@ -124,10 +126,6 @@ def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterat
             yield from _as_one(word or name_of(one.path, root), (one,))
 
 
-def _once(targets: Iterable[Target]) -> tuple[Target, ...]:
-    return tuple(dict.fromkeys(targets))
-
-
 def _sources_of(targets: Iterable[Target]) -> Iterator[str]:
     """Give the files that hold the loaders and models, since what they read at start-up counts."""
     for target in targets:
@@ -138,7 +136,6 @@ def _sources_of(targets: Iterable[Target]) -> Iterator[str]:
 
 
 def _name_around(target: Target, root: str) -> str:
-    """Name what lies around: files of a folder, each of which is a target, by that."""
     if isinstance(target, PathTarget) and any(row.each_file for row in kinds_of(type(target))):
         return name_of(os.path.dirname(target.path), root)
     return target.name_in(root)
@@ -212,7 +209,6 @@ def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, T
 
 
 def _placed(target: Target, job: Job, key: str) -> Target:
-    """Say of what is missing where it is named."""
     if not isinstance(target, Missing):
         return target
     file, line = job.origin(key)

@@ -34,7 +34,7 @@ from preflight.targets.targets import (
 )
 from preflight.values import braces
 from preflight.values.code_name import Spec, parse_spec
-from preflight.values.names import shown
+from preflight.values.names import nearest, shown
 
 KINDS = ("data", "cache", "loader", "model", "source", "script", "checkpoint", "host")
 
@@ -194,15 +194,11 @@ def _nearest_path(path: str) -> str:
 
 def near_path(path: str) -> str | None:
     """Find a name like a missing path's own, in its folder."""
-    import difflib
-
     folder, name = os.path.split(path.rstrip("/\\"))
     try:
-        names = os.listdir(folder or ".")
+        return nearest(name, os.listdir(folder or "."))
     except OSError:
         return None
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    return found[0] if found else None
 
 
 # --- patterns -------------------------------------------------------------------------------------
@@ -298,10 +294,8 @@ def built_by(
 
         names = bound_names(path)
         if names is not None and spec.name not in names:
-            import difflib
-
-            alike = difflib.get_close_matches(spec.name, names, n=1, cutoff=0.7)
-            hint = f"; did you mean {alike[0]}?" if alike else ""
+            alike = nearest(spec.name, names)
+            hint = f"; did you mean {alike}?" if alike else ""
             raise UnknownWordError(f"{word}: {spec.home} has no {spec.name}{hint}")
     return BUILT[kind](spec=word, folder=folder)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # Categories that change what a reader sees instead of being seen (Unicode 15, table 2-3), and the
 # separators that would start a new line.
@@ -87,3 +87,10 @@ def first_of(names: Sequence[str], count: int, most: int = 3) -> str:
 def lfs_pull(path: str) -> str:
     """Say the command that fetches a path from Git LFS; empty: all that is not there."""
     return f'git lfs pull --include="{path}"' if path else "git lfs pull"
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Give the one of these words that is most like a mistyped one; None: none is like it."""
+    import difflib  # few words are mistyped
+
+    return next(iter(difflib.get_close_matches(word, [*words], n=1, cutoff=0.7)), None)

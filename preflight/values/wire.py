@@ -81,7 +81,6 @@ def from_wire(kind: type[T], plain: Any) -> T:
 
 @functools.cache
 def _builder(kind: Any) -> Any:
-    """Work out once, for each type, how its values are built."""
     origin = typing.get_origin(kind)
     if origin in (Union, types.UnionType):
         return _build_union(typing.get_args(kind))
