@@ -40,9 +40,8 @@ def of_the_rule(
         written = (extension_of(one.instead or "") for one in failing)
         there = _commonest(map(str.lower, written) if in_shard else written)
         message = (
-            f"has {counted(len(failing), 'image')} that {_are(failing)} not taken: images = "
-            f"{_listed(pairing.takes)} asks for {_said(pairing.takes)}, and "
-            f"{_they(failing)} {_said(there)}"
+            f"has {counted(len(failing), 'image')} that are not taken: images = "
+            f"{_listed(pairing.takes)} asks for {_said(pairing.takes)}, and they are {_said(there)}"
         )
         if in_shard:
             both = _listed((*pairing.takes, *there))
@@ -114,14 +113,6 @@ def _listed(extensions: Iterable[str]) -> str:
 def _said(extensions: Sequence[str]) -> str:
     words = [f".{shown(one)}" for one in extensions]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def _are(failing: Sequence[Unpaired]) -> str:
-    return "is" if len(failing) == 1 else "are"
-
-
-def _they(failing: Sequence[Unpaired]) -> str:
-    return "it is" if len(failing) == 1 else "they are"
 
 
 def base_of(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,7 @@ class Datasets(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._all: list[Collected] = []
-        self._of: dict[str, tuple[Collected, ...]] = {}
+        self._of: defaultdict[str, list[Collected]] = defaultdict(list)
         self._resampled: str | None = None
 
     def needs(self, target: Target) -> bool:
@@ -144,9 +145,8 @@ class Datasets(Gather):
         one = Collected(dataset=target)
         self._all.append(one)
         parts = target.shards if target.folder is None else (target.folder,)
-        alone = (one,)  # the same for all of its parts, of which there may be very many
         for path in dict.fromkeys(parts):
-            self._of[path] = (*self._of[path], one) if path in self._of else alone
+            self._of[path].append(one)
         yield from ()
 
     def seconds(self) -> float:

@@ -117,7 +117,8 @@ class _Tally:
         seen = self.looked_at + self.remembered
         count = seen + len(self.broken) + sum(self.skipped.values())
         if not count:
-            skipped = (Skip(reason=f"no {self._what()} was looked at", count=0),)
+            what = " and no ".join(map(self.words, self.check.over))
+            skipped = (Skip(reason=f"no {what} was looked at", count=0),)
         return Outcome(
             id=self.check.id,
             outcome=self._word(total),
@@ -139,9 +140,6 @@ class _Tally:
         if total:
             return "found"
         return "passed" if self.looked_at or self.remembered else "skipped"
-
-    def _what(self) -> str:
-        return " and no ".join(map(self.words, self.check.over))
 
 
 def _folder_of(finding: Finding) -> str:

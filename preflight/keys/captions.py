@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -96,17 +94,13 @@ class Table:
     def __init__(self, path: str, place: str, tell: Callable[[str], object]) -> None:
         """Read it through; names in it are below its folder, the place."""
         self._path = path
-        hashes, offsets = array("q"), array("q")
+        self._offsets: dict[str, int] = {}
         for number, (offset, row) in enumerate(self._rows()):
             if not number % _OFTEN:
                 tell(place)
             name = row.get("file_name")
             if isinstance(name, str):
-                hashes.append(hash(_below(place, name)))
-                offsets.append(offset)
-        order = sorted(range(len(hashes)), key=hashes.__getitem__)
-        self._hashes = array("q", [hashes[one] for one in order])
-        self._offsets = array("q", [offsets[one] for one in order])
+                self._offsets.setdefault(_below(place, name), offset)
 
     def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
         offset = 0
@@ -122,13 +116,12 @@ class Table:
 
     def find(self, name: str) -> Captions | None:
         """Give the captions of a file, by its name below the data set's folder; None: no line."""
-        wanted = hash(name)
-        at = bisect_left(self._hashes, wanted)
-        if at == len(self._hashes) or self._hashes[at] != wanted:
+        offset = self._offsets.get(name)
+        if offset is None:
             return None
         try:
             with open(self._path, "rb") as file:
-                file.seek(self._offsets[at])
+                file.seek(offset)
                 row = _row(file.readline(_LONGEST_LINE))
         except OSError:
             return ()

@@ -116,11 +116,6 @@ class _Running:
     def __post_init__(self) -> None:
         self.token = f"{self.started.token} ".encode()
 
-    def hear_all(self, lines: bytes) -> None:
-        for line in lines.split(b"\n"):
-            if line:
-                self.hear(line)
-
     def hear(self, line: bytes) -> None:
         if not line.startswith(self.token):
             return self._hear_stranger(line)
@@ -267,7 +262,8 @@ def _hear(
         heard += several.count(b"\n") or 1
         for one in running:
             if one.started is speaker:
-                one.hear_all(several)
+                for line in filter(None, several.split(b"\n")):
+                    one.hear(line)
 
 
 def _stop(one: _Running, running: list[_Running], lines: Lines) -> None:

@@ -191,7 +191,9 @@ class Started:
 
     def kill(self) -> None:
         """End it and everything that it started."""
-        _kill_group(self.popen.pid)
+        if hasattr(os, "killpg"):  # its watcher, and whatever it left behind, at once
+            with contextlib.suppress(OSError):
+                os.killpg(self.popen.pid, _KILL)
         if self.runs_code or not hasattr(os, "killpg"):
             kill_session(self.popen.pid, self.token)
         self.popen.kill()
@@ -239,13 +241,6 @@ def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | Non
     with contextlib.suppress(queue.Empty):
         return lines.get(timeout=_POLL) if patiently else lines.get_nowait()
     return None
-
-
-def _kill_group(leader: int) -> None:
-    """End the group of a process at once: its watcher, and whatever it left behind."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(OSError):
-            os.killpg(leader, _KILL)
 
 
 def kill_session(leader: int, token: str) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from preflight.findings.finding import Finding, Location, Scalar
+from preflight.findings.finding import Finding, Location
 from preflight.findings.report import Outcome, Report
 from preflight.render.groups import groups
 from preflight.render.redaction import Redaction
@@ -186,9 +186,7 @@ def _finding(one: Finding, hide: Redaction) -> Iterator[str]:
         f"{_said(one.message, hide)}"
     )
     measured = [
-        f"{key}={_scalar(value, hide)}"
-        for key, value in one.evidence.items()
-        if _KEY.fullmatch(key)
+        f"{key}={_said(value, hide)}" for key, value in one.evidence.items() if _KEY.fullmatch(key)
     ]
     if measured:
         yield f"  {', '.join(measured)}"
@@ -199,10 +197,6 @@ def _place(at: Location, hide: Redaction) -> str:
     line = f":{at.line}" if at.line is not None else ""
     name = _said(at.name, hide) if at.name else ""
     return ", ".join(part for part in (f"{file}{line}", name) if part) or "this job"
-
-
-def _scalar(value: Scalar, hide: Redaction) -> str:
-    return _said(value, hide) if isinstance(value, str) else str(value)
 
 
 def _said(value: object, hide: Redaction) -> str:

@@ -61,12 +61,12 @@ def render(
 
 
 def _drawn(lines: Iterable[Line], *, color: bool) -> str:
-    draw = _colored if color else _plain
-    return "".join("".join(draw(span) for span in line).rstrip() + "\n" for line in lines)
+    def drawn(span: Span) -> str:
+        text = _colored(span) if color else span.text
+        return f"\x1b]8;;{span.link}\x1b\\{text}\x1b]8;;\x1b\\" if span.link else text
 
-
-def _plain(span: Span) -> str:
-    return _linked(span, span.text)
+    # Links are those of OSC 8; rich would give each one a random id, and no two pages alike.
+    return "".join("".join(map(drawn, line)).rstrip() + "\n" for line in lines)
 
 
 def _colored(span: Span) -> str:
@@ -74,9 +74,4 @@ def _colored(span: Span) -> str:
     from rich.style import Style as Pen
 
     pen = Pen.parse(_COLOURS.get(span.style, ""))
-    return _linked(span, pen.render(span.text, color_system=ColorSystem.STANDARD))
-
-
-def _linked(span: Span, text: str) -> str:
-    r"""Make a link of it (OSC 8); rich would give each one a random id, and no two pages alike."""
-    return f"\x1b]8;;{span.link}\x1b\\{text}\x1b]8;;\x1b\\" if span.link else text
+    return pen.render(span.text, color_system=ColorSystem.STANDARD)

@@ -75,7 +75,8 @@ def _no_go(report: Report, gating: Sequence[Group]) -> str:
     if not gating:
         return report.reasons[0] if report.reasons else "The report does not say why."
     if all(group.severity < Severity.ERROR for group in gating):
-        return f"{things} found, and --fail-on {report.fail_on} stops at {_them(gating)}."
+        them = "it" if len(gating) == 1 else "them"
+        return f"{things} found, and --fail-on {report.fail_on} stops at {them}."
     if report.verdict_by.get("job") == "go":
         return f"here: {things} about this machine would stop this job; mend or leave it."
     return f"{things} would stop this job, or let it train on the wrong data."
@@ -89,7 +90,3 @@ def _cannot_judge(report: Report, found: Sequence[Group], dark: Sequence[Unseen]
     if not report.complete:
         return f"{nothing} until it was stopped."
     return f"{nothing}, but not all was looked at that had to be."
-
-
-def _them(gating: Sequence[Group]) -> str:
-    return "it" if len(gating) == 1 else "them"
