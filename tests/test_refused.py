@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -12,12 +13,9 @@ from preflight.settings.job import CacheSettings, Job
 from preflight.targets.discover import discover
 from preflight.targets.targets import CacheFolder, Missing
 from preflight.targets.word import UnknownWordError, read_word
+from tests.files import WHOLE, put
 
-
-def write(folder: Path, *names: str) -> None:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes((2).to_bytes(8, "little") + b"{}")
+write = functools.partial(put, content=WHOLE)
 
 
 def refused(folder: Path, word: str) -> str:

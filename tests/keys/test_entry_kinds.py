@@ -14,6 +14,7 @@ from preflight.keys.facts import CacheKeys
 from preflight.keys.index import endings_of, kind_of
 from preflight.keys.read import read_keys
 from preflight.targets.targets import CacheOf, KeyedData
+from tests.files import md5, put, sha256
 
 Look = Callable[..., CacheKeys]
 
@@ -37,12 +38,6 @@ def photos(tmp_path: Path) -> Path:
         put(tmp_path / "photos", f"{stem}.jpg")
         (tmp_path / "photos" / f"{stem}.txt").write_text(f"a photo of {stem}", encoding="utf-8")
     return tmp_path / "photos"
-
-
-def put(folder: Path, *names: str) -> None:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
 
 
 def fill(folder: Path, *endings: str, stems: Iterable[str] = STEMS) -> None:
@@ -289,8 +284,8 @@ def test_texts_in_a_folder_of_latents_lead_back_by_their_captions(
 ) -> None:
     """One folder for all that SimpleTuner caches."""
     for stem in STEMS:
-        latents = hashlib.sha256(stem.encode()).hexdigest()
-        text = hashlib.md5(f"a photo of {stem}".encode(), usedforsecurity=False).hexdigest()
+        latents = sha256(stem)
+        text = md5(f"a photo of {stem}")
         put(tmp_path / "cache", f"vae/{latents}.pt", f"text/{text}-flux.pt")
     whole = look(key)
     (tmp_path / "cache" / f"text/{text}-flux.pt").unlink()
@@ -339,7 +334,7 @@ def test_a_caption_that_is_not_there_has_no_text(look: Look, tmp_path: Path, pho
 def test_kinds_of_one_caption_are_kinds_as_others_are(look: Look, tmp_path: Path) -> None:
     """One entry for each text encoder."""
     for stem in STEMS:
-        text = hashlib.md5(f"a photo of {stem}".encode(), usedforsecurity=False).hexdigest()
+        text = md5(f"a photo of {stem}")
         put(tmp_path / "cache", f"{text}-clip.pt", f"{text}-t5.pt")
     whole = look()
     (tmp_path / "cache" / f"{text}-t5.pt").unlink()

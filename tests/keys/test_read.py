@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -19,15 +18,7 @@ from preflight.keys.read import UsersKey, read_keys
 from preflight.kinds.asked import CannotLookError
 from preflight.targets.targets import CacheOf, CaptionRule, KeyedData
 from preflight.values.wire import from_wire, to_wire
-
-
-def md5(text: str) -> str:
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
+from tests.files import md5, put, sha256
 
 Look = Callable[..., CacheKeys]
 
@@ -44,16 +35,9 @@ def look(tmp_path: Path) -> Look:
     return looked
 
 
-def write(folder: Path, *names: str, text: str = "") -> None:
-    for name in names:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-
 def photos(folder: Path, captions: Mapping[str, str]) -> None:
     for stem, caption in captions.items():
-        write(folder / "photos", f"{stem}.jpg")
+        put(folder / "photos", f"{stem}.jpg")
         (folder / "photos" / f"{stem}.txt").write_bytes(caption.encode())
 
 
@@ -94,8 +78,8 @@ def test_entries_are_found_wherever_a_trainer_puts_them(
     look: Look, tmp_path: Path, key: str, entry: str
 ) -> None:
     for stem in ("dog", "cat", "bird"):
-        write(tmp_path / "photos" / "a", f"{stem}.jpg")
-        write(tmp_path / "cache", entry.format(stem=stem))
+        put(tmp_path / "photos" / "a", f"{stem}.jpg")
+        put(tmp_path / "cache", entry.format(stem=stem))
 
     assert is_whole(look(key), 3)
 
@@ -103,8 +87,8 @@ def test_entries_are_found_wherever_a_trainer_puts_them(
 def test_hashed_stems_in_mirrored_folders_are_found(look: Look, tmp_path: Path) -> None:
     """As SimpleTuner keeps latents: two images of one stem in two folders are two entries."""
     for place in ("a", "b"):
-        write(tmp_path / "photos" / place, "dog.jpg")
-        write(tmp_path / "cache" / place, f"{sha256('dog')}.pt")
+        put(tmp_path / "photos" / place, "dog.jpg")
+        put(tmp_path / "cache" / place, f"{sha256('dog')}.pt")
 
     assert is_whole(look("sha256(stem)"), 2)
     assert is_whole(look(None), 2)
@@ -123,8 +107,8 @@ def test_hashed_stems_in_mirrored_folders_are_found(look: Look, tmp_path: Path) 
 def test_every_spelling_of_a_folder_gives_the_same_keys(
     look: Look, tmp_path: Path, spelled: str, key: str, entry: str
 ) -> None:
-    write(tmp_path / "photos", "dog.JPG")
-    write(tmp_path / "cache", f"{entry}.pt")
+    put(tmp_path / "photos", "dog.JPG")
+    put(tmp_path / "cache", f"{entry}.pt")
     data = KeyedData(folder="photos", spelled=spelled.format(root=tmp_path))
 
     assert is_whole(look(key, data), 1)
@@ -135,8 +119,8 @@ def test_a_path_that_is_opened_is_the_same_however_it_is_spelled(
     look: Look, tmp_path: Path, spelled: str
 ) -> None:
     """Where the key is a path itself, and no hash of one."""
-    write(tmp_path / "photos", "dog.JPG")
-    write(tmp_path / "cache" / "photos", "dog.JPG.pt")
+    put(tmp_path / "photos", "dog.JPG")
+    put(tmp_path / "cache" / "photos", "dog.JPG.pt")
 
     assert is_whole(look("{path}.pt", KeyedData(folder="photos", spelled=spelled)), 1)
 
@@ -161,7 +145,7 @@ def test_captions_are_read_as_trainers_read_them(
 ) -> None:
     photos(tmp_path, {"one": content, "two": content + "2"})
     for text in [*read(content), *read(content + "2")]:
-        write(tmp_path / "cache", f"{md5(text)}-flux.pt")
+        put(tmp_path / "cache", f"{md5(text)}-flux.pt")
 
     facts = look("{md5(caption)}-flux.pt")
 
@@ -173,7 +157,7 @@ def test_captions_are_read_as_trainers_read_them(
 def test_equal_captions_share_an_entry_on_purpose(look: Look, tmp_path: Path) -> None:
     """And where all entries are of the right kind, other kinds in the folder are not ours."""
     photos(tmp_path, {"one": "a dog", "two": "a dog"})
-    write(tmp_path / "cache", f"{md5('a dog')}-flux.pt", f"{md5('a cat')}-sdxl.pt", "notes.json")
+    put(tmp_path / "cache", f"{md5('a dog')}-flux.pt", f"{md5('a cat')}-sdxl.pt", "notes.json")
 
     facts = look("{md5(caption)}-flux.pt")
 
@@ -186,16 +170,16 @@ def test_kohyas_entries_lie_beside_their_images(look: Look, tmp_path: Path) -> N
     photos(tmp_path, {"dog": "x", "sub/cat": "y", "a_512x512_b": "z"})
     data = KeyedData(folder="photos", spelled="photos")
     for stem in ("dog", "sub/cat", "a_512x512_b"):
-        write(tmp_path / "photos", f"{stem}_1024x0768_sdxl.npz", f"{stem}_te_outputs.npz")
-        write(tmp_path / "photos", f"{stem}_flux_te.safetensors")
+        put(tmp_path / "photos", f"{stem}_1024x0768_sdxl.npz", f"{stem}_te_outputs.npz")
+        put(tmp_path / "photos", f"{stem}_flux_te.safetensors")
     owed = CacheOf(path="photos", of=(data,), key="stem")
 
     assert is_whole(read_keys(owed, str(tmp_path), lambda _: None), 3)
 
 
 def test_sizes_tell_two_images_of_one_stem_from_each_other(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "dog.jpg", "dog.png")
-    write(tmp_path / "cache", "dog_1024x1024_sdxl.npz", "dog_0512x0768_sdxl.npz")
+    put(tmp_path / "photos", "dog.jpg", "dog.png")
+    put(tmp_path / "cache", "dog_1024x1024_sdxl.npz", "dog_0512x0768_sdxl.npz")
 
     assert is_whole(look("stem"), 2)
 
@@ -204,9 +188,9 @@ def test_two_data_sets_have_one_cache_and_one_folder_is_two_data_sets(
     look: Look, tmp_path: Path
 ) -> None:
     """A file that is listed twice shares its key with nobody."""
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "more", "cat.jpg")
-    write(tmp_path / "cache", "dog.pt", "cat.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "more", "cat.jpg")
+    put(tmp_path / "cache", "dog.pt", "cat.pt")
     once = KeyedData(folder="photos", spelled="photos")
 
     facts = look("stem", once, KeyedData(folder="more", spelled="more"), once)
@@ -216,8 +200,8 @@ def test_two_data_sets_have_one_cache_and_one_folder_is_two_data_sets(
 
 def test_masks_need_no_entry(look: Look, tmp_path: Path) -> None:
     """What belongs to an image beside it is no sample; and a gas mask is one."""
-    write(tmp_path / "photos", "dog.png", "dog-masklabel.png", "gas_mask.png")
-    write(tmp_path / "cache", "dog.pt")
+    put(tmp_path / "photos", "dog.png", "dog-masklabel.png", "gas_mask.png")
+    put(tmp_path / "cache", "dog.pt")
 
     facts = look("stem")
 
@@ -229,8 +213,8 @@ def test_masks_need_no_entry(look: Look, tmp_path: Path) -> None:
 def test_pictures_in_a_folder_for_something_else_share_no_key(
     look: Look, tmp_path: Path, place: str
 ) -> None:
-    write(tmp_path / "photos", "dog.jpg", "cat.jpg", f"{place}/dog.png", f"{place}/bird.png")
-    write(tmp_path / "cache", "dog.pt", "cat.pt")
+    put(tmp_path / "photos", "dog.jpg", "cat.jpg", f"{place}/dog.png", f"{place}/bird.png")
+    put(tmp_path / "cache", "dog.pt", "cat.pt")
 
     facts = look("stem")
 
@@ -238,8 +222,8 @@ def test_pictures_in_a_folder_for_something_else_share_no_key(
 
 
 def test_masks_share_no_key_in_a_flat_cache(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "a/dog.jpg", "b/cat.jpg", "masks/dog.png")
-    write(tmp_path / "cache", "dog.pt", "cat.pt")
+    put(tmp_path / "photos", "a/dog.jpg", "b/cat.jpg", "masks/dog.png")
+    put(tmp_path / "cache", "dog.pt", "cat.pt")
 
     facts = look("stem")
 
@@ -248,8 +232,8 @@ def test_masks_share_no_key_in_a_flat_cache(look: Look, tmp_path: Path) -> None:
 
 def test_a_folder_of_old_entries_does_not_make_others_whole(look: Look, tmp_path: Path) -> None:
     """Where the rest of the cache is laid out otherwise."""
-    write(tmp_path / "photos", "dog.jpg", "cat.jpg")
-    write(tmp_path / "cache", "dog.pt", "old/cat.pt", "old/dog.pt")
+    put(tmp_path / "photos", "dog.jpg", "cat.jpg")
+    put(tmp_path / "cache", "dog.pt", "old/cat.pt", "old/dog.pt")
 
     facts = look("stem")
 
@@ -259,8 +243,8 @@ def test_a_folder_of_old_entries_does_not_make_others_whole(look: Look, tmp_path
 
 def test_one_stem_in_a_folder_below_is_another_sample(look: Look, tmp_path: Path) -> None:
     """It has no entry yet, which does not make that of the other one its own."""
-    write(tmp_path / "photos", "dog.jpg", "cat.jpg", "sub/dog.jpg")
-    write(tmp_path / "cache", "dog.pt", "cat.pt")
+    put(tmp_path / "photos", "dog.jpg", "cat.jpg", "sub/dog.jpg")
+    put(tmp_path / "cache", "dog.pt", "cat.pt")
 
     facts = look("stem")
 
@@ -269,8 +253,8 @@ def test_one_stem_in_a_folder_below_is_another_sample(look: Look, tmp_path: Path
 
 def test_cached_files_of_another_name_are_counted_apart(look: Look, tmp_path: Path) -> None:
     """They belong to another model, or the rule is wrong."""
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache", "dog-sdxl.pt", "notes.txt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache", "dog-sdxl.pt", "notes.txt")
 
     facts = look("{stem}-flux.pt")
 
@@ -285,24 +269,24 @@ def test_samples_of_shards_have_their_keys_and_captions(
     members = {"a/1.jpg": "x", "a/1.txt": "one", "2.json": '{"caption": "two"}', "2.jpg": "y"}
     shard(tmp_path / "s.tar", {**members, "notes.txt": "no image"}, packed=packed)
     data = KeyedData(name="shards", shards=("s.tar",))
-    write(tmp_path / "cache", f"{md5('one')}.pt", f"{md5('two')}.pt")
+    put(tmp_path / "cache", f"{md5('one')}.pt", f"{md5('two')}.pt")
 
     assert is_whole(look("md5(caption)", data), 2)
 
     for file in (tmp_path / "cache").iterdir():
         file.unlink()
-    write(tmp_path / "cache", "a/1.pt", "2.pt")
+    put(tmp_path / "cache", "a/1.pt", "2.pt")
 
     assert is_whole(look("key", data), 2)
     assert is_whole(look("stem", data), 2)
 
 
 def test_captions_stand_in_tables_json_and_names(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "a/my_dog.jpg", "cat.jpg", "bird.jpg")
+    put(tmp_path / "photos", "a/my_dog.jpg", "cat.jpg", "bird.jpg")
     row = json.dumps({"file_name": "a/my_dog.jpg", "text": "a dog"})
-    write(tmp_path / "photos", "metadata.jsonl", text=f'{{"n": 1}}\nno json\n{row}\n')
-    write(tmp_path / "photos", "cat.json", text='{"captions": ["a cat", "puss"]}')
-    write(tmp_path / "cache", *(f"{md5(one)}.pt" for one in ("a dog", "a cat", "puss", "my dog")))
+    put(tmp_path / "photos", "metadata.jsonl", content=f'{{"n": 1}}\nno json\n{row}\n'.encode())
+    put(tmp_path / "photos", "cat.json", content=b'{"captions": ["a cat", "puss"]}')
+    put(tmp_path / "cache", *(f"{md5(one)}.pt" for one in ("a dog", "a cat", "puss", "my dog")))
 
     facts = look("md5(caption)")
     named = CaptionRule(rule="filename")
@@ -316,7 +300,7 @@ def test_captions_stand_in_tables_json_and_names(look: Look, tmp_path: Path) -> 
 def test_a_clock_may_be_two_seconds_off(look: Look, tmp_path: Path) -> None:
     """And an entry that is made of a caption does not age with its image."""
     photos(tmp_path, {"dog": "a dog", "cat": "a cat"})
-    write(tmp_path / "cache", "dog.pt", "cat_te_outputs.npz", f"{md5('a dog')}.pt")
+    put(tmp_path / "cache", "dog.pt", "cat_te_outputs.npz", f"{md5('a dog')}.pt")
     for name, age in (("dog.pt", 1.5), ("cat_te_outputs.npz", 900), (f"{md5('a dog')}.pt", 900)):
         then = (tmp_path / "photos" / "dog.jpg").stat().st_mtime - age
         os.utime(tmp_path / "cache" / name, (then, then))
@@ -328,8 +312,8 @@ def test_a_clock_may_be_two_seconds_off(look: Look, tmp_path: Path) -> None:
 
 def test_one_file_is_no_folder_of_entries(tmp_path: Path) -> None:
     """Some trainers keep all latents of a data set in one."""
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache", "all.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache", "all.pt")
     owed = CacheOf(path="cache/all.pt", of=(KeyedData(folder="photos"),), key="stem")
 
     assert read_keys(owed, str(tmp_path), lambda _: None).is_file
@@ -353,7 +337,7 @@ def test_what_is_no_file_is_neither_sample_nor_entry_nor_caption(
     """Opening a pipe would wait for ever."""
     if not hasattr(os, "mkfifo"):
         pytest.skip("this system has no pipes with names")
-    write(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "photos", "dog.jpg")
     (tmp_path / "cache").mkdir()
     for name in ("photos/dog.txt", "photos/cat.jpg", "cache/dog.pt"):
         os.mkfifo(tmp_path / name)
@@ -365,8 +349,8 @@ def test_what_is_no_file_is_neither_sample_nor_entry_nor_caption(
 
 def test_videos_are_samples_where_there_is_no_image(look: Look, tmp_path: Path) -> None:
     """With frames and size behind their stems, as musubi has it."""
-    write(tmp_path / "photos", "v.mp4", "v.txt")
-    write(tmp_path / "cache", "v_00000-049_0512x0320_wan.safetensors", "v_wan_te.safetensors")
+    put(tmp_path / "photos", "v.mp4", "v.txt")
+    put(tmp_path / "cache", "v_00000-049_0512x0320_wan.safetensors", "v_wan_te.safetensors")
 
     assert is_whole(look("stem"), 1)
 
@@ -378,7 +362,7 @@ def test_nothing_is_wrong_with_nothing(look: Look, tmp_path: Path) -> None:
     assert look(None).rule is None
     assert is_whole(look("stem"), 0)
 
-    write(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "photos", "dog.jpg")
 
     assert (look("stem").missing, look("stem").entries) == (1, 0)
     assert look(None).rule is None
@@ -388,8 +372,8 @@ def test_nothing_is_wrong_with_nothing(look: Look, tmp_path: Path) -> None:
 
 
 def test_two_images_of_one_stem_share_a_key(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "cat.jpg", "cat.png", "cat.webp", "dog.jpg", "sub/dog.jpg")
-    write(tmp_path / "cache", "cat.pt", "dog.pt", "sub/dog.pt")
+    put(tmp_path / "photos", "cat.jpg", "cat.png", "cat.webp", "dog.jpg", "sub/dog.jpg")
+    put(tmp_path / "cache", "cat.pt", "dog.pt", "sub/dog.pt")
 
     facts = look("stem")
 
@@ -399,8 +383,8 @@ def test_two_images_of_one_stem_share_a_key(look: Look, tmp_path: Path) -> None:
 
 
 def test_two_folders_share_keys_in_a_flat_cache(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "a/dog.jpg", "b/dog.jpg", "a/cat.jpg")
-    write(tmp_path / "cache", "dog.pt", "cat.pt")
+    put(tmp_path / "photos", "a/dog.jpg", "b/dog.jpg", "a/cat.jpg")
+    put(tmp_path / "cache", "dog.pt", "cat.pt")
 
     (one,) = look("stem").shared_keys
 
@@ -411,8 +395,8 @@ def test_samples_and_entries_without_each_other_are_counted_and_named(
     look: Look, tmp_path: Path
 ) -> None:
     """The first twenty in their order, whatever the order of a folder."""
-    write(tmp_path / "photos", *(f"dog-{number:02}.jpg" for number in range(40)))
-    write(tmp_path / "cache", *(f"dog-{number:02}.pt" for number in range(30, 70)))
+    put(tmp_path / "photos", *(f"dog-{number:02}.jpg" for number in range(40)))
+    put(tmp_path / "cache", *(f"dog-{number:02}.pt" for number in range(30, 70)))
 
     facts = look("stem")
 
@@ -425,8 +409,8 @@ def test_samples_and_entries_without_each_other_are_counted_and_named(
 def test_entries_older_than_their_image_are_named_with_the_worst_age(
     look: Look, tmp_path: Path
 ) -> None:
-    write(tmp_path / "photos", "dog.jpg", "cat.jpg")
-    write(tmp_path / "cache", "dog.pt", "cat.pt")
+    put(tmp_path / "photos", "dog.jpg", "cat.jpg")
+    put(tmp_path / "cache", "dog.pt", "cat.pt")
     os.utime(tmp_path / "photos" / "dog.jpg", (50_000, 50_000))
     os.utime(tmp_path / "cache" / "dog.pt", (10_000, 10_000))
 
@@ -455,8 +439,8 @@ def test_the_spelling_that_leads_back_is_told(
     look: Look, tmp_path: Path, said: str, made: str
 ) -> None:
     said, made = said.format(root=tmp_path), made.format(root=tmp_path)
-    write(tmp_path / "photos" / "a", "dog.jpg")
-    write(tmp_path / "cache", f"{md5(made)}.pt")
+    put(tmp_path / "photos" / "a", "dog.jpg")
+    put(tmp_path / "cache", f"{md5(made)}.pt")
 
     facts = look("md5(path)", KeyedData(folder="photos", spelled=said))
 
@@ -470,9 +454,9 @@ def test_the_spelling_that_leads_back_is_told(
 
 
 def test_all_that_another_spelling_leads_back_are_counted(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "a.jpg", "b.jpg", "c.jpg", "d.jpg")
-    write(tmp_path / "cache", *(f"{md5(f'./photos/{one}.jpg')}.pt" for one in "abc"))
-    write(tmp_path / "cache", f"{md5('photos/a.jpg')}.pt")
+    put(tmp_path / "photos", "a.jpg", "b.jpg", "c.jpg", "d.jpg")
+    put(tmp_path / "cache", *(f"{md5(f'./photos/{one}.jpg')}.pt" for one in "abc"))
+    put(tmp_path / "cache", f"{md5('photos/a.jpg')}.pt")
 
     facts = look("md5(path)")
 
@@ -482,8 +466,8 @@ def test_all_that_another_spelling_leads_back_are_counted(look: Look, tmp_path: 
 
 
 def test_an_extension_in_capitals_is_another_key(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "dog.JPG")
-    write(tmp_path / "cache", "dog.jpg.pt")
+    put(tmp_path / "photos", "dog.JPG")
+    put(tmp_path / "cache", "dog.jpg.pt")
 
     other = look("name").respelled
 
@@ -495,8 +479,8 @@ def test_the_rule_that_fits_is_told_where_that_of_the_settings_fits_nothing(
     look: Look, tmp_path: Path
 ) -> None:
     """Whoever wrote the settings may be wrong."""
-    write(tmp_path / "photos", "dog.jpg", "cat.jpg")
-    write(tmp_path / "cache", f"{sha256('dog')}.pt", f"{sha256('cat')}.pt")
+    put(tmp_path / "photos", "dog.jpg", "cat.jpg")
+    put(tmp_path / "cache", f"{sha256('dog')}.pt", f"{sha256('cat')}.pt")
 
     facts = look("stem")
 
@@ -506,7 +490,7 @@ def test_the_rule_that_fits_is_told_where_that_of_the_settings_fits_nothing(
 
 def test_a_cache_of_something_else_fits_no_rule(look: Look, tmp_path: Path) -> None:
     photos(tmp_path, {"dog": "a dog", "cat": "a cat"})
-    write(tmp_path / "cache", "model-00001.pt", "model-00002.pt")
+    put(tmp_path / "cache", "model-00001.pt", "model-00002.pt")
 
     facts = look(None)
 
@@ -518,7 +502,7 @@ def test_a_cache_of_something_else_fits_no_rule(look: Look, tmp_path: Path) -> N
 def test_few_entries_of_many_samples_are_found(look: Look, tmp_path: Path) -> None:
     """Also those that a look at a few samples would have passed over."""
     shard(tmp_path / "s.tar", {f"{number:05}.jpg": "" for number in range(4_100)})
-    write(tmp_path / "cache", f"{md5('00003.jpg')}.pt")
+    put(tmp_path / "cache", f"{md5('00003.jpg')}.pt")
 
     assert look(None, KeyedData(shards=("s.tar",))).rule == "md5(name)"
 
@@ -529,7 +513,7 @@ def test_few_entries_of_many_samples_are_found(look: Look, tmp_path: Path) -> No
 def test_a_shard_that_is_cut_or_gone_may_have_more_samples(look: Look, tmp_path: Path) -> None:
     shard(tmp_path / "s.tar", {"1.jpg": "x" * 600, "2.jpg": "y" * 600})
     (tmp_path / "s.tar").write_bytes((tmp_path / "s.tar").read_bytes()[:2_000])
-    write(tmp_path / "cache", "1.pt", "2.pt")
+    put(tmp_path / "cache", "1.pt", "2.pt")
 
     facts = look("stem", KeyedData(shards=("s.tar", "gone.tar")))
 
@@ -540,14 +524,14 @@ def test_a_shard_that_is_cut_or_gone_may_have_more_samples(look: Look, tmp_path:
 def test_files_that_come_and_go_meanwhile_break_nothing(tmp_path: Path) -> None:
     """A job may be filling the cache."""
     photos(tmp_path, {f"dog-{number}": f"dog {number}" for number in range(1_200)})
-    write(tmp_path / "cache", *(f"dog-{number}.pt" for number in range(1_200)))
+    put(tmp_path / "cache", *(f"dog-{number}.pt" for number in range(1_200)))
     calls = 0
 
     def change(_name: str) -> None:
         nonlocal calls
         calls += 1
-        write(tmp_path / "cache", f"new-{calls}.pt")
-        write(tmp_path / "photos", f"new-{calls}.jpg")
+        put(tmp_path / "cache", f"new-{calls}.pt")
+        put(tmp_path / "photos", f"new-{calls}.jpg")
         for name in (f"cache/dog-{calls}.pt", f"photos/dog-{calls}.jpg", f"photos/dog-{calls}.txt"):
             (tmp_path / name).unlink(missing_ok=True)
 
@@ -562,15 +546,15 @@ def test_files_that_come_and_go_meanwhile_break_nothing(tmp_path: Path) -> None:
 
 def test_a_cache_that_nobody_writes_to_has_not_changed(look: Look, tmp_path: Path) -> None:
     """What others read in it changes nothing."""
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache" / "a", "dog.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache" / "a", "dog.pt")
 
     assert not look("stem").changed
 
 
 def test_a_folder_that_is_taken_away_meanwhile_is_passed_over(tmp_path: Path) -> None:
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache", "dog.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache", "dog.pt")
     (tmp_path / "cache" / "old").mkdir()
 
     def change(name: str) -> None:
@@ -583,7 +567,7 @@ def test_a_folder_that_is_taken_away_meanwhile_is_passed_over(tmp_path: Path) ->
 
 
 def test_a_cache_that_is_gone_is_an_error(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "photos", "dog.jpg")
 
     with pytest.raises(FileNotFoundError):
         look("stem")
@@ -591,8 +575,8 @@ def test_a_cache_that_is_gone_is_an_error(look: Look, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may list all")
 def test_a_part_of_the_cache_that_cannot_be_listed_is_said(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache" / "a", "dog.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache" / "a", "dog.pt")
     (tmp_path / "cache" / "a").chmod(0)
 
     with pytest.raises(CannotLookError, match="a cannot be listed"):
@@ -601,8 +585,8 @@ def test_a_part_of_the_cache_that_cannot_be_listed_is_said(look: Look, tmp_path:
 
 def test_one_prompt_for_all_makes_no_key_that_is_known(look: Look, tmp_path: Path) -> None:
     """The settings do not say which prompt."""
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache", "x.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache", "x.pt")
     data = KeyedData(folder="photos", captions=CaptionRule(rule="prompt"))
 
     with pytest.raises(CannotLookError, match="one caption"):
@@ -611,8 +595,8 @@ def test_one_prompt_for_all_makes_no_key_that_is_known(look: Look, tmp_path: Pat
 
 
 def test_links_that_go_round_are_walked_once(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache", "dog.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache", "dog.pt")
     for folder in ("photos", "cache"):
         (tmp_path / folder / "loop").symlink_to(tmp_path / folder, target_is_directory=True)
 
@@ -629,16 +613,16 @@ def test_links_that_go_round_are_walked_once(look: Look, tmp_path: Path) -> None
 def test_a_function_may_give_a_stem_a_name_or_a_path(
     look: Look, tmp_path: Path, given: str
 ) -> None:
-    write(tmp_path / "photos", "dog.jpg")
-    write(tmp_path / "cache", "dog.pt")
+    put(tmp_path / "photos", "dog.jpg")
+    put(tmp_path / "cache", "dog.pt")
     key = UsersKey(make=lambda _path, _caption: given.format(root=tmp_path))
 
     assert is_whole(look("train:key", users=key), 1)
 
 
 def test_facts_go_to_json_and_back(look: Look, tmp_path: Path) -> None:
-    write(tmp_path / "photos", "cat.jpg", "cat.png")
-    write(tmp_path / "cache", "cat.pt")
+    put(tmp_path / "photos", "cat.jpg", "cat.png")
+    put(tmp_path / "cache", "cat.pt")
     if sys.platform == "linux":
         with open(os.fsencode(tmp_path / "cache") + b"/caf\xe9.pt", "wb"):
             pass

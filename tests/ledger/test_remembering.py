@@ -10,7 +10,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import time
 import zlib
 from array import array
@@ -25,13 +24,12 @@ from PIL import Image
 import preflight as package
 from preflight.findings.report import Outcome, Recalled, Report
 from preflight.values.stamps import digest_of
+from tests.archives import tarred
+from tests.files import HOUR, WHOLE, put, stamp
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-WHOLE = (2).to_bytes(8, "little") + b"{}"
-HOUR = 3_600
 
 
 def picture() -> bytes:
@@ -40,27 +38,14 @@ def picture() -> bytes:
     return file.getvalue()
 
 
-def stamp(path: Path, age: float = HOUR) -> None:
-    then = time.time_ns() - int(age * 1e9)
-    os.utime(path, ns=(then, then))
-
-
 def write(path: Path, content: bytes, *, age: float = HOUR) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content)
+    put(path.parent, path.name, content=content)
     stamp(path, age)
 
 
-def write_shard(path: Path, *, suffixes: tuple[str, ...] = ("jpg", "txt")) -> None:
-    path.parent.mkdir(exist_ok=True)
-    content = {"jpg": picture(), "txt": b"a dog", "png": b""}
-    with tarfile.open(path, "w") as shard:
-        for number in range(2):
-            for suffix in suffixes:
-                info = tarfile.TarInfo(f"{number}.{suffix}")
-                info.size = len(content[suffix])
-                shard.addfile(info, io.BytesIO(content[suffix]))
-    stamp(path)
+def write_shard(path: Path) -> None:
+    content = {"jpg": picture(), "txt": b"a dog"}
+    write(path, tarred({f"{n}.{suffix}": content[suffix] for n in range(2) for suffix in content}))
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ import pytest
 
 from preflight.ledger import version as versions
 from preflight.ledger.store import FILE, Ledger, Remembered, mark_of
+from tests.files import HOUR, put, stamp
 
 ROOT = Path(__file__).parents[2]
-HOUR = 3_600
 VERSION = "of the readers"
 
 
@@ -46,11 +46,9 @@ class Desk:
 
     def file(self, name: str, content: bytes = b"content", *, age: float = HOUR) -> str:
         """Write a file that changed so many seconds ago."""
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
-        stamp(path, age)
-        return str(path)
+        put(self.folder, name, content=content)
+        stamp(self.folder / name, age)
+        return str(self.folder / name)
 
     def read(self, *paths: str, how: str = "how", facts: str | None = "[]") -> None:
         """Let a run read files."""
@@ -63,11 +61,6 @@ class Desk:
     def known(self, *paths: str, how: str = "how") -> list[str]:
         """What the next run remembers."""
         return list(self.run().recall(how, paths))
-
-
-def stamp(path: Path, age: float) -> None:
-    then = time.time_ns() - int(age * 1e9)
-    os.utime(path, ns=(then, then))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -10,14 +11,9 @@ import pytest
 import preflight
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder
+from tests.files import WHOLE, put
 
-WHOLE = (2).to_bytes(8, "little") + b"{}"
-
-
-def write(folder: Path, *names: str) -> None:
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(WHOLE)
+write = functools.partial(put, content=WHOLE)
 
 
 def caches(folder: Path, *, whole: bool) -> dict[str, bool]:

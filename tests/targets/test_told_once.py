@@ -10,8 +10,8 @@ import pytest
 import preflight
 from preflight.findings.finding import Severity
 from preflight.findings.report import Outcome, Report
+from tests.files import WHOLE, put
 
-WHOLE = (2).to_bytes(8, "little") + b"{}"
 CUT = WHOLE[:9]
 
 
@@ -19,9 +19,7 @@ CUT = WHOLE[:9]
 def place(tmp_path: Path) -> Path:
     """A cache of whole files, with one below it, and checkpoints."""
     for name in ("d/a", "d/b", "d/sub/c", *(f"out/checkpoint-{step}/m" for step in (1, 2, 10))):
-        path = tmp_path / f"{name}.safetensors"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(WHOLE)
+        put(tmp_path, f"{name}.safetensors", content=WHOLE)
     return tmp_path
 
 
@@ -43,8 +41,7 @@ def counts(report: Report) -> list[str]:
 
 
 def cut(folder: Path, *names: str) -> None:
-    for name in names:
-        (folder / f"{name}.safetensors").write_bytes(CUT)
+    put(folder, *(f"{name}.safetensors" for name in names), content=CUT)
 
 
 NAMES = [
@@ -79,8 +76,7 @@ def test_each_file_counts_and_is_told_once(
 
 
 def test_caches_beside_each_other_are_left_alone(place: Path) -> None:
-    (place / "d-2").mkdir()
-    (place / "d-2" / "x.safetensors").write_bytes(WHOLE)
+    put(place, "d-2/x.safetensors", content=WHOLE)
 
     report = look(place, "d", "d-2", "out")
 
@@ -141,8 +137,7 @@ def test_links_within_a_cache_are_no_files_of_their_own(place: Path) -> None:
 
 def test_a_link_that_leads_out_of_a_cache_is_a_file_of_it(place: Path) -> None:
     """Also where two lead to one: what they lead to has no name here."""
-    (place / "store").mkdir()
-    (place / "store" / "x").write_bytes(CUT)
+    put(place, "store/x", content=CUT)
     for name in ("d/x.safetensors", "d/y.safetensors"):
         (place / name).symlink_to(place / "store" / "x")
 
@@ -236,8 +231,7 @@ def test_the_newest_is_found_among_all_though_it_is_named_itself(place: Path) ->
 
 def test_a_cache_among_checkpoints_is_a_cache(place: Path) -> None:
     """Where states are numbered, what has another name is none."""
-    (place / "out" / "text").mkdir()
-    (place / "out" / "text" / "x.safetensors").write_bytes(CUT)
+    put(place, "out/text/x.safetensors", content=CUT)
 
     report = look(place, "checkpoint=out", "cache=out/text")
 

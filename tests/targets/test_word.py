@@ -30,6 +30,7 @@ from preflight.values import braces
 from preflight.values.byte_sizes import format_size, parse_size
 from preflight.values.code_name import parse_pick, parse_spec, write_pick
 from preflight.values.names import counted, name_of, shown, text_of
+from tests.files import put
 from tests.questions import run_of
 
 
@@ -41,10 +42,7 @@ def kinds(word: str, folder: Path) -> list[str]:
 def place(tmp_path: Path) -> Path:
     """A folder with one of each."""
     tarfile.open(tmp_path / "a.tar", "w").close()
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "a.JPG").touch()
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "a.pt").touch()
+    put(tmp_path, "photos/a.JPG", "cache/a.pt")
     (tmp_path / "mod.py").write_text("def make(): pass\n")
     return tmp_path
 
@@ -82,9 +80,7 @@ def test_what_a_word_is_taken_for(place: Path, word: str, taken_for: list[str]) 
 
 def test_what_torch_saved_is_no_shard_although_its_name_ends_like_one(tmp_path: Path) -> None:
     """The example of ImageNet, and timm, call their checkpoints so."""
-    (tmp_path / "out").mkdir()
-    for name in ("checkpoint-1.pth.tar", "model_best.PTH.TAR"):
-        (tmp_path / "out" / name).write_bytes(b"PK\3\4")
+    put(tmp_path, "out/checkpoint-1.pth.tar", "out/model_best.PTH.TAR", content=b"PK\3\4")
 
     for word in ("out", "out/checkpoint-1.pth.tar", "out/*.pth.tar", "cache=out", "checkpoint=out"):
         assert set(kinds(word, tmp_path)) == {"CacheFolder"}, word
@@ -112,8 +108,7 @@ def test_a_path_that_exists_is_a_path_before_anything_else(place: Path, name: st
 @pytest.mark.parametrize("word", ["out", "cache=out", "checkpoint=out", "."])
 def test_checkpoints_in_parts_are_known_as_such(tmp_path: Path, word: str, place: str) -> None:
     """As torch.distributed.checkpoint writes them, whatever they are called for."""
-    (tmp_path / place).mkdir(parents=True)
-    (tmp_path / place / "__0_0.distcp").write_bytes(b"PK")
+    put(tmp_path, f"{place}/__0_0.distcp", content=b"PK")
 
     found = discover([word], Job(root=str(tmp_path)), str(tmp_path)).targets
 
@@ -123,9 +118,8 @@ def test_checkpoints_in_parts_are_known_as_such(tmp_path: Path, word: str, place
 
 def test_a_cache_beside_checkpoints_in_parts_is_one_of_its_own(tmp_path: Path) -> None:
     """A name with a number in it makes no checkpoint of a folder."""
-    for name in ("out/step-100/__0_0.distcp", "epoch_1/a.pt", "latents/b.npz"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_bytes(b"PK")
+    names = ("out/step-100/__0_0.distcp", "epoch_1/a.pt", "latents/b.npz")
+    put(tmp_path, *names, content=b"PK")
 
     found = discover([], Job(root=str(tmp_path)), str(tmp_path)).targets
 
@@ -195,11 +189,7 @@ def test_with_no_word_the_settings_are_looked_at(place: Path) -> None:
 
 def test_with_nothing_named_what_lies_around_is_looked_at(place: Path) -> None:
     """Each folder directly below is a target of its own; hidden ones are passed over."""
-    (place / ".git").mkdir()
-    (place / ".git" / "x.pt").touch()
-    (place / "env").mkdir()
-    (place / "env" / "pyvenv.cfg").touch()
-    (place / "env" / "x.pt").touch()
+    put(place, ".git/x.pt", "env/pyvenv.cfg", "env/x.pt")
 
     found = look_around(str(place))
 
