@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from preflight.images.facts import (
         FolderFacts,
         ImageDamage,
+        Picture,
+        Pictures,
+        Size,
     )
     from preflight.keys.facts import (
         CacheKeys,
@@ -68,11 +71,16 @@ if TYPE_CHECKING:
     )
     from preflight.pairing.facts import (
         Captioned,
+        CaptionLengths,
+        Length,
         Pairing,
         Unpaired,
     )
     from preflight.shards.facts import (
+        Field,
+        FieldSet,
         Oddity,
+        SampleFields,
         ShardFacts,
         Shared,
     )
@@ -106,6 +114,7 @@ __all__ = [
     "CacheKeys",
     "CachePiece",
     "CachedTensor",
+    "CaptionLengths",
     "Captioned",
     "Checkpoint",
     "CheckpointFacts",
@@ -116,6 +125,8 @@ __all__ = [
     "Definition",
     "EnvironmentRead",
     "Facts",
+    "Field",
+    "FieldSet",
     "FolderFacts",
     "Frame",
     "Gpu",
@@ -127,17 +138,22 @@ __all__ = [
     "Inherited",
     "KeyNames",
     "LackedKind",
+    "Length",
     "Loaded",
     "LoaderCall",
     "OddContent",
     "Oddity",
     "Pairing",
     "Part",
+    "Picture",
+    "Pictures",
     "Respelled",
+    "SampleFields",
     "Sent",
     "ShardFacts",
     "Shared",
     "SharedKey",
+    "Size",
     "SourceFacts",
     "Trip",
     "Unbuilt",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from preflight.findings.finding import Location
-from preflight.shards.facts import Shared
+from preflight.shards.facts import SampleFields, Shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,9 @@ class DatasetFacts:
 
     unread: int = 0
     """Shards that could not be read or were left out, so that there may be more samples."""
+
+    fields: SampleFields = field(default_factory=SampleFields)
+    """What the samples of its shards are made of; no file is named."""
 
     resampled: str | None = None
     """What draws the job's shards with replacement: a place or a loader; None: nothing known."""

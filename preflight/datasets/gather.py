@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from preflight.datasets.facts import DatasetFacts
@@ -20,6 +20,7 @@ from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
 from preflight.shards.facts import ShardFacts, Shared
+from preflight.shards.fields import FieldCounts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Dataset, Folder, Shard, Source
 from preflight.values.names import name_of
@@ -42,6 +43,7 @@ class Collected:
     read: dict[str, tuple[str, int]] = field(default_factory=dict)
     """By the path of a shard, in the order in which they were read: its name and its samples."""
 
+    fields: FieldCounts = field(default_factory=FieldCounts)
     pairs: list[keys.Pair] = field(default_factory=list)
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Keys that the shards of a pair share, by the pair's place."""
@@ -52,6 +54,10 @@ class Collected:
         """Take in what was seen of a shard."""
         if path not in self.read:
             self.read[path] = found.file, found.samples
+            nameless = tuple(
+                one._replace(smallest_names=(), largest_names=()) for one in found.fields.fields
+            )
+            self.fields.add(replace(found.fields, fields=nameless))
             if self.index is None:
                 from preflight.shards import packed_keys as keys
 
@@ -103,6 +109,7 @@ class Collected:
             sizes=tuple(sizes),
             samples=sum(sizes),
             unread=len(set(dataset.shards)) + dataset.more - len(read),
+            fields=self.fields.told(),
             resampled=resampled,
             shared=tuple(self._shared(files, sizes)),
         )

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from preflight.formats.pictures.shape import Shape
 from preflight.pairing.facts import Captioned, Pairing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """An image that was looked at."""
+
+    name: str
+    shape: Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +42,85 @@ class ImageDamage:
     """As of `Damage`."""
 
 
+class Size(NamedTuple):
+    """A width and a height, and how many images are of just these."""
+
+    width: int
+    height: int
+    images: int
+    names: tuple[str, ...] = ()
+    """Of the first few; only of the smallest, the largest, the narrowest and the widest sizes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """What the images of a shard or folder are, and how large, as far as that was seen.
+
+    Sizes are in pixels as they are stored: an image that EXIF says is to be turned is not. With
+    `--depth index` only the first bytes of each are looked at, and fewer sizes are known.
+    """
+
+    images: int = 0
+    formats: Mapping[str, int] = field(default_factory=dict)
+    """How many are of each: `JPEG`, `PNG`, `WebP`; of none where nothing says what it is."""
+
+    modes: Mapping[str, int] = field(default_factory=dict)
+    """How many are of each of Pillow's modes (`RGB`, `L`, `CMYK`), where that was seen."""
+
+    sizes: tuple[Size, ...] = ()
+    """From the shortest side up: the first thousand, and behind them a few of other extremes."""
+
+    others: int = 0
+    """Images of further sizes, which are not told."""
+
+    unsized: int = 0
+    """Images whose size was not seen."""
+
+    unsized_names: tuple[str, ...] = ()
+    """Of the first few of them."""
+
+    @property
+    def smallest(self) -> Size | None:
+        """The size of the shortest side."""
+        return self.sizes[0] if self.sizes else None
+
+    @property
+    def largest(self) -> Size | None:
+        """The size of the most pixels."""
+        return min(self.sizes, key=most_pixels, default=None)
+
+    @property
+    def narrowest(self) -> Size | None:
+        """The size of the least width for its height."""
+        return min(self.sizes, key=least_ratio, default=None)
+
+    @property
+    def widest(self) -> Size | None:
+        """The size of the most width for its height."""
+        return min(self.sizes, key=most_ratio, default=None)
+
+
+def shortest_side(size: Sequence[Any]) -> tuple[int, int, int]:
+    """Put sizes in order by their shorter sides."""
+    width, height = size[:2]
+    return (width, height, width) if width < height else (height, width, width)
+
+
+def most_pixels(size: Sequence[Any]) -> tuple[int, int]:
+    """Put sizes in order by their pixels, the most first."""
+    return -size[0] * size[1], size[0]
+
+
+def least_ratio(size: Sequence[Any]) -> tuple[float, int]:
+    """Put sizes in order by width to height, the narrowest first."""
+    return size[0] / size[1], size[0]
+
+
+def most_ratio(size: Sequence[Any]) -> tuple[float, int]:
+    """Put sizes in order by width to height, the widest first."""
+    return -size[0] / size[1], size[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderFacts:
     """A folder of images and captions, with all below it."""
@@ -52,6 +142,9 @@ class FolderFacts:
 
     more_damaged: int = 0
     """How many more there are."""
+
+    pictures: Pictures = field(default_factory=Pictures)
+    """What the images are that were looked at, and how large."""
 
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files and folders that could not be opened: (name, reason)."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from preflight.images.damages import Damages
-from preflight.images.facts import FolderFacts, ImageDamage
+from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures
 from preflight.kinds.asked import Asked
 from preflight.pairing.facts import Captioned, Pairing
 from preflight.pairing.folder_contents import Contents, list_all, split
 from preflight.pairing.folders import pair_contents
 from preflight.targets.targets import CaptionRule, Folder
 from preflight.values.names import name_of
+
+if TYPE_CHECKING:
+    from preflight.images.read import ImageSeen
 
 _TABLED = frozenset({"auto", "json", "table"})
 """Rules by which a table may caption images."""
@@ -115,11 +119,12 @@ def _unread(contents: Iterable[Contents]) -> Iterator[str]:
                     yield one.inside(f"{stem}.{suffix}")
 
 
-def look_at_image(asked: Asked) -> Iterator[ImageDamage]:
-    """Look at the image that is asked about; nothing comes of one that is whole."""
-    damage = read_image_file(asked.plain["path"], asked.root, asked.depth)
-    if damage is not None:
-        yield damage
+def look_at_image(asked: Asked) -> Iterator[Picture | ImageDamage]:
+    """Look at the image that is asked about: what it is, and what is wrong with it if anything."""
+    seen = read_image_file(asked.plain["path"], asked.root, asked.depth)
+    yield Picture(name="", shape=seen.shape)
+    if seen.damage is not None:
+        yield seen.damage
 
 
 def read_image_file(
@@ -129,8 +134,8 @@ def read_image_file(
     *,
     name: str | None = None,
     tell: Callable[[], object] | None = None,
-) -> ImageDamage | None:
-    """Look at one image file; None where nothing is wrong with it.
+) -> ImageSeen:
+    """Look at one image file.
 
     Args:
         path: where it is.
@@ -150,12 +155,15 @@ def read_image_file(
     with open(path, "rb", buffering=0) as stream:
         size = os.fstat(stream.fileno()).st_size
         window = Window(reading(stream), size)
-        damage = look_into_image(window, name or name_of(path, root), depth, tell=tell)
-    return None if damage is None else refined(damage, path)
+        seen = look_into_image(window, name or name_of(path, root), depth, tell=tell)
+    return seen if seen.damage is None else seen._replace(damage=refined(seen.damage, path))
 
 
 def folder_facts(
-    listing: FolderListing, damages: Damages, captioned: Sequence[Captioned] = ()
+    listing: FolderListing,
+    damages: Damages,
+    captioned: Sequence[Captioned] = (),
+    pictures: Pictures | None = None,
 ) -> FolderFacts:
     """Put the listing, what became of its images, and what its tables say together.
 
@@ -163,6 +171,7 @@ def folder_facts(
         listing: of the folder.
         damages: what is wrong with its images.
         captioned: of each of its tables that could be read.
+        pictures: what its images are, as far as they were looked at.
     """
     pairing = listing.pairing
     if captioned:
@@ -178,6 +187,7 @@ def folder_facts(
         sounds=0 if images or videos else sum(one.sounds() for one in listing.contents),
         damaged_images=tuple(sorted(damages.told, key=lambda one: one.name)),
         more_damaged=damages.more,
+        pictures=pictures or Pictures(),
         unreadable=listing.unreadable,
         tables=tuple(captioned),
         unread_tables=listing.unread_tables,

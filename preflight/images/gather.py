@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
+from preflight.formats.pictures.shape import Shape
 from preflight.images.damages import Damages
-from preflight.images.facts import FolderFacts
+from preflight.images.facts import FolderFacts, Picture, Pictures
 from preflight.images.kind import IMAGE, TABLE
+from preflight.images.pictures import PictureCounts
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
@@ -27,6 +29,7 @@ from preflight.targets.sampled import Samples, outside
 from preflight.targets.targets import Folder
 from preflight.values.names import name_of
 from preflight.values.sampling import Sampling
+from preflight.values.wire import from_wire, to_brief
 
 if TYPE_CHECKING:
     from preflight.images.folder import FolderListing
@@ -62,6 +65,8 @@ class Directory:
     damaged: dict[str, Any] = field(default_factory=dict)
     """By their names, the plain facts of images that are not whole."""
 
+    pictures: PictureCounts = field(default_factory=PictureCounts)
+
 
 @dataclass(slots=True)
 class Images:
@@ -81,6 +86,7 @@ class Images:
     """Whether any image was read now."""
 
     damages: Damages = field(default_factory=Damages)
+    pictures: PictureCounts = field(default_factory=PictureCounts)
     captioned: list[Captioned] = field(default_factory=list)
     """What tables say of the images."""
 
@@ -105,7 +111,8 @@ class Images:
         """Put the listing and what became of its images together."""
         from preflight.images.folder import folder_facts
 
-        found = folder_facts(self.listing, self.damages, self.captioned)
+        told = self.pictures.told()
+        found = folder_facts(self.listing, self.damages, self.captioned, told)
         unread = (*found.unread_tables, *self.unread_tables)
         return replace(found, images=self.looked_at, unread_tables=unread)
 
@@ -233,7 +240,9 @@ class Folders(Gather):
         one.looked_at += contents.images
         self._memory.count(IMAGE.noun, contents.images, seen.read_at)
         one.remember(seen.read_at)
-        for name, plain in (json.loads(seen.facts) if seen.facts else {}).items():
+        of_all = json.loads(seen.facts or "{}")
+        one.pictures.merge(from_wire(Pictures, of_all.get("pictures", {})), contents.inside)
+        for name, plain in of_all.get("damaged", {}).items():
             one.damages.add(facts_of({**plain, "name": contents.inside(name)}))
 
     def _hand_out(self, one: Images, waiting: list[tuple[Directory, str]]) -> Iterator[Question]:
@@ -295,11 +304,19 @@ class Folders(Gather):
         one.looked_at += 1
         directory.left -= 1
         directory.noted &= noted
+        inside = directory.contents.inside(name)
         for plain in told:
-            one.damages.add(facts_of({**plain, "name": directory.contents.inside(name)}))
+            if plain["type"] == Picture.__name__:
+                shape = Shape(*plain["shape"])
+                one.pictures.add(inside, shape)
+                if directory.mark is not None:
+                    directory.pictures.add(name, shape)
+                continue
+            one.damages.add(facts_of({**plain, "name": inside}))
             directory.damaged[name] = {**plain, "name": ""}
         if directory.left == 0 and directory.noted and directory.mark is not None:
-            facts = json.dumps(directory.damaged) if directory.damaged else None
+            pictures = to_brief(directory.pictures.told())
+            facts = json.dumps({"pictures": pictures, "damaged": directory.damaged})
             seen = Remembered(directory.begun, facts)
             self._memory.keep_folder(self._how, directory.contents.path, directory.mark, seen)
 

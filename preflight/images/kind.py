@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.images.facts import FolderFacts, ImageDamage
+from preflight.images.facts import FolderFacts, ImageDamage, Picture
 from preflight.kinds.kind import Kind
 from preflight.pairing.facts import Captioned
 from preflight.targets.folders import IMAGE_SUFFIXES
@@ -27,7 +27,7 @@ FOLDER = Kind(
 IMAGE = Kind(
     name="image",
     noun="image",
-    answers=(ImageDamage,),
+    answers=(Picture, ImageDamage),
     reader="preflight.images.folder:look_at_image",
     seconds=lambda _plain, _root, depth: _SECONDS[depth],
     is_kept=True,

@@ -10,12 +10,15 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from preflight.formats.bytes.blocks import BLOCK, Read
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is, with_article
+from preflight.formats.pictures.heads import shape_in, shape_of
 from preflight.formats.pictures.images import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
+from preflight.formats.pictures.shape import Shape
 from preflight.formats.pictures.structure import Seen
 from preflight.formats.pictures.webp import most_zeros, zeros_in
 from preflight.images.facts import ImageDamage
@@ -79,6 +82,14 @@ _NEAR = 8
 """Bytes beside a lost page that may be zeros by themselves."""
 
 
+class ImageSeen(NamedTuple):
+    """What was seen of one image."""
+
+    shape: Shape
+    damage: ImageDamage | None = None
+    """What is wrong with it; None where nothing is."""
+
+
 def look_into_image(
     window: Window,
     name: str,
@@ -86,7 +97,7 @@ def look_into_image(
     *,
     begins: int = 0,
     tell: Callable[[], object] | None = None,
-) -> ImageDamage | None:
+) -> ImageSeen:
     """Look at an image as deep as is asked for, and deeper where it looks odd.
 
     Args:
@@ -96,11 +107,13 @@ def look_into_image(
         begins: where it begins in the file on disk, in bytes.
         tell: called before a decoder is asked.
     """
-    if depth != "decode" and _looks_sound(window, depth):
-        return None
+    shape, sound = _undecoded(window, depth)
+    if sound:
+        return ImageSeen(shape)
     if window.size > MOST_IMAGE:
         text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
-        return ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
+        damage = ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
+        return ImageSeen(shape, damage)
     if tell is not None:
         tell()
     return look_at_image(window.whole(), name, begins)
@@ -116,36 +129,45 @@ def ends_are_sound(read: Read, begin: int, size: int) -> bool:
     return has_both_ends(bytes(read(begin, min(HEAD, size))), tail, size)
 
 
-def _looks_sound(window: Window, depth: str) -> bool:
-    """Whether there is nothing to ask a decoder about."""
+def _undecoded(window: Window, depth: str) -> tuple[Shape, bool]:
+    """Say what an image is, and whether there is nothing to ask a decoder about."""
     if not window.size:
-        return False
+        return Shape(), False
     if depth == "index":
         window.ahead = HEAD
+        shape = shape_in(window.at(0, HEAD))
         if ends_are_sound(window.at, 0, window.size):
-            return True
+            return shape, True
         window.ahead = BLOCK
-    seen = walk_image(window, what_is(window.at(0, HEAD)))
+    head = window.at(0, HEAD)
+    if depth == "decode":
+        return shape_in(head), False
+    seen = walk_image(window, what_is(head))
+    shape = shape_of(head, seen)
     if seen is None or seen.suspicious:
-        return False
-    return seen.width * seen.height <= MOST_PIXELS
+        return shape, False
+    return shape, seen.width * seen.height <= MOST_PIXELS
 
 
-def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageDamage | None:
-    """Decode an image, and say what is wrong with it; None where nothing is.
+def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
+    """Decode an image, and say what it is and what is wrong with it.
 
     Args:
         data: the whole file.
         name: of the file, or of the member of a shard, for the damage.
         begins: where it begins in the file on disk, in bytes.
     """
-    what = what_is(data[:HEAD]) or ""
-    told = _damage(data, what, begins)
+    head = data[:HEAD]
+    what = what_is(head) or ""
+    seen = walk_image(Window.over(data), what)
+    loaded = cache(lambda: _load_with_pillow(data))
+    told = _damage(data, what, begins, seen or Seen(), loaded)
+    shape = shape_of(head, seen) if seen is not None or not data else loaded().shape
     if told is None:
-        return None
+        return ImageSeen(shape)
     kind, text = told
-    raises = _raised_by_pillow(data)
-    return ImageDamage(
+    raises = loaded().error
+    damage = ImageDamage(
         name=name,
         kind=kind,
         text=text,
@@ -153,20 +175,22 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageDamage | None
         format=what if what.endswith(" image") else "",
         raises=type(raises).__name__ if raises is not None else "",
     )
+    return ImageSeen(shape, damage)
 
 
-def _damage(data: bytes, what: str, begins: int) -> tuple[str, str] | None:
+def _damage(
+    data: bytes, what: str, begins: int, seen: Seen, loaded: Callable[[], _Loaded]
+) -> tuple[str, str] | None:
     """Give the kind of damage and its text."""
     if not data:
         return "empty", "is empty (0 bytes)"
-    seen = walk_image(Window.over(data), what) or Seen()
     pixels = seen.width * seen.height
     if pixels > MOST_PIXELS:
         return "huge", f"has {seen.width:,} x {seen.height:,} = {pixels:,} pixels"
     if what == "JPEG image":
-        return _jpeg_damage(data, seen) or _lost_page(seen.zeros, begins)
+        return _jpeg_damage(data, seen, loaded) or _lost_page(seen.zeros, begins)
 
-    refused = _refused_by_pillow(data)
+    refused = _refusal(loaded().error)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     if what == "WebP image" and not refused:  # its decoder notices little, and zeros may be its own
@@ -190,12 +214,12 @@ def _taken_for_text(data: bytes) -> tuple[str, str] | None:
     )
 
 
-def _jpeg_damage(data: bytes, seen: Seen) -> tuple[str, str] | None:
+def _jpeg_damage(data: bytes, seen: Seen, loaded: Callable[[], _Loaded]) -> tuple[str, str] | None:
     """Ask libjpeg for its warnings, which Pillow keeps to itself, and Pillow for the rest."""
     warned = _warned_by_libjpeg(data)
     if warned is None:
         return None
-    refused = _refused_by_pillow(data)
+    refused = _refusal(loaded().error)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     text = _taken_for_text(data) if seen.flaw is not None else None
@@ -274,11 +298,10 @@ def _warned_by_libjpeg(data: bytes) -> str | None:
     return None
 
 
-def _refused_by_pillow(data: bytes) -> str | None:
-    """Decode an image as a job does: None, or what Pillow says; `huge` where it is too large."""
+def _refusal(error: Exception | None) -> str | None:
+    """Give what Pillow says of an image that it does not load; `huge` where it is too large."""
     from PIL import Image, UnidentifiedImageError
 
-    error = _raised_by_pillow(data)
     if error is None:
         return None
     if isinstance(error, Image.DecompressionBombError):
@@ -288,23 +311,39 @@ def _refused_by_pillow(data: bytes) -> str | None:
     return str(error) or type(error).__name__
 
 
-def _raised_by_pillow(data: bytes) -> Exception | None:
-    """Decode an image as a job does, and give what Pillow raises."""
+class _Loaded(NamedTuple):
+    """What came of it when Pillow loaded an image."""
+
+    shape: Shape
+    error: Exception | None
+
+
+def _load_with_pillow(data: bytes) -> _Loaded:
+    """Decode an image as a job does: what it is, and what Pillow raises."""
     from PIL import Image, ImageFile
 
     Image.init()
     formats = [name for name in _FORMATS if name in Image.OPEN]
+    shape = shape_in(data[:HEAD])
     lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
     try:
         with warnings.catch_warnings(), _quiet(data):
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(data), formats=formats) as image:
+                size = _stored_size(image)
+                shape = Shape(shape.format or image.format or "", image.mode, *size)
                 image.load()
     except (Image.DecompressionBombError, *_REFUSALS) as error:
-        return error
+        return _Loaded(shape, error)
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
-    return None
+    return _Loaded(shape, None)
+
+
+def _stored_size(image: Any) -> tuple[int, int]:
+    """Give width and height; Pillow opens a TIFF as large as it is once it has been turned."""
+    tags = getattr(image, "tag_v2", {})
+    return int(tags.get(256, image.width)), int(tags.get(257, image.height))
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from preflight.file_access.facts import Damage
 
@@ -68,6 +69,58 @@ class Pairing:
     """Extensions of other files that most images without a caption have, the commonest first."""
 
 
+class Length(NamedTuple):
+    """How many captions have just so many characters."""
+
+    characters: int
+    captions: int
+    names: tuple[str, ...] = ()
+    """Of the first few; only of the longest and of the shortest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionLengths:
+    """How long captions are, of which the text was read: what is plain text, or stands in a table.
+
+    Characters are Unicode's, those of white space at both ends left out. With `--depth index`
+    nothing of a shard's captions is read.
+    """
+
+    captions: int = 0
+    """Captions whose text was read."""
+
+    bytes: int = 0
+    """Of all of them, as UTF-8."""
+
+    lengths: tuple[Length, ...] = ()
+    """From the longest down: the first thousand, and behind them the shortest few."""
+
+    others: int = 0
+    """Captions of further lengths, which are not told."""
+
+    empty: int = 0
+    """Captions without a character, which are among the lengths, too."""
+
+    undecodable: int = 0
+    """Captions that are no UTF-8, which have no length."""
+
+    undecodable_names: tuple[str, ...] = ()
+    """Of the first few of them."""
+
+    unread: int = 0
+    """Captions so large that nobody would read them, and we did not."""
+
+    @property
+    def longest(self) -> Length | None:
+        """The most characters that a caption has."""
+        return self.lengths[0] if self.lengths else None
+
+    @property
+    def shortest(self) -> Length | None:
+        """The fewest."""
+        return self.lengths[-1] if self.lengths else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captioned:
     """What one table (metadata.jsonl) says of the images in its folder and below it.
@@ -91,3 +144,6 @@ class Captioned:
 
     damaged: int = 0
     """Lines in which something is wrong."""
+
+    lengths: CaptionLengths = field(default_factory=CaptionLengths)
+    """Of its captions that are texts, by the first file of their rows."""

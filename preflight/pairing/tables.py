@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from preflight.file_access.facts import Damage
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Captioned
+from preflight.pairing.lengths import Lengths
 from preflight.values.names import name_of, shown
 
 LONGEST = 1 << 22
@@ -82,6 +83,7 @@ class _Table:
         self.first_unnamed = 0
         self.damage: list[Damage] = []
         self.damaged = 0
+        self.lengths = Lengths()
         self._files = 0
         self._kinds: dict[str, type] = {}
         self._place = posixpath.dirname(name)
@@ -110,6 +112,7 @@ class _Table:
             empty=_text(self.empty),
             damage=tuple(self.damage),
             damaged=self.damaged,
+            lengths=self.lengths.told(),
         )
 
     def _note(self, kind: str, text: str, line: int | None) -> None:
@@ -125,15 +128,21 @@ class _Table:
             self.unnamed += 1
             self.first_unnamed = self.first_unnamed or number
         caption = self._caption(row)
+        first = ""
         for file in files:
             self._files += 1
             kept = self.captioned if caption else self.empty
-            kept += self._named(file).encode("utf-8", "surrogatepass") + b"\0"
+            name = self._named(file)
+            first = first or name
+            kept += name.encode("utf-8", "surrogatepass") + b"\0"
+        if first and isinstance(caption, str):
+            self.lengths.add(caption, len(caption.encode("utf-8", "surrogatepass")), first)
         if self._files > MOST:
             raise CannotLookError(f"it names more than {MOST:,} files, which are not looked at")
 
-    def _caption(self, row: dict[str, Any]) -> bool:
-        """Whether a row has a caption; of anything but a text it is not said that it is empty."""
+    def _caption(self, row: dict[str, Any]) -> str | bool:
+        """Give a row's caption; of anything but a text only whether there is one."""
+        found: str | bool = False
         for key in _CAPTIONS:
             value = row.get(key)
             if value is None:
@@ -142,9 +151,12 @@ class _Table:
             if type(value) is not before:
                 what = f"{_called(type(value))}, and {_called(before)} in the lines before"
                 raise _FlawError("type", f"has a {key} that is {what}")
-            if not isinstance(value, str) or value.strip():
-                return value != []
-        return False
+            if not isinstance(value, str):
+                return bool(value != [])
+            if value.strip():
+                return value
+            found = ""
+        return found
 
     def _named(self, file: str) -> str:
         """Name a file as reports do.

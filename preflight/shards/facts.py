@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from preflight.file_access.facts import Damage
-from preflight.images.facts import ImageDamage
-from preflight.pairing.facts import Pairing
+from preflight.images.facts import ImageDamage, Pictures
+from preflight.pairing.facts import CaptionLengths, Pairing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,52 @@ class Oddity:
     """How many of them are, or by their names would be, part of a sample."""
 
 
+class Field(NamedTuple):
+    """The files of one field: what webdataset gives a sample under this name."""
+
+    name: str
+    """`jpg`, `txt`, `seg.png`: what follows the first dot, in small letters."""
+
+    files: int
+    bytes: int
+    """Of all of them."""
+
+    smallest: int
+    """Bytes of the smallest."""
+
+    largest: int
+    smallest_names: tuple[str, ...] = ()
+    """Of the first few that are as small."""
+
+    largest_names: tuple[str, ...] = ()
+
+
+class FieldSet(NamedTuple):
+    """How many samples have just these fields."""
+
+    fields: tuple[str, ...]
+    """In the order of their letters."""
+
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFields:
+    """What samples are made of, by the names of their files alone."""
+
+    fields: tuple[Field, ...] = ()
+    """By their names, the first hundred."""
+
+    sets: tuple[FieldSet, ...] = ()
+    """By their fields, the first hundred."""
+
+    more_fields: int = 0
+    """Files of further fields."""
+
+    more_sets: int = 0
+    """Samples of further sets."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardFacts:
     """One tar archive of samples, read to its end."""
@@ -81,6 +128,15 @@ class ShardFacts:
 
     more_damaged: int = 0
     """How many more there are."""
+
+    pictures: Pictures = field(default_factory=Pictures)
+    """What its images are that were looked at, and how large."""
+
+    fields: SampleFields = field(default_factory=SampleFields)
+    """What its samples are made of."""
+
+    captions: CaptionLengths = field(default_factory=CaptionLengths)
+    """How long those are that are plain text."""
 
     oddities: tuple[Oddity, ...] = ()
     videos: int = 0

@@ -15,17 +15,22 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packing.packed import Packed, can_unpack
+from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.images import JPEG, JPEG_END, MARKED
+from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.videos import is_video
 from preflight.formats.tar.end import HELD, NextData, Read
 from preflight.formats.tar.walk import Found, Member, hop, nearby
 from preflight.images.damages import Damages
 from preflight.images.facts import ImageDamage
+from preflight.images.pictures import PictureCounts
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Pairing
+from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
 from preflight.pairing.pair import pair
 from preflight.shards.facts import ShardFacts
+from preflight.shards.fields import fields_of
 from preflight.shards.lost import (
     first_lost,
     hollow,
@@ -80,7 +85,8 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     what = what_is(raw(0, HEAD))
     packed = Packed(raw, what) if what is not None and can_unpack(what) else None
     read = packed.read if packed else raw
-    looked = _Looked(read, None if packed else size, tell, depth, packed=packed is not None)
+    texts = fields_of_text(shard.captions)
+    looked = _Looked(read, None if packed else size, tell, depth, texts, packed=packed is not None)
     next_data = None if packed else holes(stream)
     ended_at = looked.at_all(next_data)
     if packed is not None and packed.endless:
@@ -108,6 +114,9 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         images=looked.images,
         damaged_images=tuple(looked.damages.told),
         more_damaged=looked.damages.more,
+        pictures=looked.pictures.told(),
+        fields=fields_of(samples.groups[: len(samples.groups) - broken], samples.contents),
+        captions=looked.captions.told(),
         oddities=samples.strange.told(samples.groups),
         videos=_videos(samples),
         keys=pack(samples.groups.keys, samples.sizes),
@@ -124,28 +133,40 @@ class _Looked:
     """What was met on the way through an archive."""
 
     def __init__(
-        self, read: Read, size: int | None, tell: Tell, depth: str, *, packed: bool
+        self,
+        read: Read,
+        size: int | None,
+        tell: Tell,
+        depth: str,
+        texts: frozenset[str],
+        *,
+        packed: bool,
     ) -> None:
         self.read = read
         self.near = nearby(read, size)
-        self.samples = Samples()
         self.images = 0
         self.damages = Damages()
+        self.pictures = PictureCounts()
+        self.captions = Lengths()
         self._size = size
         self._tell = tell
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
         self._depth = "bytes" if packed and depth == "index" else depth
         self._packed = packed
+        self.samples = Samples(texts if self._depth != "index" else frozenset())
 
     def at_all(self, next_data: NextData | None) -> Flaw | None:
         """Look at each member; give the flaw at which the walk ended."""
         flaws: list[Flaw] = []
         found = hop(self.read, self._size, 0, flaws, next_data=next_data, near=self.near)
-        images = self.samples.gather(found)
+        given = self.samples.gather(found)
         if self._depth == "index":
-            images = self._with_odd_ends(images)
-        for image in images:
-            self._look_at_image(Member(*image))
+            given = self._with_odd_ends(given)
+        for one in given:
+            if is_image(one[0]):
+                self._look_at_image(Member(*one))
+            else:
+                self._read_caption(*one[:3])
         return flaws[0] if flaws else None
 
     def _with_odd_ends(self, images: Iterable[Found]) -> Iterator[Found]:
@@ -155,15 +176,18 @@ class _Looked:
             name, begin, size, _ = image
             if not count % _SOME:
                 self._tell(name)
+            head = near.at(begin, min(HEAD, size))
             # Most are JPEGs, and calls alone would take as long as the look itself. What is read of
             # the end holds the next header too.
-            if begin >= near.begins and near.held.startswith(JPEG, begin - near.begins):
+            sound = False
+            if head.startswith(JPEG):
                 end = begin + size - jpeg_end
                 at = end - near.begins
                 held, at = (near.held, at) if at < len(near.held) else (near.come_to(end), 0)
-                if held.startswith(JPEG_END, at) and size >= MARKED:
-                    continue
-            if not ends_are_sound(near.at, begin, size):
+                sound = held.startswith(JPEG_END, at) and size >= MARKED
+            if sound or ends_are_sound(near.at, begin, size):
+                self.pictures.add(name, shape_in(head))
+            else:
                 self.images -= 1
                 yield image
         self.images += count
@@ -177,9 +201,21 @@ class _Looked:
         name, begins = member.name, 0 if self._packed else member.offset
         self._tell(f"member {shown(name)}")
         self.images += 1
-        damage = look_into_image(self._window(member), name, self._depth, begins=begins)
-        if damage is not None:
-            self.damages.add(damage)
+        seen = look_into_image(self._window(member), name, self._depth, begins=begins)
+        self.pictures.add(name, seen.shape)
+        if seen.damage is not None:
+            self.damages.add(seen.damage)
+
+    def _read_caption(self, name: str, begin: int, size: int) -> None:
+        if size > LONGEST:
+            self.captions.unread += 1
+            return
+        content = self.near.at(begin, size)  # most come with their headers
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            text = None
+        self.captions.add(text, size, name)
 
     def _window(self, member: Member) -> Window:
         read, begin, size = self.read, member.offset, member.size

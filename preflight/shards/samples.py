@@ -48,11 +48,18 @@ class _Known(NamedTuple):
 class Samples:
     """Samples in the order of an archive; members of one key that stand apart are two samples."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
+    def __init__(self, texts: frozenset[str] = frozenset()) -> None:
+        """Begin with none.
+
+        Args:
+            texts: fields, in small letters, of which the members are given beside the images.
+        """
         self.groups = Groups()
         self.sizes = array("Q")
         """Bytes of each of these."""
+
+        self.contents = array("Q")
+        """Bytes of each of their files, in the order of `groups.made_of`."""
 
         self.links: dict[str, list[str]] = {}
         self.strange = Strange()
@@ -69,13 +76,15 @@ class Samples:
 
         self._folder = _NO_PREFIX
         self._suffixes: list[str] = []
+        self._texts = texts
         self._known: dict[tuple[str, ...], _Known] = {}
         self._usual = _Known([], (), ())
         self._pictured: dict[str, bool] = {}
-        """By a suffix about which nothing can be strange: whether it is one of images."""
+        """By a suffix about which nothing can be strange: whether its members are given."""
 
     def gather(self, walked: Iterable[Found]) -> Iterator[Found]:
-        """Take all members in, and give the images that webdataset gives."""
+        """Take all members in, and give the images that webdataset gives, and texts."""
+        contents = self.contents
         suffixes, pictured, usual, sizes = self._suffixes, self._pictured, self._usual, self.sizes
         keys, made_of = self.groups.keys, self.groups.made_of
         key: str | None = None
@@ -119,6 +128,7 @@ class Samples:
                 in_folder, dotted = len(folder), "." in folder
             else:
                 suffixes.append(suffix)
+                contents.append(size)
             total += size
             if picture:
                 yield member
@@ -128,8 +138,8 @@ class Samples:
         self._end()
 
     def _take(self, member: Found) -> bool:
-        """Take in any member, and say whether it is an image that webdataset gives."""
-        name, _, _, kind = member
+        """Take in any member, and say whether it is an image that webdataset gives, or a text."""
+        name, _, size, kind = member
         self.files += kind == "sparse"
         split = None if name.startswith("__") and _META(name) else key_of(name)
         plain = kind == "file" and is_plain(name)
@@ -147,7 +157,8 @@ class Samples:
         self._here = None if odd or key.endswith("/") else key
         self._folder = name[: name.rfind("/") + 1] if plain else _NO_PREFIX
         self._suffixes.append(suffix)
-        pictured = kind == "file" and is_image(name)
+        self.contents.append(size)
+        pictured = kind == "file" and (is_image(name) or suffix.lower() in self._texts)
         if plain and suffix and "\n" not in suffix and len(self._pictured) < _MOST_REMEMBERED:
             self._pictured[suffix] = pictured
         return pictured

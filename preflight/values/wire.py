@@ -1,4 +1,4 @@
-"""Frozen dataclasses to JSON values and back, for what travels between our processes.
+"""Frozen dataclasses and named tuples to JSON values and back, for travelling between processes.
 
 The child may run in an interpreter that has no pydantic, so this is done with the standard library.
 """
@@ -46,10 +46,10 @@ def to_wire(value: object) -> Any:
 
 
 def to_brief(value: object) -> dict[str, Any]:
-    """Turn a frozen value into plain ones, and leave out what is as it is by default."""
+    """Turn a frozen value into plain ones, and leave out what is, in all of it, as by default."""
     kind: Any = type(value)
     return {
-        name: to_wire(own)
+        name: to_wire(own) if not dataclasses.is_dataclass(own) else to_brief(own)
         for name, default in _defaults_of(kind).items()
         if (own := getattr(value, name)) != default
     }
@@ -57,7 +57,12 @@ def to_brief(value: object) -> dict[str, Any]:
 
 @functools.cache
 def _defaults_of(kind: Any) -> Mapping[str, Any]:
-    return {one.name: one.default for one in dataclasses.fields(kind)}
+    return {
+        one.name: one.default
+        if one.default_factory is dataclasses.MISSING
+        else one.default_factory()
+        for one in dataclasses.fields(kind)
+    }
 
 
 @functools.cache
@@ -92,6 +97,9 @@ def _builder(kind: Any) -> Any:
         return lambda plain: {key: item(one) for key, one in plain.items()}
     if dataclasses.is_dataclass(kind):
         return _build_dataclass(kind)
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        fields = [_builder(hint) for hint in typing.get_type_hints(kind).values()]
+        return lambda plain: kind(*(build(one) for build, one in zip(fields, plain, strict=True)))
     if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
         return lambda plain: kind[plain.upper()]
     if isinstance(kind, type) and issubclass(kind, enum.Enum):

@@ -100,7 +100,7 @@ DAMAGED = dict(halves_a_lost_page_and_a_changed_byte())
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
 def test_pillow_does_what_is_said_of_it(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    damage = look_at_image(data, "dog.jpg")
+    damage = look_at_image(data, "dog.jpg").damage
     assert damage is not None
     facts = FolderFacts(
         file="data", files=1, pairing=NO_PAIRING, images=1, damaged_images=(damage,)

@@ -25,7 +25,7 @@ def looked_at(folder: Path, rule: str = "auto") -> FolderFacts:
     """List a folder and read its images, as the session does in its workers."""
     target = Folder(path="data", captions=CaptionRule(rule=rule))
     listing = list_folder(target, str(folder))
-    damaged = [read_image_file(path, str(folder)) for path in listing.images]
+    damaged = [read_image_file(path, str(folder)).damage for path in listing.images]
     return folder_facts(listing, Damages(one for one in damaged if one is not None))
 
 
@@ -138,7 +138,7 @@ def test_a_single_image_takes_the_place_of_a_folder(tmp_path: Path) -> None:
     write(tmp_path, "dog.txt", "cat.txt")
 
     listing = list_folder(Folder(path="dog.jpg"), str(tmp_path))
-    damage = read_image_file(listing.images[0], str(tmp_path))
+    damage = read_image_file(listing.images[0], str(tmp_path)).damage
 
     assert damage is not None
     facts = folder_facts(listing, Damages([damage]))

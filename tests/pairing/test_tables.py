@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from preflight.findings.finding import Severity
 from preflight.images.kind import TABLE
 from preflight.kinds.asked import CannotLookError
 from preflight.pairing import tables as captions
-from preflight.pairing.facts import Captioned
+from preflight.pairing.facts import Captioned, CaptionLengths, Length
 from preflight.pairing.tables import read_table
 from preflight.processes.ask import Answer, Fault
 from preflight.values.wire import from_wire, to_wire
@@ -39,12 +40,25 @@ def table(folder: Path, content: str | bytes, *, place: str = "data") -> Caption
     return read_table(str(path), str(folder), tell_nobody)
 
 
+def test_captions_of_a_table_are_measured_by_the_file_of_their_row(tmp_path: Path) -> None:
+    """Those that are texts; a blank one counts as empty, and a row without one not at all."""
+    blank = '{"file_name": "c.jpg", "text": "  "}\n{"file_name": "d.jpg"}\n'
+
+    found = table(tmp_path, A + B + blank).lengths
+
+    assert (found.captions, found.bytes, found.empty) == (3, 10, 1)
+    assert found.longest == Length(5, 2, ("data/a.jpg", "data/cats/b.jpg"))
+    assert found.shortest == Length(0, 1, ("data/c.jpg",))
+
+
 def names(joined: str) -> list[str]:
     return joined.split("\0") if joined else []
 
 
 def test_each_file_is_named_as_reports_name_it(tmp_path: Path) -> None:
-    assert table(tmp_path, A + B) == Captioned(
+    found = table(tmp_path, A + B)
+
+    assert replace(found, lengths=CaptionLengths()) == Captioned(
         file="data/metadata.jsonl", rows=2, captioned="data/a.jpg\0data/cats/b.jpg"
     )
 

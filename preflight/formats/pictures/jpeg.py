@@ -22,10 +22,14 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _RESERVED = frozenset({0xC8, *range(0x02, 0xC0), *range(0xF0, 0xFE)})
 """Markers that no picture of today has."""
 
+_NO_SEGMENT = frozenset({0xFF, _END, _SCAN, *_BARE})
+_FRAME_HEADER = 10
+"""Bytes of a frame from its marker to its components."""
+
 
 def walk_jpeg(window: Window) -> Seen:
     """Walk to the end marker; what stands behind it is nobody's business."""
-    width = height = first_scan = 0
+    width = height = components = first_scan = 0
     flaw: Flaw | None = None
     framed = odd = False
     zeros = Zeros()
@@ -49,14 +53,31 @@ def walk_jpeg(window: Window) -> Seen:
         if code in _FRAMES:
             odd |= framed
             framed = True
-            height = int.from_bytes(window.at(at + 3, 2), "big")
-            width = int.from_bytes(window.at(at + 5, 2), "big")
+            height, width, components = _sizes(window.at(at + 3, 5))
         odd |= code in _RESERVED or (code == _SCAN and not framed)
         at += length
         if code == _SCAN:
             first_scan = first_scan or at
             at = _behind_scan(window, at, zeros)
-    return Seen(width, height, flaw, zeros.longest, odd)
+    return Seen(width, height, flaw, zeros.longest, odd, components)
+
+
+def frame_in(head: bytes) -> tuple[int, int, int]:
+    """Give width, height and components, where the frame's header stands in the first bytes."""
+    at, end = 2, len(head) - _FRAME_HEADER
+    while at <= end and head[at] == 0xFF and head[at + 1] not in _NO_SEGMENT:
+        if head[at + 1] in _FRAMES:
+            height, width, components = _sizes(head[at + 5 : at + 10])
+            return width, height, components
+        at += 2 + (head[at + 2] << 8 | head[at + 3])
+    return 0, 0, 0
+
+
+def _sizes(frame: bytes) -> tuple[int, int, int]:
+    """Take height, width and components out of what follows a frame's length and precision."""
+    if len(frame) < 5:
+        return 0, 0, 0
+    return frame[0] << 8 | frame[1], frame[2] << 8 | frame[3], frame[4]
 
 
 def _behind_scan(window: Window, at: int, zeros: Zeros) -> int:

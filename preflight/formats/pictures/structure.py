@@ -38,6 +38,9 @@ class Seen(NamedTuple):
     odd: bool = False
     """Whether something is unusual in it, of which only a decoder can say what it means."""
 
+    components: int = 0
+    """Of each pixel of a JPEG: 1, 3 or 4; 0 where the walk did not come to them."""
+
     @property
     def suspicious(self) -> bool:
         """Whether a decoder is worth asking."""

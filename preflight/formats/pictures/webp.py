@@ -27,7 +27,7 @@ def walk_webp(window: Window) -> Seen:
         elif run is not None and (zeros is None or run[1] > zeros[1]):
             zeros = run
         if head[:4] == b"VP8 ":
-            width, height = _size_of(window.at(at + 8, 10))
+            width, height = size_of_frame(window.at(at + 8, 10))
         at += 8 + size
         odd |= at > end or not head[:4].strip(b" ").isalnum()
         at += size % 2
@@ -40,7 +40,7 @@ def walk_webp(window: Window) -> Seen:
     return Seen(width=width, height=height, flaw=flaw, zeros=zeros, odd=odd)
 
 
-def _size_of(frame: bytes) -> tuple[int, int]:
+def size_of_frame(frame: bytes) -> tuple[int, int]:
     """Give the width and height of a lossy picture (RFC 6386, section 9.1)."""
     if frame[3:6] != b"\x9d\x01\x2a":
         return 0, 0

@@ -1,0 +1,73 @@
+"""Counts what images are and how large, in bounded memory, in whatever order they come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from preflight.formats.pictures.shape import Shape
+from preflight.images.facts import (
+    Pictures,
+    Size,
+    least_ratio,
+    most_pixels,
+    most_ratio,
+    shortest_side,
+)
+from preflight.values.tally import Counted, Tally
+
+
+class PictureCounts:
+    """Images of one shard or folder."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._formats: Counter[str] = Counter()
+        self._modes: Counter[str] = Counter()
+        self._sizes = Tally[tuple[int, int]](shortest_side, most_pixels, least_ratio, most_ratio)
+        self._unsized = Tally[int](int)
+
+    def add(self, name: str, shape: Shape) -> None:
+        """Count one more image."""
+        form, mode, width, height = shape
+        self._formats[form] += 1
+        self._modes[mode] += 1
+        if width:
+            self._sizes.add((width, height), name)
+        else:
+            self._unsized.add(0, name)
+
+    def merge(self, told: Pictures, named: Callable[[str], str]) -> None:
+        """Count those of a part.
+
+        Args:
+            told: of the part.
+            named: gives the name of one of its images in the whole.
+        """
+        self._formats.update(told.formats)
+        self._modes.update(told.modes)
+        self._formats[""] += told.images - sum(told.formats.values())
+        parts = (
+            Counted((one.width, one.height), one.images, tuple(map(named, one.names)))
+            for one in told.sizes
+        )
+        self._sizes.merge(parts, told.others)
+        if told.unsized:
+            names = tuple(map(named, told.unsized_names))
+            self._unsized.merge([Counted(0, told.unsized, names)])
+
+    def told(self) -> Pictures:
+        """Give what was counted."""
+        unsized = next(self._unsized.counted(), Counted(0, 0, ()))
+        return Pictures(
+            images=self._formats.total(),
+            formats={form: count for form, count in sorted(self._formats.items()) if form},
+            modes={mode: count for mode, count in sorted(self._modes.items()) if mode},
+            sizes=tuple(
+                Size(size[0], size[1], images, names)
+                for size, images, names in self._sizes.counted()
+            ),
+            others=self._sizes.others,
+            unsized=unsized.things,
+            unsized_names=unsized.names,
+        )

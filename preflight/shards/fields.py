@@ -1,0 +1,125 @@
+"""Counts what samples are made of, in one shard and in several, in bounded memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from preflight.pairing.rules import Groups
+from preflight.shards.facts import Field, FieldSet, SampleFields
+
+MOST = 100
+"""Fields that are told, and sets of them."""
+
+_NAMES = 3
+"""Files of one size that are named."""
+
+
+class FieldCounts:
+    """Fields of samples; of too many, the first by their names, in whatever order they come."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._fields: dict[str, Field] = {}
+        self._sets: Counter[tuple[str, ...]] = Counter()
+        self._more_fields = self._more_sets = 0
+
+    def add(self, told: SampleFields) -> None:
+        """Count the samples of a part."""
+        self._more_fields += told.more_fields
+        self._more_sets += told.more_sets
+        for one in told.fields:
+            before = self._fields.get(one.name)
+            self._fields[one.name] = one if before is None else _both(before, one)
+        for fields, samples in told.sets:
+            self._sets[fields] += samples
+        if max(len(self._fields), len(self._sets)) > 2 * MOST:
+            self._keep_first()
+
+    def told(self) -> SampleFields:
+        """Give what was counted."""
+        self._keep_first()
+        return SampleFields(
+            fields=tuple(self._fields.values()),
+            sets=tuple(FieldSet(fields, samples) for fields, samples in self._sets.items()),
+            more_fields=self._more_fields,
+            more_sets=self._more_sets,
+        )
+
+    def _keep_first(self) -> None:
+        names, sets = sorted(self._fields), sorted(self._sets)
+        self._more_fields += sum(self._fields[one].files for one in names[MOST:])
+        self._more_sets += sum(self._sets[one] for one in sets[MOST:])
+        self._fields = {one: self._fields[one] for one in names[:MOST]}
+        self._sets = Counter({one: self._sets[one] for one in sets[:MOST]})
+
+
+def fields_of(groups: Groups, contents: array[int]) -> SampleFields:
+    """Count the fields of samples.
+
+    Args:
+        groups: the samples.
+        contents: bytes of each of their files, and perhaps of more behind them.
+    """
+    alike: dict[tuple[str, ...], tuple[array[int], list[array[int]]]] = {}
+    number = begin = 0
+    for suffixes, run in groupby(groups.made_of):  # mostly one of all samples
+        samples, files = sum(1 for _ in run), len(suffixes)
+        end = begin + samples * files
+        if suffixes not in alike:
+            alike[suffixes] = array("Q"), [array("Q") for _ in suffixes]
+        numbers, columns = alike[suffixes]
+        numbers.extend(range(number, number + samples))
+        for place, column in enumerate(columns, begin):
+            column.extend(contents[place:end:files])
+        number, begin = number + samples, end
+
+    counts = FieldCounts()
+    for suffixes, (numbers, columns) in alike.items():
+        fields = tuple(sorted({suffix.lower() for suffix in suffixes}))
+        counts.add(SampleFields(sets=(FieldSet(fields, len(numbers)),)))
+        for suffix, sizes in zip(suffixes, columns, strict=True):
+            one = _field(suffix, sizes, groups.keys, numbers)
+            counts.add(SampleFields(fields=(one,)))
+    return counts.told()
+
+
+def _field(suffix: str, sizes: array[int], keys: Sequence[str], numbers: array[int]) -> Field:
+    smallest, largest = min(sizes), max(sizes)
+    return Field(
+        suffix.lower(),
+        len(sizes),
+        sum(sizes),
+        smallest,
+        largest,
+        tuple(f"{keys[numbers[at]]}.{suffix}" for at in _first(sizes, smallest)),
+        tuple(f"{keys[numbers[at]]}.{suffix}" for at in _first(sizes, largest)),
+    )
+
+
+def _first(sizes: array[int], size: int) -> Iterator[int]:
+    """Give the first few places at which a size stands."""
+    at = -1
+    for _ in range(min(_NAMES, sizes.count(size))):
+        at += 1 + sizes[at + 1 :].index(size)
+        yield at
+
+
+def _both(one: Field, other: Field) -> Field:
+    """Put together what was seen of a field in two places."""
+    least, most = min(one.smallest, other.smallest), max(one.largest, other.largest)
+    smallest = [
+        name for two in (one, other) if two.smallest == least for name in two.smallest_names
+    ]
+    largest = [name for two in (one, other) if two.largest == most for name in two.largest_names]
+    return Field(
+        one.name,
+        one.files + other.files,
+        one.bytes + other.bytes,
+        least,
+        most,
+        tuple(smallest[:_NAMES]),
+        tuple(largest[:_NAMES]),
+    )
