@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import unpack_from
 
 from preflight.formats.magic import what_is
@@ -54,6 +55,7 @@ def shape_of(head: bytes, seen: Seen | None) -> Shape:
     return shape
 
 
+@lru_cache(maxsize=1_000)  # of most data sets, there are images of few sizes
 def _of_frame(width: int, height: int, components: int) -> Shape:
     mode = _JPEG_MODES.get(components, "")
     return Shape("JPEG", mode, width, height) if width and height else Shape("JPEG", mode)
