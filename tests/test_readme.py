@@ -22,10 +22,7 @@ from typing import NamedTuple
 
 import pytest
 
-from preflight.facts import ShardFacts
 from preflight.findings import exit_codes as exits
-from preflight.findings import registry
-from preflight.findings.check import Check
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 
@@ -222,26 +219,6 @@ def test_its_settings_come_to_what_they_say(tmp_path: Path) -> None:
 
 
 # --- the rest -------------------------------------------------------------------------------------
-
-
-def test_its_check_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example is taken as it stands, and asked."""
-    if (ROOT / EXAMPLE).is_file():
-        pytest.skip(f"{EXAMPLE} has a test of its own")
-    parts = GENERATE.PART.findall(CONTRIBUTING.read_text(encoding="utf-8"))
-    (text,) = (text for _, name, text, _ in parts if name == EXAMPLE)
-    code = text.removeprefix("```python\n").removesuffix("```\n")
-    (tmp_path / "shard_heavy.py").write_text(code, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import importlib
-
-    heavy: Check = registry.only_check(importlib.import_module("shard_heavy"))
-
-    small = ShardFacts(file="a.tar", size=10**9, damage=(), members=1, samples=1)
-    large = ShardFacts(file="b.tar", size=11 * 10**9, damage=(), members=1, samples=1)
-    assert heavy.id == "shard-heavy"
-    assert list(heavy.ask(small, Job())) == []
-    assert [one.message for one in heavy.ask(large, Job())] == ["holds 11.0 GB"]
 
 
 def test_it_names_what_the_classifiers_name() -> None:
