@@ -14,7 +14,7 @@ from typing import Any
 
 from preflight.formats.bytes.blocks import Block, Read
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import StoredFile, look
 
 HARM = f"{os.system.__module__}.system"
 
@@ -68,7 +68,7 @@ def reader(content: bytes) -> Read:
     return read
 
 
-def held_in(content: bytes, suffix: str) -> Held:
+def held_in(content: bytes, suffix: str) -> StoredFile:
     """Look at bytes as at a file of such a name."""
     return look(reader(content), len(content), suffix)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
-from preflight.loaders import walk as loader
+from preflight.loaders import sent as loader
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model

@@ -18,7 +18,7 @@ from preflight.formats.bytes.blocks import Block, LongRead, Look, Read, blocks, 
 from preflight.formats.bytes.crc import crc32_for
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import StoredFile, look
 from preflight.formats.torch.distcp import Item, gaps, whole_items
 from preflight.formats.torch.pickle_globals import is_dangerous
 from preflight.formats.torch.pickle_machine import MOST_DANGEROUS
@@ -35,19 +35,19 @@ _NUMBERED = re.compile(r"\b(?:at|byte) (?:byte )?\d")
 _SHORT = 1024
 
 
-def look_at_part(descriptor: int, size: int, depth: str, tell: Callable[[], None]) -> Held:
+def look_at_part(descriptor: int, size: int, depth: str, tell: Callable[[], None]) -> StoredFile:
     """Say what a part holds and what is wrong with its items.
 
     Raises:
         OSError: it cannot be read.
     """
     if not size:
-        return Held("unknown")  # of a rank or a thread that had nothing to write
+        return StoredFile("unknown")  # of a rank or a thread that had nothing to write
     outline = Outline(descriptor, size)
     items = whole_items(outline, size)
     with io.FileIO(descriptor, closefd=False) as file:
         part = _Part(outline, None if depth == "index" else Large(file, tell))
-        found: list[tuple[Item, Held]] = []
+        found: list[tuple[Item, StoredFile]] = []
         for run in _runs(items) if part.every else [[item] for item in items]:
             tell()
             found += part.look_at(run, file)
@@ -80,7 +80,7 @@ class _Part:
         """Give what reads an item, and nothing beyond it."""
         return _Stretch(self.outline, self.large or self.outline, item)
 
-    def look_at(self, run: Sequence[Item], file: io.FileIO) -> Iterator[tuple[Item, Held]]:
+    def look_at(self, run: Sequence[Item], file: io.FileIO) -> Iterator[tuple[Item, StoredFile]]:
         """Look at items that lie one behind another; small ones are read at once."""
         begin, end = run[0].begin, run[-1].end
         if not self.every or end - begin > WINDOW:
@@ -92,19 +92,19 @@ class _Part:
             yield item, _look_at_small(content[item.begin - begin : item.end - begin])
 
 
-def _look_at_archive(read: Read, size: int) -> Held:
+def _look_at_archive(read: Read, size: int) -> StoredFile:
     held = look(read, size, "")
     if held.format != "unknown":
         return held
     begins = bytes(read(0, len(MAGIC))).hex(" ")
     text = f"has lost its first header, and begins with the bytes {begins}"
-    return Held("torch zip", Flaw(kind="structure", text=text, offset=0))
+    return StoredFile("torch zip", Flaw(kind="structure", text=text, offset=0))
 
 
-def _look_at_small(content: memoryview) -> Held:
+def _look_at_small(content: memoryview) -> StoredFile:
     whole = read_whole(content, crc32_for(len(content)))
     if whole is not None:
-        return Held("torch zip", verified=whole.verified, globals=whole.globals)
+        return StoredFile("torch zip", verified=whole.verified, globals=whole.globals)
     return _look_at_archive(lambda offset, size: content[offset : offset + size], len(content))
 
 
@@ -148,7 +148,7 @@ class _Stretch(LongRead):
         return offset
 
 
-def _look_at_gap(part: _Part, gap: Item, size: int) -> Held:
+def _look_at_gap(part: _Part, gap: Item, size: int) -> StoredFile:
     """Judge what is no archive with an end, as far as that is certain.
 
     What a planner of the user's own writes, and what is packed, is left alone.
@@ -162,15 +162,15 @@ def _look_at_gap(part: _Part, gap: Item, size: int) -> Held:
     name = what_is(head)
     if name == "run of zero bytes" and gap.end == size and _is_zero(read, length):
         text = f"is {length:,} zero bytes: {causes.NEVER_WRITTEN}"
-        return Held("unknown", Flaw(kind="zeros", text=text, offset=0))
+        return StoredFile("unknown", Flaw(kind="zeros", text=text, offset=0))
     if length == size and (is_lfs_pointer(head) or name == "HTML page"):
         text = f"is {with_article(str(name))}, not a part of a checkpoint"
-        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+        return StoredFile("unknown", Flaw(kind="foreign", text=text, offset=0))
     unread = f"its bytes {gap.begin:,} to {gap.end:,}, which are no archive of torch.save"
-    return Held("unknown", unread=unread)
+    return StoredFile("unknown", unread=unread)
 
 
-def _look_at_broken(read: Read, gap: Item, size: int) -> Held:
+def _look_at_broken(read: Read, gap: Item, size: int) -> StoredFile:
     """Say what is wrong with an archive that has no end, or is not where that says."""
     length = gap.end - gap.begin
     flaw = look(read, length, ".pt").flaw
@@ -180,14 +180,14 @@ def _look_at_broken(read: Read, gap: Item, size: int) -> Held:
         else:
             text = f"has no end within {length:,} bytes, where the next one begins"
             flaw = Flaw(kind="structure", text=text, offset=0)
-    return Held("torch zip", flaw)
+    return StoredFile("torch zip", flaw)
 
 
 def _is_zero(read: Read, size: int) -> bool:
     return not any(bytes(block).strip(b"\0") for block in blocks(read, 0, size))
 
 
-def _together(found: Sequence[tuple[Item, Held]], archives: int) -> Held:
+def _together(found: Sequence[tuple[Item, StoredFile]], archives: int) -> StoredFile:
     """Put together what is to be said of a part.
 
     Of what its pickles name, only what can do harm: objects that are no tensors are loaded with
@@ -196,10 +196,10 @@ def _together(found: Sequence[tuple[Item, Held]], archives: int) -> Held:
     kind = "torch zip" if archives else next((held.format for _, held in found), "unknown")
     flaws = [(item, held.flaw) for item, held in found if held.flaw is not None]
     if flaws:
-        return Held(kind, _placed(*flaws[0], len(flaws), len(found)))
+        return StoredFile(kind, _placed(*flaws[0], len(flaws), len(found)))
     left = [held.unread for _, held in found if held.unread is not None]
     named = dict.fromkeys(name for _, held in found for name in held.globals if is_dangerous(name))
-    return Held(
+    return StoredFile(
         kind,
         verified=all(held.verified for _, held in found),
         globals=tuple(named)[:MOST_DANGEROUS],

@@ -9,9 +9,9 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from preflight.cached_files.dcp_metadata import is_plan
+from preflight.cached_files.dcp_plan import is_plan
 from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
-from preflight.cached_files.file import facts_of, look_at_file, open_file
+from preflight.cached_files.one_file import facts_of, look_at_file, open_file
 from preflight.kinds.asked import Asked
 from preflight.values.stamps import GONE, YOUNG, Mark, marked, unsure
 

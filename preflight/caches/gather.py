@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from preflight.cached_files.cache_listing import CacheListing, list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
-from preflight.cached_files.listing import CacheListing, list_cache
 from preflight.caches.kind import CACHE, SECONDS
 from preflight.caches.table import WHOLE, CacheTable
 from preflight.caches.whole import WholeCache
@@ -20,7 +20,7 @@ from preflight.kinds.gather import Gather, Run, mend, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import facts_of, gives
-from preflight.ledger.table import Remembered
+from preflight.ledger.rows import Remembered
 from preflight.settings.job import Job
 from preflight.targets.targets import CacheFolder
 from preflight.targets.told_once import own_files

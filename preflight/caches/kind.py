@@ -5,7 +5,7 @@ from __future__ import annotations
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import CacheFolderFacts
 from preflight.checkpoints.facts import CheckpointFacts
-from preflight.checkpoints.page import newest
+from preflight.checkpoints.newest import newest
 from preflight.kinds.kind import Kind
 from preflight.targets.folders import CACHE_SUFFIXES
 from preflight.targets.targets import CacheFolder

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from preflight.cached_files.listing import CacheListing
+from preflight.cached_files.cache_listing import CacheListing
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.caches.table import WHOLE, CacheTable
 from preflight.checkpoints.facts import CheckpointFacts
-from preflight.checkpoints.names import is_unfinished
+from preflight.checkpoints.state_names import is_unfinished
 from preflight.file_access.facts import Damage
 from preflight.targets.targets import CacheFolder
 from preflight.tensors.facts import CacheContents, Content, OddContent

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
-from preflight.checkpoints import names as checkpoint_names
+from preflight.checkpoints import state_names as checkpoint_names
 from preflight.checkpoints.notes import NOTES, names_in
 from preflight.values.names import name_of
 

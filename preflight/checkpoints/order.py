@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from preflight.checkpoints import names
+from preflight.checkpoints import state_names as names
 from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.model_index import INDEX, held_against

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from preflight.checkpoints import names
+from preflight.checkpoints import state_names as names
 from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.notes import pointer_in
 

@@ -17,8 +17,8 @@ from preflight.findings.registry import NoSuchCheckError
 from preflight.findings.report import Report
 from preflight.session.progress import Progress, Watch
 from preflight.session.run import LAST, UsageError, nobody_watches
-from preflight.settings.file import SettingsError
 from preflight.settings.merge import make_job
+from preflight.settings.toml_file import SettingsError
 from preflight.values.small_files import read_small
 from preflight.values.version import __version__
 

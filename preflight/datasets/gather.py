@@ -37,7 +37,7 @@ class Collected:
     """One data set, as far as its parts have been looked at."""
 
     dataset: Dataset
-    index: keys.Index | None = None
+    index: keys.SampleIndex | None = None
     """The keys of the samples of shards; None: none was read."""
 
     read: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Collected:
             if self.index is None:
                 from preflight.shards import packed_keys as keys
 
-                self.index = keys.Index()
+                self.index = keys.SampleIndex()
             self.index.add(found.keys)
 
     def find(self) -> None:

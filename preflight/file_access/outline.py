@@ -7,15 +7,15 @@ from io import FileIO
 
 from preflight.formats.arrays.safetensors_usual import is_whole
 from preflight.formats.bytes.blocks import Hole, LongRead, Look, reading, shorter
-from preflight.formats.stored import SAFETENSORS, Held, look
+from preflight.formats.stored import SAFETENSORS, StoredFile, look
 
 # Bytes that are read at a time: a page, in which the next thing asked for is likely to be.
 _NEAR = 4096
 
-_WHOLE_TENSORS = Held("safetensors")
+_WHOLE_TENSORS = StoredFile("safetensors")
 
 
-def look_at_outline(descriptor: int, size: int, suffix: str) -> Held:
+def look_at_outline(descriptor: int, size: int, suffix: str) -> StoredFile:
     """Say what a file holds and what is wrong with its structure, as `look` does."""
     if suffix == SAFETENSORS and is_whole(_reading(descriptor)(0, min(_NEAR, size)), size):
         return _WHOLE_TENSORS

@@ -21,7 +21,7 @@ from preflight.formats.zip import archive
 from preflight.formats.zip.directory import (
     END_MAGIC,
     MAGIC,
-    Archive,
+    ZipDirectory,
     goes_on,
     read_archive,
     refuse_unopened,
@@ -68,7 +68,7 @@ _LEFT_ALONE = frozenset(
 )
 
 
-class Held(NamedTuple):
+class StoredFile(NamedTuple):
     """What a file holds."""
 
     format: str
@@ -86,7 +86,7 @@ class Held(NamedTuple):
     """What of it was not looked at, since it is too much or packed in an unknown way."""
 
 
-def look(read: Read, size: int, suffix: str) -> Held:
+def look(read: Read, size: int, suffix: str) -> StoredFile:
     """Read a file once, and say what it holds and what is wrong with it.
 
     Raises:
@@ -94,7 +94,7 @@ def look(read: Read, size: int, suffix: str) -> Held:
     """
     if not size:
         text = "is empty: most likely killed between open and write"
-        return Held("unknown", Flaw(kind="empty", text=text, offset=0))
+        return StoredFile("unknown", Flaw(kind="empty", text=text, offset=0))
     head = bytes(read(0, HEAD))
     kind = _format_of(head, size, suffix)
     allowed = _MAY_HOLD.get(suffix)
@@ -107,12 +107,12 @@ def look(read: Read, size: int, suffix: str) -> Held:
     return _foreign(kind, suffix)
 
 
-def look_at_whole(content: memoryview, suffix: str) -> Held:
+def look_at_whole(content: memoryview, suffix: str) -> StoredFile:
     """Look at a file that is held whole, as `look` does."""
     if suffix in TORCH:
         whole = read_whole(content, crc32_for(len(content)))
         if whole is not None:
-            return Held("torch zip", verified=whole.verified, globals=whole.globals)
+            return StoredFile("torch zip", verified=whole.verified, globals=whole.globals)
     return look(lambda offset, size: content[offset : offset + size], len(content), suffix)
 
 
@@ -130,11 +130,11 @@ def _format_of(head: bytes, size: int, suffix: str) -> str:
     return "unknown"
 
 
-def _checked(kind: str, read: Read, size: int) -> Held:
+def _checked(kind: str, read: Read, size: int) -> StoredFile:
     try:
         return _CHECKS[kind](read, size)
     except DamagedError as error:
-        return Held(kind, _with_guess(error.flaw, size))
+        return StoredFile(kind, _with_guess(error.flaw, size))
 
 
 def _with_guess(flaw: Flaw, size: int) -> Flaw:
@@ -145,7 +145,7 @@ def _with_guess(flaw: Flaw, size: int) -> Flaw:
     return Flaw(kind=flaw.kind, text=text, offset=flaw.offset, member=flaw.member)
 
 
-def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
+def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
     of_torch = suffix in TORCH or torchfile.looks_like_torch(head)
     kind = "torch zip" if of_torch else "npz" if suffix in NUMPY else "zip"
     try:
@@ -156,7 +156,7 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
         if kind == "torch zip":
             if not torch_finds(parts, size):
                 raise goes_on(size, parts.end)
-            return Held(kind, None, *torchfile.check_zip(read, parts))
+            return StoredFile(kind, None, *torchfile.check_zip(read, parts))
         refuse_unopened(read, parts, size)
         return _look_at_arrays(kind, read, parts)
     except DamagedError as error:
@@ -165,26 +165,26 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> Held:
         if least is not None:
             text = f"ends at {size:,} of at least {least:,} bytes"
             flaw = Flaw(kind="cut", text=text, offset=flaw.offset)
-        return Held(kind, _with_guess(flaw, size))
+        return StoredFile(kind, _with_guess(flaw, size))
 
 
-def _look_at_arrays(kind: str, read: Read, parts: Archive) -> Held:
+def _look_at_arrays(kind: str, read: Read, parts: ZipDirectory) -> StoredFile:
     arrays = Arrays()
     contents = archive.read_records(read, parts, lambda _: False, arrays.look, may_lack=False)
     left = archive.told_unread(parts, contents.unread)
-    return Held(kind, arrays.bomb, contents.verified, arrays.names, left)
+    return StoredFile(kind, arrays.bomb, contents.verified, arrays.names, left)
 
 
-def _kind_of_zip(parts: Archive) -> str:
+def _kind_of_zip(parts: ZipDirectory) -> str:
     if torchfile.is_torch(parts):
         return "torch zip"
     names = [one.name for one in parts.records]
     return "npz" if names and all(name.endswith(b".npy") for name in names) else "zip"
 
 
-def _foreign(kind: str, suffix: str) -> Held:
+def _foreign(kind: str, suffix: str) -> StoredFile:
     flaw = Flaw(kind="foreign", text=f"is {_IS_CALLED[kind]}, not {_wanted(suffix)}", offset=0)
-    return Held(kind, flaw)
+    return StoredFile(kind, flaw)
 
 
 def _wanted(suffix: str) -> str:
@@ -194,27 +194,27 @@ def _wanted(suffix: str) -> str:
     return {".npy": "a numpy array", ".npz": "a numpy archive"}.get(suffix, "safetensors")
 
 
-def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> Held:
+def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
     """Judge a beginning that is none of the formats', as far as its name allows."""
     name = what_is(head)
     if suffix in _MAY_HOLD and (said := said_by_server(head, size)) is not None:
         text = f"is what a server says in place of a file ({shown(said)}), not {_wanted(suffix)}"
-        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+        return StoredFile("unknown", Flaw(kind="foreign", text=text, offset=0))
     if name == "run of zero bytes" and suffix in _MAY_HOLD:
         return _look_at_zeros(read, size, suffix)
     if name is not None and (name in _NEVER_MEANT or _is_foreign(name, suffix)):
         text = f"is {with_article(name)}, not {_wanted(suffix)}"
-        return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+        return StoredFile("unknown", Flaw(kind="foreign", text=text, offset=0))
     if suffix == SAFETENSORS:
         return _checked("safetensors", read, size)
     if suffix in NUMPY and b"'descr'" in head[:128]:
         text = f"has a numpy header that does not begin as one, but with {head[:6].hex(' ')}"
-        return Held("npy", Flaw(kind="structure", text=text, offset=0))
+        return StoredFile("npy", Flaw(kind="structure", text=text, offset=0))
     if suffix in TORCH and name in (None, "text file"):
         return _look_at_old_pickle(read, size, None if name else _strange(head, suffix))
     if suffix == ".npz" and name in (None, "text file"):
         return _look_at_old_pickle(read, size, _strange(head, suffix))
-    return Held("unknown")
+    return StoredFile("unknown")
 
 
 def _is_foreign(name: str, suffix: str) -> bool:
@@ -224,7 +224,7 @@ def _is_foreign(name: str, suffix: str) -> bool:
     return suffix == SAFETENSORS or name not in _LEFT_ALONE
 
 
-def _look_at_old_pickle(read: Read, size: int, otherwise: Flaw | None) -> Held:
+def _look_at_old_pickle(read: Read, size: int, otherwise: Flaw | None) -> StoredFile:
     """Take a pickle of protocol 0 or 1, which has no beginning of its own, for what it is.
 
     One of protocol 0 is a text, and may have more behind its end; no other text passes for one that
@@ -233,10 +233,10 @@ def _look_at_old_pickle(read: Read, size: int, otherwise: Flaw | None) -> Held:
     try:
         walked = walk(read, 0, size)
         if walked.end in (size, None) or (otherwise is None and walked.globals):
-            return Held("pickle", globals=walked.globals, unread=walked.told_left(size))
+            return StoredFile("pickle", globals=walked.globals, unread=walked.told_left(size))
     except DamagedError:
         pass
-    return Held("unknown", otherwise)
+    return StoredFile("unknown", otherwise)
 
 
 def _strange(head: bytes, suffix: str) -> Flaw:
@@ -244,7 +244,7 @@ def _strange(head: bytes, suffix: str) -> Flaw:
     return Flaw(kind="foreign", text=text, offset=0)
 
 
-def _look_at_zeros(read: Read, size: int, suffix: str) -> Held:
+def _look_at_zeros(read: Read, size: int, suffix: str) -> StoredFile:
     """Count the zero bytes at the beginning, as a crash of the machine leaves them."""
     zeros = 0
     while zeros < size:
@@ -259,40 +259,40 @@ def _look_at_zeros(read: Read, size: int, suffix: str) -> Held:
     if zeros == size:
         text = f"is {size:,} zero bytes: its content most likely never reached the disk"
     elif suffix == ".npy":
-        return Held("unknown")  # a raw array may begin so
+        return StoredFile("unknown")  # a raw array may begin so
     else:
         text = f"begins with {zeros:,} zero bytes, and so is not {_wanted(suffix)}"
-    return Held("unknown", Flaw(kind="zeros", text=text, offset=0))
+    return StoredFile("unknown", Flaw(kind="zeros", text=text, offset=0))
 
 
-def _check_npy(read: Read, size: int) -> Held:
+def _check_npy(read: Read, size: int) -> StoredFile:
     walked = npy.check(read, size)
     if walked is None:
-        return Held("npy")
-    return Held("npy", globals=walked.globals, unread=walked.told_left(size))
+        return StoredFile("npy")
+    return StoredFile("npy", globals=walked.globals, unread=walked.told_left(size))
 
 
-def _check_safetensors(read: Read, size: int) -> Held:
+def _check_safetensors(read: Read, size: int) -> StoredFile:
     safetensors.check(read, size)
-    return Held("safetensors")
+    return StoredFile("safetensors")
 
 
-def _check_legacy(read: Read, size: int) -> Held:
-    return Held("torch legacy", None, False, *torchfile.check_legacy(read, size))  # noqa: FBT003
+def _check_legacy(read: Read, size: int) -> StoredFile:
+    return StoredFile("torch legacy", None, False, *torchfile.check_legacy(read, size))  # noqa: FBT003
 
 
-def _check_pickle(read: Read, size: int) -> Held:
+def _check_pickle(read: Read, size: int) -> StoredFile:
     if torchfile.lost_legacy_magic(bytes(read(0, HEAD))):
         text = "is a file of torch.save that begins with a wrong magic number"
         raise DamagedError("structure", text, offset=4)
     walked = walk(read, 0, size)
-    return Held("pickle", globals=walked.globals, unread=walked.told_left(size))
+    return StoredFile("pickle", globals=walked.globals, unread=walked.told_left(size))
 
 
-def _check_gzip(read: Read, size: int) -> Held:
+def _check_gzip(read: Read, size: int) -> StoredFile:
     if not reads_every(read):
-        return Held("gzip")
-    return Held("gzip", None, *gzipped.check(read, size, _look_inside))
+        return StoredFile("gzip")
+    return StoredFile("gzip", None, *gzipped.check(read, size, _look_inside))
 
 
 def _look_inside(content: bytes) -> tuple[tuple[str, ...], str | None]:
@@ -312,7 +312,7 @@ def _look_inside(content: bytes) -> tuple[tuple[str, ...], str | None]:
     return inside.globals, inside.unread
 
 
-_CHECKS: dict[str, Callable[[Read, int], Held]] = {
+_CHECKS: dict[str, Callable[[Read, int], StoredFile]] = {
     "gzip": _check_gzip,
     "npy": _check_npy,
     "pickle": _check_pickle,

@@ -33,7 +33,7 @@ Nvml: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class NvmlAnswers:
     """What NVML says of a machine."""
 
     state: str
@@ -48,36 +48,36 @@ class Answer:
     """The uuids of the GPUs that are cut into MIG instances, by their index."""
 
 
-def ask_this_machine() -> Answer:
+def ask_this_machine() -> NvmlAnswers:
     """Ask the NVML of this machine. Says what is missing instead of raising."""
     try:
         import pynvml  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
-        return Answer(state="no-package", detail=f"{type(error).__name__}: {error}")
+        return NvmlAnswers(state="no-package", detail=f"{type(error).__name__}: {error}")
     return ask(pynvml)
 
 
-def ask(nvml: Nvml) -> Answer:
+def ask(nvml: Nvml) -> NvmlAnswers:
     """Ask NVML all that is wanted, one question at a time, so that one lost GPU hides no other."""
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
         absent = _number(error) in (LIBRARY_NOT_FOUND, DRIVER_NOT_LOADED)
-        return Answer(state="no-driver" if absent else "failed", detail=str(error))
+        return NvmlAnswers(state="no-driver" if absent else "failed", detail=str(error))
     try:
         return _ask_all(nvml)
     except nvml.NVMLError as error:
-        return Answer(state="failed", detail=str(error))
+        return NvmlAnswers(state="failed", detail=str(error))
     finally:
         _or_none(nvml, nvml.nvmlShutdown)
 
 
-def _ask_all(nvml: Nvml) -> Answer:
+def _ask_all(nvml: Nvml) -> NvmlAnswers:
     driver = _or_none(nvml, nvml.nvmlSystemGetDriverVersion)
     cut: dict[int, str | None] = {}
     count = nvml.nvmlDeviceGetCount()
     devices = [device for index in range(count) for device in _devices(nvml, index, cut)]
-    return Answer(state="ok", driver=driver, devices=tuple(devices), cut=cut)
+    return NvmlAnswers(state="ok", driver=driver, devices=tuple(devices), cut=cut)
 
 
 def _devices(nvml: Nvml, index: int, cut: dict[int, str | None]) -> list[Gpu]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from preflight.host.environment import launcher_variables
 from preflight.host.facts import Gpus, HostFacts
-from preflight.host.gpus import Answer, ask, ask_this_machine
+from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
 from preflight.host.limits import usable_cpus
 from preflight.host.memory_limits import control_group_limits, least, physical_memory
 from preflight.host.nvml_recording import Replay
@@ -89,7 +89,7 @@ def _read_recording(path: str) -> dict[str, Any]:
     return {**known, **recording}
 
 
-def _gpus(answer: Answer, environment: Mapping[str, str]) -> Gpus:
+def _gpus(answer: NvmlAnswers, environment: Mapping[str, str]) -> Gpus:
     setting = environment.get("CUDA_VISIBLE_DEVICES")
     seen = visible_devices(answer.devices, setting, answer.cut)
     numbers = {place: cuda for cuda, place in enumerate(seen.places)}
@@ -108,14 +108,14 @@ def _gpus(answer: Answer, environment: Mapping[str, str]) -> Gpus:
     )
 
 
-def _other_maker(answer: Answer) -> Answer:
+def _other_maker(answer: NvmlAnswers) -> NvmlAnswers:
     """Tell a machine without a GPU from one whose GPU is not NVIDIA's."""
     if answer.state != "no-driver":
         return answer
     if os.path.exists("/dev/kfd"):  # the kernel's driver for AMD's compute GPUs
-        return Answer(state="other", detail="AMD (/dev/kfd)")
+        return NvmlAnswers(state="other", detail="AMD (/dev/kfd)")
     if platform.system() == "Darwin" and platform.machine() == "arm64":
-        return Answer(state="other", detail="Apple (MPS)")
+        return NvmlAnswers(state="other", detail="Apple (MPS)")
     return answer
 
 

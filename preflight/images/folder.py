@@ -11,8 +11,8 @@ from preflight.images.damages import Damages
 from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures
 from preflight.kinds.asked import Asked
 from preflight.pairing.facts import Captioned, Pairing
-from preflight.pairing.folder_contents import Contents, list_all, split
-from preflight.pairing.folders import pair_contents
+from preflight.pairing.folder_contents import FolderContents, list_all, split
+from preflight.pairing.folder_pairing import pair_contents
 from preflight.targets.targets import CaptionRule, Folder
 from preflight.values.names import name_of
 
@@ -34,7 +34,7 @@ class FolderListing:
     """The folder, as reports name it."""
 
     files: int
-    contents: tuple[Contents, ...]
+    contents: tuple[FolderContents, ...]
     """What is in it and in each folder below it, in the order of their names."""
 
     pairing: Pairing
@@ -79,7 +79,9 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
             file=name_of(folder.path, root),
             files=1,
             contents=(
-                Contents(path=parent, place=place, files=1, images=1, stems={(suffix,): stem}),
+                FolderContents(
+                    path=parent, place=place, files=1, images=1, stems={(suffix,): stem}
+                ),
             ),
             pairing=Pairing(rule="none", samples=1, images=1, captions=0),
         )
@@ -103,14 +105,14 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
     )
 
 
-def _tables(contents: Iterable[Contents]) -> Iterator[str]:
+def _tables(contents: Iterable[FolderContents]) -> Iterator[str]:
     """Give the paths of the tables that are read."""
     for one in contents:
         if _TABLE in one.holding("jsonl") and f"{_TABLE}.jsonl" not in one.no_files:
             yield os.path.join(one.path, f"{_TABLE}.jsonl")
 
 
-def _unread(contents: Iterable[Contents]) -> Iterator[str]:
+def _unread(contents: Iterable[FolderContents]) -> Iterator[str]:
     """Name the tables that are not read."""
     for one in contents:
         for suffix in ("csv", "tsv", "parquet"):

@@ -22,10 +22,10 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
+from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
-from preflight.ledger.table import Remembered
 from preflight.pairing.facts import Captioned
-from preflight.targets.sampled import Samples, outside
+from preflight.targets.sampled import DrawnSamples, outside
 from preflight.targets.targets import Folder
 from preflight.values.names import name_of
 from preflight.values.sampling import Sampling
@@ -33,7 +33,7 @@ from preflight.values.wire import from_wire, to_brief
 
 if TYPE_CHECKING:
     from preflight.images.folder import FolderListing
-    from preflight.pairing.folder_contents import Contents
+    from preflight.pairing.folder_contents import FolderContents
 
 # Images that are looked up in the ledger at once.
 _MANY = 2_048
@@ -46,7 +46,7 @@ _FOLDERS = 16
 class Directory:
     """One directory of a folder, as far as its images have been looked at."""
 
-    contents: Contents
+    contents: FolderContents
     names: list[str] = field(default_factory=list)
     """The images that are to be looked at, until they have been handed out."""
 
@@ -124,7 +124,7 @@ class Folders(Gather):
         """Begin with no folder."""
         super().__init__(kind, run)
         self._folders: list[Images] = []
-        self._samples = Samples(run.job, run.targets)
+        self._samples = DrawnSamples(run.job, run.targets)
         self._memory = run.memory
         self._how = self._memory.how(IMAGE.name, {})
 
@@ -235,7 +235,7 @@ class Folders(Gather):
                 mark=mark_of(path, found) if self._memory.ledger.usable else None,
             )
 
-    def _take(self, one: Images, contents: Contents, seen: Remembered) -> None:
+    def _take(self, one: Images, contents: FolderContents, seen: Remembered) -> None:
         """Take over what is remembered of all images of a directory."""
         one.looked_at += contents.images
         self._memory.count(IMAGE.noun, contents.images, seen.read_at)

@@ -17,9 +17,9 @@ from preflight.formats.bytes.blocks import BLOCK, Read
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.pictures.heads import shape_in, shape_of
-from preflight.formats.pictures.images import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
+from preflight.formats.pictures.picture import MARKED, MOST_PIXELS, TAIL, has_both_ends, walk_image
 from preflight.formats.pictures.shape import Shape
-from preflight.formats.pictures.structure import Seen
+from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import most_zeros, zeros_in
 from preflight.images.facts import ImageDamage
 from preflight.kinds.asked import CannotLookError
@@ -161,7 +161,7 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
     what = what_is(head) or ""
     seen = walk_image(Window.over(data), what)
     loaded = cache(lambda: _load_with_pillow(data))
-    told = _damage(data, what, begins, seen or Seen(), loaded)
+    told = _damage(data, what, begins, seen or ImageStructure(), loaded)
     shape = shape_of(head, seen) if seen is not None or not data else loaded().shape
     if told is None:
         return ImageSeen(shape)
@@ -179,7 +179,7 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
 
 
 def _damage(
-    data: bytes, what: str, begins: int, seen: Seen, loaded: Callable[[], _Loaded]
+    data: bytes, what: str, begins: int, seen: ImageStructure, loaded: Callable[[], _Loaded]
 ) -> tuple[str, str] | None:
     """Give the kind of damage and its text."""
     if not data:
@@ -214,7 +214,9 @@ def _taken_for_text(data: bytes) -> tuple[str, str] | None:
     )
 
 
-def _jpeg_damage(data: bytes, seen: Seen, loaded: Callable[[], _Loaded]) -> tuple[str, str] | None:
+def _jpeg_damage(
+    data: bytes, seen: ImageStructure, loaded: Callable[[], _Loaded]
+) -> tuple[str, str] | None:
     """Ask libjpeg for its warnings, which Pillow keeps to itself, and Pillow for the rest."""
     warned = _warned_by_libjpeg(data)
     if warned is None:
@@ -242,7 +244,7 @@ def _jpeg_damage(data: bytes, seen: Seen, loaded: Callable[[], _Loaded]) -> tupl
     return None
 
 
-def _long_zeros(seen: Seen) -> tuple[str, str] | None:
+def _long_zeros(seen: ImageStructure) -> tuple[str, str] | None:
     """Tell zeros of which there are more than all of a lossy WebP's blocks can give."""
     if seen.zeros is None or not 0 < most_zeros(seen.width, seen.height) < seen.zeros[1]:
         return None

@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
-from preflight.cached_files.listing import is_unfinished
-from preflight.keys.index import Index, keys_of, places_of
+from preflight.cached_files.cache_listing import is_unfinished
+from preflight.keys.index import EntryIndex, keys_of, places_of
 from preflight.kinds.asked import CannotLookError
 from preflight.kinds.question import stamp_of
 from preflight.settings.key_rule import KeyRule
@@ -122,9 +122,9 @@ class Entries:
 
     def index(
         self, *, by_stem: bool, layout: str, numbered: bool, endings: AbstractSet[str]
-    ) -> Index:
+    ) -> EntryIndex:
         """Make what finds them by their keys: by the part of a path that a layout names."""
-        return Index(
+        return EntryIndex(
             (number, key, free + rest[len(key) :])
             for number, name in enumerate(self.names())
             for free, rest in places_of(name, layout)

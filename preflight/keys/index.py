@@ -109,7 +109,7 @@ def _without_known(name: str) -> Sequence[str]:
     return (name, *dict.fromkeys(f"{folder}{slash}{core}" for core in cores))
 
 
-class Index:
+class EntryIndex:
     """Finds entries by their keys, of which it holds sixteen bytes each."""
 
     def __init__(self, keyed: Iterable[tuple[int, str, str]]) -> None:

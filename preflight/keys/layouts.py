@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from preflight.keys.captions import Captions
+from preflight.keys.data_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.keys.entries import Entries
-from preflight.keys.index import Index
+from preflight.keys.index import EntryIndex
 from preflight.keys.sample import Sample
-from preflight.keys.samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import KeyRule
 from preflight.targets.targets import KeyedData
@@ -55,7 +55,7 @@ class Finder:
     def __init__(self, entries: Entries, root: str) -> None:
         self.entries = entries
         self.root = root
-        self._indexes: dict[tuple[bool, str, bool, frozenset[str]], Index] = {}
+        self._indexes: dict[tuple[bool, str, bool, frozenset[str]], EntryIndex] = {}
         self._folders: dict[tuple[int, str], tuple[str, str]] = {}
 
     def key(self, one: Sample, way: Way) -> str:
@@ -103,7 +103,7 @@ class Finder:
             self._folders[id(data), spelling.folder] = known
         return known
 
-    def index(self, way: Way) -> Index:
+    def index(self, way: Way) -> EntryIndex:
         """Give what finds entries by their keys."""
         layout = way.layout if way.layout in _UNSURE else "mirrored"  # flat is named alike
         which = way.rule.suffix is None, layout, way.numbered, way.endings

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from preflight.keys.compare import Compared, compare, shared_keys
+from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.endings import with_endings
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
 from preflight.keys.layouts import Finder, Way, best_way, ways_of
 from preflight.keys.sample import Tell
-from preflight.keys.samples import Samples
 from preflight.keys.spellings import respelled
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
@@ -28,7 +28,7 @@ from preflight.settings.key_rule import (
     parse_rule,
 )
 from preflight.targets.targets import CacheOf
-from preflight.users_code.key import UsersKey, users_key
+from preflight.users_code.key_function import UsersKey, users_key
 from preflight.values.code_name import parse_spec
 from preflight.values.first_few import NAMED, First
 from preflight.values.names import name_of
@@ -65,7 +65,7 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
             f"of this cache are {rule.text}"
         )
     caches = [os.path.join(root, one) for one in (owed.path, *owed.others)]
-    samples = Samples(owed.of, root, tell, caches)
+    samples = KeyedSamples(owed.of, root, tell, caches)
     look = _Look(owed, root, samples, _entries(owed, root, rule, tell))
     if rule is not None:
         return look.facts(look.by((rule,)), ())
@@ -116,7 +116,7 @@ def _has_captions(owed: CacheOf) -> bool:
 class _Look:
     """One cache and its samples, for all that is asked of them."""
 
-    def __init__(self, owed: CacheOf, root: str, samples: Samples, entries: Entries) -> None:
+    def __init__(self, owed: CacheOf, root: str, samples: KeyedSamples, entries: Entries) -> None:
         self._owed = owed
         self._root = root
         self._samples = samples

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from preflight.targets.targets import CaptionRule
 
 if TYPE_CHECKING:
-    from preflight.keys.folders import FolderHome
-    from preflight.keys.shards import ShardHome
+    from preflight.keys.folder_samples import FolderHome
+    from preflight.keys.shard_samples import ShardHome
 
 Tell: TypeAlias = Callable[[str], object]
 

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable
 
 from preflight.keys.compare import Compared
+from preflight.keys.data_samples import SAID, SPELLINGS, differs, values_of
 from preflight.keys.facts import Respelled
 from preflight.keys.layouts import Finder, Way, captions_for
 from preflight.keys.sample import Sample
-from preflight.keys.samples import SAID, SPELLINGS, differs, values_of
 
 # Samples without an entry by which other spellings are tried.
 _FEW = 500

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from preflight.ledger.rows import Remembered
 from preflight.ledger.store import Ledger
-from preflight.ledger.table import Remembered
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 

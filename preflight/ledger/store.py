@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
-from preflight.ledger import table as ledger_table
-from preflight.ledger.table import DamagedRowError, Note, Remembered, Row
-from preflight.ledger.version import readers_version
+from preflight.ledger import rows as ledger_table
+from preflight.ledger.readers_version import readers_version
+from preflight.ledger.rows import DamagedRowError, Note, Remembered, Row
 from preflight.values.stamps import YOUNG, digest_of, marked, stamps_of
 from preflight.values.state_folder import make_state
 

@@ -35,7 +35,7 @@ def inherited(parts: Mapping[str, Any], root: str) -> Inherited:
     )
 
 
-def _held(found: held.Found, root: str) -> Held:
+def _held(found: held.OpenHandle, root: str) -> Held:
     handle = found.handle
     return Held(
         kind=handle.kind,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from preflight.findings.looks import Left, Look, Looked
 from preflight.kinds.asked import MistypedError
-from preflight.loaders import travel, walk, workers
+from preflight.loaders import sent as walk
+from preflight.loaders import travel, workers
 from preflight.loaders.facts import Loaded
 from preflight.settings.job import Job
 from preflight.users_code.main_module import why_no_worker

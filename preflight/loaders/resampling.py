@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from preflight.objects.attributes import own_attributes
-from preflight.sources.resampling import RESAMPLED
+from preflight.sources.resampled_shards import RESAMPLED
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5

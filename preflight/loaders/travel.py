@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from preflight.host.memory_limits import memory_limits
-from preflight.loaders import walk as loaders
+from preflight.loaders import sent as loaders
 from preflight.loaders.culprits import Culprit
 from preflight.loaders.facts import Loaded, Sent, Trip, Unloadable
 from preflight.loaders.round_trip import Journey, journey
@@ -35,7 +35,7 @@ def travel(loader: object, known: loaders.Known, surroundings: Surroundings) -> 
     most = min(max((available or 0) // 16, _LEAST), _MOST)
     going: Journey | None = None
 
-    def walked(roots: Roots) -> pickling.Walk:
+    def walked(roots: Roots) -> pickling.PickleWalk:
         nonlocal going
         with journey(roots, surroundings, most=most) as going:
             return _there_and_back(going)
@@ -66,7 +66,7 @@ def travel(loader: object, known: loaders.Known, surroundings: Surroundings) -> 
     )
 
 
-def _there_and_back(going: Journey) -> pickling.Walk:
+def _there_and_back(going: Journey) -> pickling.PickleWalk:
     """Send everything; then, where something was refused, the rest of it."""
     refused = going.send(LeftOut())
     if going.cut:

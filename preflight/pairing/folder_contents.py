@@ -29,7 +29,7 @@ _FEW = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class FolderContents:
     """What is in one folder."""
 
     path: str
@@ -106,7 +106,7 @@ def _names(stems: str, suffix: str) -> list[str]:
     return f"{stems}.{suffix}".replace("/", f".{suffix}/").split("/")
 
 
-def list_all(top: str, root: str) -> Iterator[Contents]:
+def list_all(top: str, root: str) -> Iterator[FolderContents]:
     """Give what is in each folder.
 
     Links are followed; a folder that was met before, by whatever path, is not entered again.
@@ -122,7 +122,7 @@ def list_all(top: str, root: str) -> Iterator[Contents]:
             met.add((here.st_dev, here.st_ino))  # some file systems of Windows number nothing
             files, others = _entries(path)
         except OSError as error:
-            yield Contents(path=path, place=place, error=error.strerror or str(error))
+            yield FolderContents(path=path, place=place, error=error.strerror or str(error))
             continue
         folders = sorted((one for one, why in others.items() if why == _FOLDER), reverse=True)
         no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one], place)}
@@ -151,7 +151,7 @@ def _is_none(name: str, why: str, place: str) -> bool:
     return why != _FOLDER or (is_image(name) and place.rpartition("/")[2] != "@eaDir")
 
 
-def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> Contents:
+def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> FolderContents:
     """Put together by their stems what was listed in one folder."""
     stems: dict[str, set[str]] = {}
     count = len(files)
@@ -166,7 +166,7 @@ def _contents(path: str, place: str, files: list[str], no_files: dict[str, str])
         except KeyError:
             stems[suffix] = {stem}
     images = sum(len(those) for suffix, those in stems.items() if suffix.lower() in EXTENSIONS)
-    return Contents(
+    return FolderContents(
         path=path,
         place=place,
         files=count,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from preflight.pairing.facts import Captioned, Unpaired
-from preflight.pairing.folder_contents import Contents, Stems, put
+from preflight.pairing.folder_contents import FolderContents, Stems, put
 from preflight.pairing.rules import TABLE, is_image_suffix
 
 Told: TypeAlias = dict[str, dict[str, bool]]
@@ -52,7 +52,7 @@ def tabled(stems: Stems, told: dict[str, bool]) -> Stems:
 
 
 def missing(
-    captioned: Iterable[Captioned], told: Told, contents: Sequence[Contents]
+    captioned: Iterable[Captioned], told: Told, contents: Sequence[FolderContents]
 ) -> Iterator[Unpaired]:
     """Tell the files that a table names and that are not there, each once."""
     if not any(told.values()):

@@ -10,7 +10,7 @@ from preflight.pairing.facts import Pairing, Unpaired
 from preflight.pairing.rules import (
     MEANT,
     TABLE,
-    Group,
+    FileGroup,
     Rule,
     captions_of_a_few,
     extension_of,
@@ -22,13 +22,13 @@ from preflight.pairing.rules import (
 )
 from preflight.targets.targets import CaptionRule
 
-__all__ = ["Group", "pair"]
+__all__ = ["FileGroup", "pair"]
 
 _TEXTS = ("txt", "caption")
 
 
 def pair(
-    groups: Sequence[Group],
+    groups: Sequence[FileGroup],
     rule: CaptionRule,
     *,
     shard: bool,
@@ -78,30 +78,30 @@ def pair(
     )
 
 
-def _alike(groups: Sequence[Group]) -> Sequence[Group]:
+def _alike(groups: Sequence[FileGroup]) -> Sequence[FileGroup]:
     """Let one sample stand for all that have the same suffixes, where only numbers count."""
     counted = Counter(made_of(groups))
-    return [Group(f"{key}", *alike) for key, alike in enumerate(counted.items())]
+    return [FileGroup(f"{key}", *alike) for key, alike in enumerate(counted.items())]
 
 
 def _may_be_left_behind(suffixes: Sequence[str]) -> bool:
     return all(suffix.startswith("_") for suffix in suffixes)
 
 
-def _is_left_behind(one: Group) -> bool:
+def _is_left_behind(one: FileGroup) -> bool:
     """Whether it is `a/._dog.jpg` of macOS, of which webdataset makes a sample: no image at all."""
     return one.key.endswith("/") and _may_be_left_behind(one.suffixes)
 
 
-def _put_together(groups: Sequence[Group]) -> Sequence[Group]:
+def _put_together(groups: Sequence[FileGroup]) -> Sequence[FileGroup]:
     """Give one group for each key, also where its files stand apart in the archive."""
     gathered: dict[str, list[str]] = {}
     for one in groups:
         gathered.setdefault(one.key, []).extend(one.suffixes)
-    return [Group(key, tuple(suffixes)) for key, suffixes in gathered.items()]
+    return [FileGroup(key, tuple(suffixes)) for key, suffixes in gathered.items()]
 
 
-def _masks(groups: Sequence[Group], alike: Sequence[Group]) -> Sequence[Group]:
+def _masks(groups: Sequence[FileGroup], alike: Sequence[FileGroup]) -> Sequence[FileGroup]:
     """Give the samples of a shard that are nothing but the mask of another one."""
     bare = {one.suffixes for one in alike if all(map(is_image_suffix, one.suffixes))}
     if not bare:
@@ -115,7 +115,7 @@ def _masks(groups: Sequence[Group], alike: Sequence[Group]) -> Sequence[Group]:
     return [one for one, stem in maybe if stem in keys]
 
 
-def _of_mask(one: Group) -> Unpaired:
+def _of_mask(one: FileGroup) -> Unpaired:
     from preflight.pairing.side_files import mask_of
 
     name, stem = f"{one.key}.{one.suffixes[0]}", mask_of(one.key) or one.key
@@ -124,7 +124,7 @@ def _of_mask(one: Group) -> Unpaired:
     return Unpaired(name=name, lacks="caption", expected=expected, because="mask")
 
 
-def _beside(groups: Sequence[Group], rule: Rule) -> tuple[str, ...]:
+def _beside(groups: Sequence[FileGroup], rule: Rule) -> tuple[str, ...]:
     """Say which other files stand beside more than half of the images that lack a caption."""
     told: Counter[str] = Counter()
     lacking = 0
@@ -141,8 +141,8 @@ def _beside(groups: Sequence[Group], rule: Rule) -> tuple[str, ...]:
 
 
 def _unpaired(
-    groups: Sequence[Group],
-    alike: Sequence[Group],
+    groups: Sequence[FileGroup],
+    alike: Sequence[FileGroup],
     rule: Rule,
     links: Mapping[str, Sequence[str]],
     apart: Mapping[str, str],
@@ -185,14 +185,14 @@ def _unpaired(
             )
 
 
-def _expected_caption(one: Group, rule: Rule) -> str:
+def _expected_caption(one: FileGroup, rule: Rule) -> str:
     """Name what would be read as the caption of an image."""
     if rule.captions[0] == TABLE:
         return "metadata.jsonl"
     return f"{one.key}.{rule.captions[0]}"
 
 
-def _stray(one: Group, rule: Rule) -> list[Unpaired] | None:
+def _stray(one: FileGroup, rule: Rule) -> list[Unpaired] | None:
     """Tell what a dot more in a name has parted from its sample: the key ends at the first one.
 
     None where a dot more makes no difference to what is lacking.
@@ -235,7 +235,7 @@ def _of_dots(key: str, images: Sequence[str], captions: Sequence[str]) -> list[U
     ]
 
 
-def _misread(one: Group, rule: Rule, there: str, suffix: str) -> Unpaired:
+def _misread(one: FileGroup, rule: Rule, there: str, suffix: str) -> Unpaired:
     """Tell what stands beside the half that is there, and is read as a field of another name."""
     extension = extension_of(suffix)
     lacks = "caption" if is_image_suffix(there) else "image"
@@ -252,7 +252,7 @@ def _head(suffix: str) -> str:
     return suffix.rpartition(".")[0]
 
 
-def _apart(groups: Sequence[Group], rule: Rule) -> dict[str, str]:
+def _apart(groups: Sequence[FileGroup], rule: Rule) -> dict[str, str]:
     """Say which keys are met more than once in an archive, and what stands in their groups."""
     met = Counter(keys_of(groups))
     twice = {key: "" for key, count in met.items() if count > 1}
@@ -267,7 +267,7 @@ def _apart(groups: Sequence[Group], rule: Rule) -> dict[str, str]:
 
 
 def _instead_of_caption(
-    one: Group, rule: Rule, links: Sequence[str], elsewhere: str
+    one: FileGroup, rule: Rule, links: Sequence[str], elsewhere: str
 ) -> tuple[str | None, str]:
     """Find what was meant to be the caption, and why it is not read as one."""
     for suffix in links:

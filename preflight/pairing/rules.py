@@ -34,7 +34,7 @@ _FEW_PAIRS = 8
 Suffixes: TypeAlias = tuple[str, ...]
 
 
-class Group(NamedTuple):
+class FileGroup(NamedTuple):
     """Files that belong together: one sample of a shard, or one stem in a folder.
 
     A named tuple: there are millions, and a frozen dataclass takes thrice the time.
@@ -50,7 +50,7 @@ class Group(NamedTuple):
     """Groups like this one that it stands for, where only their number counts."""
 
 
-class Groups(Sequence[Group]):
+class Groups(Sequence[FileGroup]):
     """Groups in two columns: of millions of samples, hardly any is asked for by itself."""
 
     __slots__ = ("keys", "made_of")
@@ -71,29 +71,29 @@ class Groups(Sequence[Group]):
         """Count them."""
         return len(self.keys)
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[FileGroup]:
         """Give each as a value of its own."""
-        return map(Group, self.keys, self.made_of)
+        return map(FileGroup, self.keys, self.made_of)
 
     @overload
-    def __getitem__(self, place: int) -> Group: ...
+    def __getitem__(self, place: int) -> FileGroup: ...
 
     @overload
     def __getitem__(self, place: slice) -> Groups: ...
 
-    def __getitem__(self, place: int | slice) -> Group | Groups:
+    def __getitem__(self, place: int | slice) -> FileGroup | Groups:
         """Give one, or some."""
         if isinstance(place, slice):
             return Groups(self.keys[place], self.made_of[place])
-        return Group(self.keys[place], self.made_of[place])
+        return FileGroup(self.keys[place], self.made_of[place])
 
 
-def keys_of(groups: Sequence[Group]) -> Sequence[str]:
+def keys_of(groups: Sequence[FileGroup]) -> Sequence[str]:
     """Give the keys, in the order of the groups."""
     return groups.keys if isinstance(groups, Groups) else [one.key for one in groups]
 
 
-def made_of(groups: Sequence[Group]) -> Sequence[Suffixes]:
+def made_of(groups: Sequence[FileGroup]) -> Sequence[Suffixes]:
     """Give what each of the groups is made of, in their order."""
     return groups.made_of if isinstance(groups, Groups) else [one.suffixes for one in groups]
 
@@ -135,20 +135,20 @@ class Rule:
         images = any(is_image_suffix(suffix) and self.takes(suffix) for suffix in suffixes)
         return images == any(map(self.is_caption, suffixes))
 
-    def images_in(self, one: Group) -> int:
+    def images_in(self, one: FileGroup) -> int:
         """Count the images that are taken."""
         return sum(is_image_suffix(suffix) and self.takes(suffix) for suffix in one.suffixes)
 
-    def captions_in(self, one: Group) -> int:
+    def captions_in(self, one: FileGroup) -> int:
         """Count the captions."""
         return sum(map(self.is_caption, one.suffixes))
 
-    def is_whole(self, one: Group) -> bool:
+    def is_whole(self, one: FileGroup) -> bool:
         """Whether there are both an image and a caption."""
         return self.images_in(one) > 0 < self.captions_in(one)
 
 
-def settle(groups: Sequence[Group], rule: CaptionRule, *, shard: bool) -> Rule | None:
+def settle(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) -> Rule | None:
     """Settle what is a caption here; None where there is nothing to pair.
 
     Args:
@@ -176,7 +176,7 @@ def named_extension(rule: CaptionRule, *, small: bool) -> tuple[str, ...]:
     return (extension.lower() if small else extension,) if extension else ()
 
 
-def _captions(groups: Sequence[Group], rule: CaptionRule, *, shard: bool) -> tuple[str, ...]:
+def _captions(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) -> tuple[str, ...]:
     """Give the extensions of captions, the likeliest first."""
     if rule.rule == "textfile":
         return named_extension(rule, small=shard) or _TEXTS
@@ -194,7 +194,7 @@ def _captions(groups: Sequence[Group], rule: CaptionRule, *, shard: bool) -> tup
 
 
 def _most_common(
-    groups: Sequence[Group], named: tuple[str, ...], *, shard: bool
+    groups: Sequence[FileGroup], named: tuple[str, ...], *, shard: bool
 ) -> tuple[str, ...]:
     """Give the first kind of caption that more than half of all images have."""
     pictured = {one.key: one.many for one in groups if any(map(is_image_suffix, one.suffixes))}
@@ -219,7 +219,7 @@ def _most_common(
     return ()
 
 
-def captions_of_a_few(groups: Sequence[Group], rule: CaptionRule, *, shard: bool) -> int:
+def captions_of_a_few(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) -> int:
     """Count the captions of images where too few have one for a rule to be guessed."""
     if rule.rule != "auto":
         return 0
@@ -237,7 +237,7 @@ def _guesses(*, shard: bool) -> tuple[tuple[str, ...], ...]:
     return _IN_SHARDS if shard else _IN_FOLDERS
 
 
-def _fields(groups: Sequence[Group]) -> frozenset[str]:
+def _fields(groups: Sequence[FileGroup]) -> frozenset[str]:
     """Give the suffixes with a dot that more than half of all samples with an image have.
 
     `seg.png` is a field of its own where most have it. `v2.jpg` of one in ten is the end of a name

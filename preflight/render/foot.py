@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from preflight.findings.report import Named, Outcome, Report
-from preflight.render.blocks import View
+from preflight.render.finding_blocks import View
 from preflight.render.groups import Group, count_by_outcome
 from preflight.render.lines import Line, Span, cells, padded
 from preflight.values.ages import format_age

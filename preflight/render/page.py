@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from preflight.findings.finding import Severity
 from preflight.findings.report import Report
-from preflight.render.blocks import View, block, list_lines, unseen_lines
+from preflight.render.finding_blocks import View, block, list_lines, unseen_lines
 from preflight.render.foot import check_lines, foot, quiet_foot, target_lines
 from preflight.render.groups import Group, Unseen, groups, unseen
 from preflight.render.lines import Line, Paper, Span, cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from preflight.findings.report import Report
-from preflight.render.blocks import View
+from preflight.render.finding_blocks import View
 from preflight.render.groups import root_of
 from preflight.render.lines import Line, Paper, Span
 from preflight.render.page import first_line, page

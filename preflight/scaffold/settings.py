@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from preflight.kinds.target import Target
-from preflight.settings.file import FILE, SettingsError
+from preflight.settings.toml_file import FILE, SettingsError
 from preflight.targets.folders import look_around, look_for_sources
 from preflight.targets.targets import CacheFolder, Folder, Shard
 from preflight.values.names import name_of
@@ -43,7 +43,7 @@ _LOADERS = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class FoundFactory:
     """A function in the job's sources that seems to give a loader or a model."""
 
     kind: str
@@ -167,7 +167,7 @@ def _apart(target: CacheFolder, of_data: set[str]) -> tuple[CacheFolder, ...]:
     return inner if few and not target.checkpoint and names.isdisjoint(of_data) else (target,)
 
 
-def _code(made: tuple[Made, ...]) -> Iterator[str]:
+def _code(made: tuple[FoundFactory, ...]) -> Iterator[str]:
     for one in made:
         entry = _table(one.kind, call=one.call)
         if one.needs:
@@ -189,7 +189,7 @@ def _below(path: str, folder: str) -> str:
     return name_of(path, folder)
 
 
-def _made_in(folder: str) -> Iterator[Made]:
+def _made_in(folder: str) -> Iterator[FoundFactory]:
     """Find functions that seem to give a loader or a model, by what they return."""
     for path in look_for_sources(folder):
         try:
@@ -204,7 +204,9 @@ def _made_in(folder: str) -> Iterator[Made]:
         for function in tree.body:
             kind = _kind_of(function, modules)
             if kind is not None and isinstance(function, ast.FunctionDef):
-                yield Made(kind=kind, call=f"{home}:{function.name}", needs=_needs(function))
+                yield FoundFactory(
+                    kind=kind, call=f"{home}:{function.name}", needs=_needs(function)
+                )
 
 
 def _module_of(path: str, folder: str) -> str:

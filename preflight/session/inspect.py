@@ -14,8 +14,8 @@ from preflight.kinds.asked import MistypedError
 from preflight.kinds.rooms import kinds, load
 from preflight.session import summary
 from preflight.session.run import UsageError, nobody_watches, now, report_of
-from preflight.settings.file import SettingsError
 from preflight.settings.merge import make_job
+from preflight.settings.toml_file import SettingsError
 
 
 def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Report:

@@ -38,7 +38,7 @@ class RuleError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class KeyPart:
     """An expression that was read."""
 
     make: Make
@@ -60,7 +60,7 @@ def begins_with_call(text: str) -> bool:
     return _CALL.match(text) is not None
 
 
-def expression(text: str, at: int, depth: int = 0) -> Part:
+def expression(text: str, at: int, depth: int = 0) -> KeyPart:
     """Read names, functions of expressions and quoted texts, with a `+` between them.
 
     Raises:
@@ -72,12 +72,12 @@ def expression(text: str, at: int, depth: int = 0) -> Part:
     return joined(parts)
 
 
-def joined(parts: Sequence[Part]) -> Part:
+def joined(parts: Sequence[KeyPart]) -> KeyPart:
     """Make one of parts that stand behind one another."""
     if len(parts) == 1:
         return parts[0]
     makes = [part.make for part in parts]
-    return Part(
+    return KeyPart(
         make=lambda values: "".join([make(values) for make in makes]),
         needs=frozenset().union(*(part.needs for part in parts)),
         end=parts[-1].end,
@@ -86,9 +86,9 @@ def joined(parts: Sequence[Part]) -> Part:
     )
 
 
-def literal(text: str, end: int) -> Part:
+def literal(text: str, end: int) -> KeyPart:
     """Give what stands for itself."""
-    return Part(
+    return KeyPart(
         make=lambda _: text,
         needs=frozenset(),
         end=end,
@@ -97,7 +97,7 @@ def literal(text: str, end: int) -> Part:
     )
 
 
-def _term(text: str, at: int, depth: int) -> Part:
+def _term(text: str, at: int, depth: int) -> KeyPart:
     at = _behind(text, at)
     if text[at : at + 1] in ("'", '"'):
         return _quoted(text, at)
@@ -110,7 +110,7 @@ def _term(text: str, at: int, depth: int) -> Part:
     word = found[1]
     if word not in NAMES:
         raise _unknown(word, at, NAMES, "name")
-    return Part(
+    return KeyPart(
         make=lambda values: values[word],
         needs=frozenset({word}),
         end=found.end(),
@@ -119,7 +119,7 @@ def _term(text: str, at: int, depth: int) -> Part:
     )
 
 
-def _quoted(text: str, at: int) -> Part:
+def _quoted(text: str, at: int) -> KeyPart:
     end = text.find(text[at], at + 1)
     if end < 0:
         raise RuleError(
@@ -128,7 +128,7 @@ def _quoted(text: str, at: int) -> Part:
     return literal(text[at + 1 : end], _behind(text, end + 1))
 
 
-def _call(text: str, at: int, found: re.Match[str], depth: int) -> Part:
+def _call(text: str, at: int, found: re.Match[str], depth: int) -> KeyPart:
     word = found[1]
     if word not in _DIGESTS:
         raise _unknown(word, at, _DIGESTS, "function")
@@ -139,7 +139,7 @@ def _call(text: str, at: int, found: re.Match[str], depth: int) -> Part:
         raise RuleError(f"at character {inner.end + 1} a ) is missing")
     make, digest = inner.make, functools.partial(getattr(hashlib, word), usedforsecurity=False)
     length = 2 * digest().digest_size
-    whole = Part(
+    whole = KeyPart(
         # Bytes of a name that are no UTF-8 are hashed as the file system has them.
         make=lambda values: digest(make(values).encode("utf-8", "surrogateescape")).hexdigest(),
         needs=inner.needs,
@@ -149,7 +149,7 @@ def _call(text: str, at: int, found: re.Match[str], depth: int) -> Part:
     return _cut(text, whole, length)
 
 
-def _cut(text: str, whole: Part, length: int) -> Part:
+def _cut(text: str, whole: KeyPart, length: int) -> KeyPart:
     """Read how many characters of a hash are taken, where it says that: `[:16]`."""
     if text[whole.end : whole.end + 1] != "[":
         return whole

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from preflight.settings.key_expression import (
+    KeyPart,
     Make,
-    Part,
     RuleError,
     begins_with_call,
     expression,
@@ -102,7 +102,7 @@ def parse_rule(text: str) -> KeyRule:
 
 def _template(text: str) -> KeyRule:
     """Read literals, and expressions in braces."""
-    parts: list[Part] = []
+    parts: list[KeyPart] = []
     at = 0
     while at < len(text):
         opened = text.find("{", at)

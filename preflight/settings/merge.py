@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from preflight.settings.file import SettingsError, find_file, read_file, unknown_key
 from preflight.settings.job import Job
 from preflight.settings.meaning import mistaken, short
 from preflight.settings.options import OPTIONS, Option
+from preflight.settings.toml_file import SettingsError, find_file, read_file, unknown_key
 from preflight.values.names import name_of
 
 

@@ -11,7 +11,7 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.shards.facts import ShardFacts
-from preflight.targets.sampled import Samples
+from preflight.targets.sampled import DrawnSamples
 from preflight.targets.targets import CaptionRule, Shard
 from preflight.values.wire import to_wire
 
@@ -22,7 +22,7 @@ class Shards(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         """Begin with no shard."""
         super().__init__(kind, run)
-        self._samples = Samples(run.job, run.targets)
+        self._samples = DrawnSamples(run.job, run.targets)
 
     def add(self, target: Shard) -> Iterator[Look]:
         """Take in a shard, unless it is in no sample."""

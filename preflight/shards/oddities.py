@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from preflight.formats.suffixes.images import EXTENSIONS
 from preflight.formats.tar.header import is_shortened
 from preflight.formats.tar.walk import Member
-from preflight.pairing.rules import Group, keys_of, made_of
+from preflight.pairing.rules import FileGroup, keys_of, made_of
 from preflight.shards.facts import Oddity
 
 _FIRST = 5
@@ -52,7 +52,7 @@ class Strange:
         if len(names) < _FIRST:
             names.append(name)
 
-    def told(self, groups: Sequence[Group]) -> tuple[Oddity, ...]:
+    def told(self, groups: Sequence[FileGroup]) -> tuple[Oddity, ...]:
         """Give all that was noted, and what is strange in the order of the samples."""
         for kind, key in _repeated(groups):
             self.tell(kind, key)
@@ -101,14 +101,14 @@ def is_left_behind(name: str, base: str) -> bool:
     return base.startswith("._") or base in _LEFT_BEHIND or name.startswith(_ARCHIVER)
 
 
-def _repeated(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
+def _repeated(groups: Sequence[FileGroup]) -> Iterator[tuple[str, str]]:
     """Give the keys that stand in several places: with other files there, or with the same.
 
     What stands between two halves of a sample and was left behind there is to blame, not the order.
     """
     if len(set(keys_of(groups))) == len(groups):
         return
-    places: dict[str, list[Group]] = {}
+    places: dict[str, list[FileGroup]] = {}
     before = ""
     parted = False
     for one in groups:
@@ -127,12 +127,12 @@ def _repeated(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
             yield ("again" if len(made_of) == 1 else "split"), key
 
 
-def _folders(groups: Sequence[Group]) -> Iterator[tuple[str, str]]:
+def _folders(groups: Sequence[FileGroup]) -> Iterator[tuple[str, str]]:
     """Give images and texts of one name in two folders, where images have no texts beside them."""
     kinds = {suffixes: _holds(suffixes) for suffixes in set(made_of(groups))}
     if not {("image",), ("text",)} <= set(kinds.values()):
         return
-    texts: dict[str, Group | None] = {}
+    texts: dict[str, FileGroup | None] = {}
     for one in groups:
         if kinds[one.suffixes] == ("text",):
             base = one.key.rpartition("/")[2]

@@ -60,7 +60,7 @@ def pack(keys: Sequence[str], sizes: Iterable[int]) -> str:
 
 
 @dataclass(slots=True)
-class Index:
+class SampleIndex:
     """The samples of a data set, shard behind shard in the order in which they were read."""
 
     hashes: array[int] = field(default_factory=lambda: array(_KEYS))
@@ -142,7 +142,7 @@ class Pair:
 _NAMED = 5
 
 
-def pairs(index: Index, order: Sequence[int]) -> list[Pair]:
+def pairs(index: SampleIndex, order: Sequence[int]) -> list[Pair]:
     """Find the shards that have samples of the same keys, each with the first that has them.
 
     Args:

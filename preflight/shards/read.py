@@ -16,7 +16,7 @@ from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packing.packed import Packed, can_unpack
 from preflight.formats.pictures.heads import shape_in
-from preflight.formats.pictures.images import JPEG, JPEG_END, MARKED
+from preflight.formats.pictures.picture import JPEG, JPEG_END, MARKED
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.videos import is_video
 from preflight.formats.tar.end import HELD, NextData, Read

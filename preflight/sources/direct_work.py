@@ -14,7 +14,7 @@ from preflight.sources.work_names import (
 )
 from preflight.syntax.modules import Modules
 from preflight.syntax.running import Ran, last_name
-from preflight.syntax.scopes import Function, Own, Scope
+from preflight.syntax.scopes import Function, NameScope, Own
 from preflight.syntax.surroundings import called
 
 # They give what they are handed, piece by piece.
@@ -33,7 +33,7 @@ class DirectWork:
 
     modules: Modules
 
-    def of_statement(self, ran: Ran, every: list[ast.expr], scope: Scope) -> str | None:
+    def of_statement(self, ran: Ran, every: list[ast.expr], scope: NameScope) -> str | None:
         """Say what work a statement and its expressions are; None where they are none."""
         if isinstance(ran.node, (ast.For, ast.AsyncFor)) and self._is_loader(ran.node.iter, scope):
             return "loops over a loader"
@@ -47,7 +47,7 @@ class DirectWork:
                     return what
         return None
 
-    def _call(self, call: ast.Call, scope: Scope) -> str | None:
+    def _call(self, call: ast.Call, scope: NameScope) -> str | None:
         name = called(call)
         if name == "next" and call.args and self._is_started(call.args[0], scope):
             return "starts a loader"
@@ -64,7 +64,7 @@ class DirectWork:
             return f"starts processes that run {short_name(call.args[0])}()"
         return None
 
-    def _process(self, ran: Ran, call: ast.Call, scope: Scope) -> str | None:
+    def _process(self, ran: Ran, call: ast.Call, scope: NameScope) -> str | None:
         """Say what a process runs that is started here, where it is an own function.
 
         Whoever makes processes inside of something else, such as a list, starts them.
@@ -81,12 +81,12 @@ class DirectWork:
                 return f"starts a process that runs {short_name(keyword.value)}()"
         return None
 
-    def is_function(self, node: ast.expr, scope: Scope) -> bool:
+    def is_function(self, node: ast.expr, scope: NameScope) -> bool:
         """Whether an expression stands for one of the user's functions."""
         own = self.modules.resolve(node, scope)
         return own is not None and isinstance(own.node, Function)
 
-    def value_of(self, node: ast.expr, scope: Scope) -> ast.expr | None:
+    def value_of(self, node: ast.expr, scope: NameScope) -> ast.expr | None:
         """Give what a name was given here, else the expression itself."""
         if isinstance(node, ast.Name):
             for names in scope.names:
@@ -94,7 +94,7 @@ class DirectWork:
                     return names.values[node.id]
         return node
 
-    def _is_model(self, call: ast.Call, scope: Scope) -> bool:
+    def _is_model(self, call: ast.Call, scope: NameScope) -> bool:
         """Whether `x.train()` only sets the flag of an own model."""
         if not isinstance(call.func, ast.Attribute):
             return False
@@ -109,13 +109,13 @@ class DirectWork:
             last_name(base).endswith(("Module", "Model", "Net", "Network")) for base in bases
         )
 
-    def _is_started(self, node: ast.expr, scope: Scope) -> bool:
+    def _is_started(self, node: ast.expr, scope: NameScope) -> bool:
         """Whether it is an iterator over a loader: `iter(loader)`, or a name of one."""
         value = self.value_of(node, scope)
         wraps = isinstance(value, ast.Call) and called(value) in _WRAPPERS
         return wraps and value is not None and self._is_loader(value, scope)
 
-    def _is_loader(self, node: ast.expr, scope: Scope) -> bool:
+    def _is_loader(self, node: ast.expr, scope: NameScope) -> bool:
         """Whether an expression gives batches of a loader, also through enumerate, zip and tqdm."""
         waiting: list[ast.expr] = [node]
         looked_at = 0

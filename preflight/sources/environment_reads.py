@@ -33,7 +33,7 @@ class Store(NamedTuple):
     inside: str | None
 
 
-class Found(NamedTuple):
+class FoundReads(NamedTuple):
     """Everything about the environment in one file."""
 
     reads: tuple[EnvironmentRead, ...] = ()
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     """Whether variables are also taken from a file `.env`."""
 
 
-def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> Found:
+def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> FoundReads:
     """Find all reads and stores of one file.
 
     Args:
@@ -54,7 +54,7 @@ def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> Found:
     """
     tree, lines = parsed.tree, parsed.lines
     if not any("env" in line for line in lines):  # environ, getenv, putenv, load_dotenv
-        return Found()
+        return FoundReads()
     names = _names(tree)
     hard: list[tuple[EnvironmentRead, Around]] = []
     needed: set[int] = set()
@@ -83,7 +83,7 @@ def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> Found:
         dotenv = dotenv or (isinstance(node, ast.Call) and called(node) == "load_dotenv")
     reads = [replace(read, guarded=_guarded(read, around, soft)) for read, around in hard]
     reads.sort(key=lambda read: (read.line, read.variable))
-    return Found(tuple(reads), tuple(stores), dotenv)
+    return FoundReads(tuple(reads), tuple(stores), dotenv)
 
 
 def is_stored_before(read: EnvironmentRead, stores: Sequence[Store]) -> bool:

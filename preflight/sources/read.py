@@ -11,9 +11,9 @@ from dataclasses import replace
 from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import Asked
-from preflight.sources.environment_reads import Found, environment_reads, is_stored_before
+from preflight.sources.environment_reads import FoundReads, environment_reads, is_stored_before
 from preflight.sources.facts import EnvironmentRead, SourceFacts, Unguarded
-from preflight.sources.resampling import resampled_in
+from preflight.sources.resampled_shards import resampled_in
 from preflight.sources.unguarded import unguarded_below, unguarded_file
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.targets.targets import Source
@@ -45,7 +45,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
     path = os.path.join(root, source.path)
     is_folder = os.path.isdir(path)
     files = list(itertools.islice(_python_files(path), _MOST_FILES + 1)) if is_folder else [path]
-    found: dict[str, Found] = {}
+    found: dict[str, FoundReads] = {}
     unguarded: list[Unguarded | None] = []
     unreadable: list[tuple[str, ...]] = []
     resampled: list[str] = []
@@ -124,7 +124,7 @@ def _is_the_jobs(entry: os.DirEntry[str]) -> bool:
 
 
 def _judged(
-    found: Mapping[str, Found], environment: Mapping[str, str]
+    found: Mapping[str, FoundReads], environment: Mapping[str, str]
 ) -> Iterator[EnvironmentRead]:
     """Say of each read whether the variable is set, here or by the sources themselves."""
     stored: dict[str, set[str]] = {}

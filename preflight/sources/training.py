@@ -23,7 +23,7 @@ from preflight.syntax.function_shapes import (
 )
 from preflight.syntax.modules import Modules
 from preflight.syntax.running import Ran, expressions, last_name
-from preflight.syntax.scopes import Module, Own, Scope, inner_scope
+from preflight.syntax.scopes import Module, NameScope, Own, inner_scope
 from preflight.syntax.surroundings import called
 
 # They ask a generator for its values.
@@ -79,7 +79,7 @@ class Training:
     def __post_init__(self) -> None:
         self.direct = DirectWork(self.modules)
 
-    def of_statement(self, ran: Ran, scope: Scope) -> str | None:
+    def of_statement(self, ran: Ran, scope: NameScope) -> str | None:
         """Say what work a statement starts, as a predicate of its place; None where none."""
         every = list(expressions(ran.node))
         direct = self.direct.of_statement(ran, every, scope)
@@ -101,7 +101,7 @@ class Training:
 
     # --- own functions ----------------------------------------------------------------------------
 
-    def _followed(self, ran: Ran, every: list[ast.expr], scope: Scope) -> Iterator[_Followed]:
+    def _followed(self, ran: Ran, every: list[ast.expr], scope: NameScope) -> Iterator[_Followed]:
         """Give the own functions that run with a statement."""
         asked = _asked(ran, every)
         for node in every:
@@ -114,7 +114,7 @@ class Training:
         if isinstance(ran.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from self._decorated(ran.node, scope)
 
-    def _function(self, callee: ast.expr, scope: Scope) -> Own | None:
+    def _function(self, callee: ast.expr, scope: NameScope) -> Own | None:
         """Find the own function that calling this runs."""
         if isinstance(callee, ast.Lambda):
             return None  # called at once: its expressions are the statement's
@@ -125,7 +125,7 @@ class Training:
             return self.modules.method(own, "__call__" if own.is_made else "__init__")
         return own
 
-    def _shown(self, callee: ast.expr, scope: Scope) -> str:
+    def _shown(self, callee: ast.expr, scope: NameScope) -> str:
         own = self.modules.resolve(callee, scope)
         if own is not None and isinstance(own.node, ast.ClassDef):
             return f"{own.node.name}.{'__call__' if own.is_made else '__init__'}"
@@ -137,7 +137,7 @@ class Training:
             return str(getattr(own.node, "name", "it"))
         return short_name(callee)
 
-    def _handed(self, call: ast.Call, callee: Own | None, scope: Scope) -> Iterator[_Followed]:
+    def _handed(self, call: ast.Call, callee: Own | None, scope: NameScope) -> Iterator[_Followed]:
         """Give the own functions among a call's arguments that it calls in turn."""
         name = called(call)
         if callee is not None:
@@ -162,7 +162,7 @@ class Training:
                     yield _Followed(own, short_name(argument))
 
     def _decorated(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: NameScope
     ) -> Iterator[_Followed]:
         """Give an own decorator, which is called, and the function if the decorator calls it."""
         for decorator in node.decorator_list:
@@ -223,7 +223,7 @@ class Training:
             return False
         return one.call is None or not _is_about_text(one.call)
 
-    def _program(self, node: ast.expr, scope: Scope) -> str | None:
+    def _program(self, node: ast.expr, scope: NameScope) -> str | None:
         """Name what is run as the program: a command, an app, or what a runner is handed."""
         if not isinstance(node, ast.Call):
             return None

@@ -13,8 +13,8 @@ from preflight.syntax.scopes import (
     Imported,
     Module,
     Names,
+    NameScope,
     Own,
-    Scope,
     absolute,
     add_import,
     holder_class,
@@ -102,7 +102,7 @@ class Modules:
         every = (self.find(dotted[:length]) for length in range(1, len(dotted) + 1))
         return [module for module in every if module is not None]
 
-    def resolve(self, node: ast.expr, scope: Scope, hops: int = 0) -> Own | None:
+    def resolve(self, node: ast.expr, scope: NameScope, hops: int = 0) -> Own | None:
         """Say what of the user's own an expression stands for; None where that cannot be told."""
         if hops > _MOST_HOPS:
             return None
@@ -116,12 +116,12 @@ class Modules:
             return self._result(node, scope, hops)
         return None
 
-    def _named(self, name: str, scope: Scope, hops: int) -> Own | None:
+    def _named(self, name: str, scope: NameScope, hops: int) -> Own | None:
         if name in {"self", "cls"} and scope.owner is not None:
             return Own(scope.owner, module_scope(scope.module), is_made=True)
         for index, names in enumerate(scope.names):
             if name in names:
-                around = Scope(scope.module, scope.names[index:], scope.owner)
+                around = NameScope(scope.module, scope.names[index:], scope.owner)
                 return self._in(names, name, around, hops)
         return self._starred(name, scope.module, hops)
 
@@ -139,7 +139,7 @@ class Modules:
             waiting.extend(fresh)
         return None
 
-    def _in(self, names: Names, name: str, scope: Scope, hops: int) -> Own | None:
+    def _in(self, names: Names, name: str, scope: NameScope, hops: int) -> Own | None:
         if name in names.functions:
             return Own(names.functions[name], scope)
         if name in names.classes:
@@ -165,7 +165,7 @@ class Modules:
         inner = self.find((*dotted, one.name))
         return None if inner is None else Own(inner, module_scope(inner))
 
-    def _attribute(self, node: ast.Attribute, scope: Scope, hops: int) -> Own | None:
+    def _attribute(self, node: ast.Attribute, scope: NameScope, hops: int) -> Own | None:
         holder = self.resolve(node.value, scope, hops + 1)
         if holder is None:
             return None
@@ -187,7 +187,7 @@ class Modules:
                 if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
                     statement.name == name
                 ):
-                    inside = Scope(one.scope.module, one.scope.names, holder_class(holder))
+                    inside = NameScope(one.scope.module, one.scope.names, holder_class(holder))
                     return Own(statement, inside)
         return None
 
@@ -207,7 +207,7 @@ class Modules:
             ]
             waiting.extend(base for base in bases if base is not None and not base.is_made)
 
-    def _result(self, node: ast.Call, scope: Scope, hops: int) -> Own | None:
+    def _result(self, node: ast.Call, scope: NameScope, hops: int) -> Own | None:
         """Say what a call gives: an object of an own class, or the own function in `partial(f)`."""
         callee = self.resolve(node.func, scope, hops + 1)
         if callee is not None:

@@ -55,7 +55,7 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class NameScope:
     """Where a name is looked up."""
 
     module: Module
@@ -71,7 +71,7 @@ class Own:
     """Something of the user's own that a name stands for."""
 
     node: Function | ast.ClassDef | Module
-    scope: Scope
+    scope: NameScope
     """Where it is defined."""
 
     is_made: bool = False
@@ -83,12 +83,12 @@ def holder_class(own: Own) -> ast.ClassDef | None:
     return own.node if isinstance(own.node, ast.ClassDef) else None
 
 
-def module_scope(module: Module) -> Scope:
+def module_scope(module: Module) -> NameScope:
     """Look names up at the top level of a module."""
-    return Scope(module, (module.names,))
+    return NameScope(module, (module.names,))
 
 
-def inner_scope(own: Own) -> Scope:
+def inner_scope(own: Own) -> NameScope:
     """Look names up inside an own function."""
     names = Names()
     if isinstance(own.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -99,7 +99,7 @@ def inner_scope(own: Own) -> Scope:
         every.extend(one for one in (arguments.vararg, arguments.kwarg) if one is not None)
         for one in every:
             names.values[one.arg] = None
-    return Scope(own.scope.module, (names, *own.scope.names), own.scope.owner)
+    return NameScope(own.scope.module, (names, *own.scope.names), own.scope.owner)
 
 
 def module_of(

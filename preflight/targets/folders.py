@@ -12,7 +12,7 @@ from preflight.formats.suffixes.videos import is_video
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds
 from preflight.kinds.target import Target
-from preflight.targets.targets import CacheFolder, Shard, Source, Unread
+from preflight.targets.targets import CacheFolder, Shard, Source, Unlistable
 from preflight.values.listing import Listed, leads_to_system, list_names
 
 SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
@@ -87,7 +87,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         *(row.made(path) for row, path in others),
         *(CacheFolder(path=one, checkpoint=one in states - entries) for one in caches),
         *([Source(path=folder)] if sources else []),
-        *(Unread(path=path) for path in unread),
+        *(Unlistable(path=path) for path in unread),
     )
 
 

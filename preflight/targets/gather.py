@@ -8,7 +8,7 @@ from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.gather import READABLE, Gather
 from preflight.kinds.rooms import kinds
 from preflight.targets.facts import Absent
-from preflight.targets.targets import Missing, Remote, Unread
+from preflight.targets.targets import Missing, Remote, Unlistable
 from preflight.targets.word import near_path
 from preflight.values.names import name_of
 
@@ -48,7 +48,7 @@ class RemoteTargets(Gather):
 class UnreadTargets(Gather):
     """Folders that cannot be listed."""
 
-    def add(self, target: Unread) -> Iterator[Look]:
+    def add(self, target: Unlistable) -> Iterator[Look]:
         """Say that nobody knows what is in it."""
         yield Failed(
             at=target.place(self.run.job.root),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from preflight.kinds.kind import Kind
 from preflight.targets.facts import Absent
-from preflight.targets.targets import Missing, Remote, Unread
+from preflight.targets.targets import Missing, Remote, Unlistable
 
 MISSING = Kind(
     name="missing",
@@ -30,7 +30,7 @@ UNREAD = Kind(
     name="unread",
     noun="folder",
     word="unread",
-    target=Unread,
+    target=Unlistable,
     always=True,
     gather="preflight.targets.gather:UnreadTargets",
 )

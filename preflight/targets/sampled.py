@@ -22,7 +22,7 @@ def sample_of(dataset: Dataset, job: Job) -> Sampling | None:
     return None if text is None else parse_sample(text)
 
 
-class Samples:
+class DrawnSamples:
     """The samples of all data sets of a run."""
 
     def __init__(self, job: Job, targets: Iterable[Target]) -> None:

@@ -211,5 +211,5 @@ class Remote(Target):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread(PathTarget):
+class Unlistable(PathTarget):
     """A folder that cannot be listed, so that nobody knows what is in it."""

@@ -14,7 +14,7 @@ from preflight.targets.folders import CHECKPOINT
 from preflight.targets.targets import CacheFolder
 
 if TYPE_CHECKING:
-    from preflight.cached_files.listing import CacheListing
+    from preflight.cached_files.cache_listing import CacheListing
 
 
 @dataclass(slots=True, kw_only=True)

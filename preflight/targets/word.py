@@ -30,7 +30,7 @@ from preflight.targets.targets import (
     Remote,
     Shard,
     Source,
-    Unread,
+    Unlistable,
 )
 from preflight.values import braces
 from preflight.values.code_name import Spec, parse_spec
@@ -113,7 +113,7 @@ def _of_row(row: Kind, word: str, path: str) -> tuple[Target, ...]:
     """Take a path for a target of a row; of a folder, each file where these are the targets."""
     if not (row.each_file and os.path.isdir(path)):
         return (row.made(path),)
-    found = [one for one in look_around(path, whole=True) if type(one) in (row.target, Unread)]
+    found = [one for one in look_around(path, whole=True) if type(one) in (row.target, Unlistable)]
     if not found:
         raise UnknownWordError(f"{word} holds no {row.noun} ({', '.join(row.suffixes)})")
     return tuple(found)
@@ -163,7 +163,7 @@ def _but_weights(word: str, folder: str) -> str:
     """Name the word that has files looked at whose suffix says little, where torch wrote them."""
     if holds_no_cache(folder) is not None:
         return ""
-    from preflight.cached_files.listing import list_cache
+    from preflight.cached_files.cache_listing import list_cache
 
     try:
         is_looked_at = bool(list_cache(folder).files)
@@ -209,9 +209,9 @@ def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target
     path = os.path.join(folder, value)
     if os.path.isdir(path):
         found = [
-            target if isinstance(target, Unread) else replace(target, captions=captions)
+            target if isinstance(target, Unlistable) else replace(target, captions=captions)
             for target in look_around(path, whole=True)
-            if isinstance(target, (Shard, Folder, Unread))
+            if isinstance(target, (Shard, Folder, Unlistable))
         ]
         if not found:
             raise UnknownWordError(f"{value} holds no image and no shard{_but_videos(path)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from preflight.cached_files.listing import list_cache
+from preflight.cached_files.cache_listing import list_cache
 from preflight.findings.finding import Location
 from preflight.findings.looks import Look
 from preflight.kinds.gather import Gather
@@ -22,7 +22,7 @@ class _File(NamedTuple):
     path: str
 
 
-class Contents(Gather):
+class LoadedFiles(Gather):
     """All cached files of a run."""
 
     def add(self, target: CacheFolder) -> Iterator[Look]:

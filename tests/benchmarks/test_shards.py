@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from preflight.file_access.opened import reading
-from preflight.formats.pictures.images import JPEG, JPEG_END
+from preflight.formats.pictures.picture import JPEG, JPEG_END
 from preflight.formats.tar.walk import hop
 from preflight.pairing.pair import pair
 from preflight.shards.read import read_shard

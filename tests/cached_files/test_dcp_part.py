@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.file import read_cache
-from preflight.cached_files.listing import list_cache
+from preflight.cached_files.one_file import read_cache
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW
 from tests.distributed import HOWS, save, save_by_ranks, state

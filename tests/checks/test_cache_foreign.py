@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import preflight
-from preflight.cached_files.listing import is_left_over, is_unfinished
+from preflight.cached_files.cache_listing import is_left_over, is_unfinished
 from preflight.caches.facts import Alike, CacheFolderFacts
 from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask

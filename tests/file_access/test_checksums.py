@@ -24,7 +24,7 @@ from preflight.formats.bytes.blocks import (
     expecting,
     reading,
 )
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import StoredFile, look
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="one thread reads all there")
 
@@ -149,7 +149,7 @@ def archive() -> bytes:
     return out.getvalue()
 
 
-def both(folder: Path, content: bytes) -> tuple[Held, Held]:
+def both(folder: Path, content: bytes) -> tuple[StoredFile, StoredFile]:
     """Look at an archive by two threads, and by one that reads it record by record."""
     path = folder / "file.zip"
     path.write_bytes(content)

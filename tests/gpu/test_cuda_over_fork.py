@@ -21,7 +21,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from preflight.loaders.walk import Known, walk_loader
+from preflight.loaders.sent import Known, walk_loader
 
 
 class Pictures(Dataset):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.host.gpus import Answer, ask, ask_this_machine
+from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
 from preflight.host.nvml_recording import Replay, record
 from preflight.host.read import read_host
 from preflight.targets.targets import Host
@@ -21,7 +21,7 @@ HELD = 1 << 30
 
 
 @pytest.fixture(autouse=True)
-def answer() -> Answer:
+def answer() -> NvmlAnswers:
     """Ask this machine, or skip."""
     found = ask_this_machine()
     if found.state != "ok" or not any(one.error is None for one in found.devices):
@@ -39,7 +39,7 @@ def cuda_device() -> tuple[str, int]:
     return uuid, int(total)
 
 
-def test_each_gpu_says_what_it_is(answer: Answer) -> None:
+def test_each_gpu_says_what_it_is(answer: NvmlAnswers) -> None:
     for device in answer.devices:
         assert device.error is None
         assert device.name
@@ -47,21 +47,21 @@ def test_each_gpu_says_what_it_is(answer: Answer) -> None:
         assert (device.total or 0) >= (device.free or 0) > 0
 
 
-def test_a_recording_of_this_machine_answers_as_it_does(answer: Answer) -> None:
+def test_a_recording_of_this_machine_answers_as_it_does(answer: NvmlAnswers) -> None:
     """But for the amounts, which may change from one question to the next."""
     import pynvml
 
     recording = json.loads(json.dumps(record(pynvml)))
     replayed = ask(Replay(recording))
 
-    def lasting(one: Answer) -> list[object]:
+    def lasting(one: NvmlAnswers) -> list[object]:
         return [(d.index, d.uuid, d.name, d.total, d.error) for d in one.devices]
 
     assert (replayed.state, replayed.driver) == (answer.state, answer.driver)
     assert lasting(replayed) == lasting(answer)
 
 
-def test_a_recording_serves_as_a_host(tmp_path: Path, answer: Answer) -> None:
+def test_a_recording_serves_as_a_host(tmp_path: Path, answer: NvmlAnswers) -> None:
     import pynvml
 
     recording = {"nvml": record(pynvml), "environment": {"CUDA_VISIBLE_DEVICES": ""}}
@@ -84,7 +84,7 @@ def test_the_first_gpu_that_is_seen_is_cudas_first(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_is_hidden_is_hidden(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: NvmlAnswers
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", answer.devices[0].uuid or "0")
     assert read_host(Host(), str(tmp_path)).gpus.gpus[0].cuda == 0

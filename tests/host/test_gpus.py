@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from preflight.host.facts import Gpu, GpuProcess
-from preflight.host.gpus import Answer, ask
+from preflight.host.gpus import NvmlAnswers, ask
 from preflight.host.nvml_recording import RecordedError, Replay
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -121,14 +121,14 @@ def test_a_driver_that_does_not_start_is_told_apart_from_none(
 ) -> None:
     nvml = Replay({"init": {"error": error}})
 
-    assert ask(nvml) == Answer(state=state, detail=detail)
+    assert ask(nvml) == NvmlAnswers(state=state, detail=detail)
     assert nvml.open == 0
 
 
 def test_a_driver_that_cannot_count_its_gpus_has_failed_and_is_shut_down() -> None:
     nvml = Replay({"devices": {"error": "UNKNOWN"}})
 
-    assert ask(nvml) == Answer(state="failed", detail="Unknown Error")
+    assert ask(nvml) == NvmlAnswers(state="failed", detail="Unknown Error")
     assert nvml.open == 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from preflight.host.gpus import Answer, ask
+from preflight.host.gpus import NvmlAnswers, ask
 from preflight.host.nvml_recording import RecordedError, Replay, record
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.json"))
@@ -34,7 +34,7 @@ def test_recording_shuts_nvml_down(path: Path) -> None:
 
 
 def test_an_empty_recording_is_a_machine_without_gpus() -> None:
-    assert ask(Replay({})) == Answer(state="ok")
+    assert ask(Replay({})) == NvmlAnswers(state="ok")
 
 
 def test_an_error_that_nobody_knows_is_the_unknown_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from preflight.host.facts import HostFacts
-from preflight.host.gpus import Answer
+from preflight.host.gpus import NvmlAnswers
 from preflight.host.read import _other_maker, read_host
 from preflight.targets.targets import Host
 from preflight.values.wire import from_wire, to_wire
@@ -102,7 +102,7 @@ def test_a_machine_without_a_driver_that_answers(tmp_path: Path, name: str, stat
 @pytest.mark.parametrize("state", ["ok", "failed", "no-package"])
 def test_a_driver_that_is_there_is_not_taken_for_another_makers(state: str) -> None:
     """Whatever other GPUs the machine has."""
-    answer = Answer(state=state, detail="as NVML said")
+    answer = NvmlAnswers(state=state, detail="as NVML said")
 
     assert _other_maker(answer) == answer
 

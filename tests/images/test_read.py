@@ -16,7 +16,7 @@ import pytest
 from PIL import Image, ImageFile, features
 
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.images import walk_image
+from preflight.formats.pictures.picture import walk_image
 from preflight.formats.suffixes.images import is_image
 from preflight.images.facts import ImageDamage
 from preflight.images.read import look_at_image, look_into_image

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.ledger import version as versions
+from preflight.ledger import readers_version as versions
 from preflight.ledger.store import FILE, Ledger, Remembered, mark_of
 from tests.files import HOUR, put, stamp
 

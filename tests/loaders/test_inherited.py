@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from preflight.loaders.facts import Held, Sent
 from preflight.loaders.inherited import inherited
-from preflight.loaders.walk import Known, walk_loader
+from preflight.loaders.sent import Known, walk_loader
 from preflight.objects.facts import Definition
 
 HERE = str(Path(__file__).parent)

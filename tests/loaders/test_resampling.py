@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 import preflight
 from preflight.loaders.resampling import resamples
-from preflight.sources.resampling import resampled_in
+from preflight.sources.resampled_shards import resampled_in
 from tests.archives import tarred
 
 

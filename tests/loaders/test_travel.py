@@ -63,7 +63,7 @@ import json, sys
 sys.path.insert(0, {root!r})
 from preflight.values.wire import to_wire
 from preflight.loaders.travel import travel
-from preflight.loaders.walk import Known
+from preflight.loaders.sent import Known
 from preflight.loaders.workers import Surroundings
 import psutil
 sys.path[:1] = [{folder!r}]

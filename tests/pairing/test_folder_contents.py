@@ -12,7 +12,7 @@ import pytest
 
 from preflight.pairing.facts import Pairing, Unpaired
 from preflight.pairing.folder_contents import list_all
-from preflight.pairing.folders import pair_contents
+from preflight.pairing.folder_pairing import pair_contents
 from preflight.pairing.pair import Group, pair
 from preflight.pairing.side_files import captions_nothing
 from preflight.targets.targets import CaptionRule

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from preflight.settings import job as jobs
-from preflight.settings.file import SettingsError, line_numbers
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.options import OPTIONS
+from preflight.settings.toml_file import SettingsError, line_numbers
 
 ROOT = Path(__file__).parents[2]
 

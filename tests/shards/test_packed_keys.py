@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 from preflight.datasets.key_names import name_keys
-from preflight.shards.packed_keys import Index, hash_of, pack, pairs
+from preflight.shards.packed_keys import SampleIndex, hash_of, pack, pairs
 from preflight.shards.read import read_shard
 from preflight.targets.targets import Shard
 from tests.archives import samples, tarred
 
 
-def index_of(*shards: Sequence[tuple[str, int]]) -> Index:
+def index_of(*shards: Sequence[tuple[str, int]]) -> SampleIndex:
     """Build an index of shards, each of (key, size)."""
-    index = Index()
+    index = SampleIndex()
     for one in shards:
         index.add(pack([key for key, _ in one], [size for _, size in one]))
     return index
 
 
-def told(index: Index) -> list[tuple[int, int, int, int]]:
+def told(index: SampleIndex) -> list[tuple[int, int, int, int]]:
     return [(one.first, one.other, one.samples, one.alike) for one in pairs(index, range(99))]
 
 
@@ -69,7 +69,7 @@ def test_a_great_index_finds_what_a_small_one_finds() -> None:
 def test_a_sample_takes_sixteen_bytes_at_most(count: int) -> None:
     """Beside what sorting takes, which does not grow with the data set."""
     packed = [pack([key for key, _ in one], [0] * len(one)) for one in [many(count, 0)] * 2]
-    index = Index()
+    index = SampleIndex()
     index.add(packed[0])
     tracemalloc.start()
     for _ in range(9):
@@ -101,7 +101,7 @@ def test_a_shard_gives_the_sizes_of_its_samples(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(tarred(files))
     facts = read_shard(Shard(path="x.tar"), str(tmp_path), lambda _: None)
 
-    index = Index()
+    index = SampleIndex()
     index.add(facts.keys)
 
     assert list(index.sizes) == [11, 5]

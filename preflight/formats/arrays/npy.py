@@ -14,7 +14,7 @@ from preflight.formats.arrays.lost_pages import Laid, refuse_lost_pages
 from preflight.formats.arrays.npy_types import NoTypeError, bytes_of, bytes_of_text
 from preflight.formats.bytes.blocks import Read, exactly
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.torch.pickles import Walked, walk
+from preflight.formats.torch.pickles import WalkedPickle, walk
 
 MAGIC = b"\x93NUMPY"
 
@@ -48,7 +48,7 @@ _PERHAPS_OBJECTS = re.compile(rb"O|object|\\")
 _OBJECT = re.compile(r"[\d(), ]*[<>|=]?(?:O\d*|object\w*)")
 
 
-def check(read: Read, size: int) -> Walked | None:
+def check(read: Read, size: int) -> WalkedPickle | None:
     """Hold the header against the file's size.
 
     numpy reads as much as it needs and leaves the rest, where a second array may stand: no damage.

@@ -8,7 +8,7 @@ from struct import unpack_from
 from preflight.formats.magic import what_is
 from preflight.formats.pictures.jpeg import frame_in
 from preflight.formats.pictures.shape import Shape
-from preflight.formats.pictures.structure import Seen
+from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import size_of_frame
 
 _JPEG_MODES = {1: "L", 3: "RGB", 4: "CMYK"}
@@ -38,7 +38,7 @@ def shape_in(head: bytes) -> Shape:
     return Shape(what.removesuffix(" image") if what.endswith(" image") else "")
 
 
-def shape_of(head: bytes, seen: Seen | None) -> Shape:
+def shape_of(head: bytes, seen: ImageStructure | None) -> Shape:
     """Give what can be told once a walk over its structure has seen it.
 
     Args:

@@ -6,7 +6,7 @@ import re
 
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.structure import Seen, Zeros
+from preflight.formats.pictures.structure import ImageStructure, Zeros
 
 # In scan data 0xff is followed by 0x00, or by one of the restart markers (T.81, B.1.1.5); any other
 # byte, but for the fill byte 0xff, makes it a marker.
@@ -27,7 +27,7 @@ _FRAME_HEADER = 10
 """Bytes of a frame from its marker to its components."""
 
 
-def walk_jpeg(window: Window) -> Seen:
+def walk_jpeg(window: Window) -> ImageStructure:
     """Walk to the end marker; what stands behind it is nobody's business."""
     width = height = components = first_scan = 0
     flaw: Flaw | None = None
@@ -59,7 +59,7 @@ def walk_jpeg(window: Window) -> Seen:
         if code == _SCAN:
             first_scan = first_scan or at
             at = _behind_scan(window, at, zeros)
-    return Seen(width, height, flaw, zeros.longest, odd, components)
+    return ImageStructure(width, height, flaw, zeros.longest, odd, components)
 
 
 def frame_in(head: bytes) -> tuple[int, int, int]:

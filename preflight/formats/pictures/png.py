@@ -5,12 +5,12 @@ from __future__ import annotations
 from preflight.formats.bytes.crc import crc32
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.structure import Seen, longest_zeros
+from preflight.formats.pictures.structure import ImageStructure, longest_zeros
 
 _CRITICAL = (b"IHDR", b"PLTE", b"IDAT")
 
 
-def walk_png(window: Window) -> Seen:
+def walk_png(window: Window) -> ImageStructure:
     """Walk to the end chunk; what stands behind it is nobody's business."""
     width = height = 0
     pictured = odd = False
@@ -21,11 +21,11 @@ def walk_png(window: Window) -> Seen:
         kind = head[4:8]
         end = at + 12 + length
         if end > window.size:
-            return Seen(width, height, _cut(window.size, at, kind, length))
+            return ImageStructure(width, height, _cut(window.size, at, kind, length))
         if _is_critical(kind) and not _agrees(window, at + 4, end - 4):
             text = f"has wrong bytes in a chunk at {at:,}: its checksum differs"
             flaw = Flaw(kind="undecodable", text=text, offset=at)
-            return Seen(width, height, flaw, longest_zeros(window, at, window.size))
+            return ImageStructure(width, height, flaw, longest_zeros(window, at, window.size))
         odd |= (at == 8) is not (kind == b"IHDR")
         if kind == b"IHDR" and length >= 8:
             width = int.from_bytes(head[8:12], "big")
@@ -33,7 +33,7 @@ def walk_png(window: Window) -> Seen:
         elif kind == b"IDAT":
             pictured = True
         elif kind == b"IEND":
-            return Seen(width, height, odd=odd or not pictured)
+            return ImageStructure(width, height, odd=odd or not pictured)
         at = end
 
 

@@ -22,7 +22,7 @@ _AMONG_THEM = bytes(LONG_RUN // _STRIDE)
 _ZEROS = re.compile(rb"\0*").match
 
 
-class Seen(NamedTuple):
+class ImageStructure(NamedTuple):
     """What can be told of an image before it is decoded."""
 
     width: int = 0

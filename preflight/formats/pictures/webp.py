@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
-from preflight.formats.pictures.structure import Seen, longest_zeros
+from preflight.formats.pictures.structure import ImageStructure, longest_zeros
 
 _COMPRESSED = frozenset({b"VP8 ", b"VP8L"})
 _PICTURED = frozenset({b"ALPH", b"ANMF"})
 _FIRST = frozenset({b"VP8 ", b"VP8L", b"VP8X"})
 
 
-def walk_webp(window: Window) -> Seen:
+def walk_webp(window: Window) -> ImageStructure:
     """Walk over the chunks of the RIFF container, those of animation frames left alone."""
     end = 8 + int.from_bytes(window.at(4, 4), "little")
     zeros: tuple[int, int] | None = None
@@ -37,7 +37,7 @@ def walk_webp(window: Window) -> Seen:
         flaw = Flaw(kind="cut", text=text, offset=window.size)
     elif zeros is not None:
         flaw = zeros_in(zeros)
-    return Seen(width=width, height=height, flaw=flaw, zeros=zeros, odd=odd)
+    return ImageStructure(width=width, height=height, flaw=flaw, zeros=zeros, odd=odd)
 
 
 def size_of_frame(frame: bytes) -> tuple[int, int]:

@@ -29,7 +29,7 @@ _FEWEST_ZEROS = 64
 _PIECE = 4096
 
 
-class Archive(NamedTuple):
+class TarBytes(NamedTuple):
     """An archive's bytes, and what is known of where they end."""
 
     read: Read
@@ -54,7 +54,7 @@ Named: TypeAlias = tuple[str, int, int]
 
 
 def at_no_header(
-    archive: Archive, block: bytes, offset: int, why: str, last: Named | None, *, inside: bool
+    archive: TarBytes, block: bytes, offset: int, why: str, last: Named | None, *, inside: bool
 ) -> Flaw | None:
     """Say what it means that no sound header stands here; None where the archive just ends.
 
@@ -101,7 +101,7 @@ def cut_in_header(offset: int, *, quiet: bool, have: int | None = None) -> Flaw:
     return Flaw(kind="cut", text=text, offset=offset, quiet=quiet)
 
 
-def cut_in(archive: Archive, name: str, data: int, size: int, offset: int) -> Flaw:
+def cut_in(archive: TarBytes, name: str, data: int, size: int, offset: int) -> Flaw:
     """Say that the archive ends inside a member, or in the padding behind it."""
     if not archive.is_past(data + size):
         text = f"ends in the padding behind {shown(name)}"
@@ -113,7 +113,7 @@ def cut_in(archive: Archive, name: str, data: int, size: int, offset: int) -> Fl
     return Flaw(kind="cut", text=text, offset=offset, member=name)
 
 
-def next_header(archive: Archive, offset: int) -> int | None:
+def next_header(archive: TarBytes, offset: int) -> int | None:
     """Find the next header, by its magic and checksum, at a distance of whole blocks."""
     for begin, chunk in _chunks(archive, offset):
         at = chunk.find(b"ustar")
@@ -150,7 +150,7 @@ def _foreign(head: bytes) -> Flaw:
     return Flaw(kind="foreign", text=f"is {with_article(name)}, and no tar archive", offset=0)
 
 
-def _at_zeros(archive: Archive, offset: int, last: Named | None, *, quiet: bool) -> Flaw | None:
+def _at_zeros(archive: TarBytes, offset: int, last: Named | None, *, quiet: bool) -> Flaw | None:
     """Tell an end marker with its padding from zeros that stand where something else should be."""
     # Asked first: a packed stream is read once, and forwards.
     hollow = last if last is not None and _ends_in_zeros(archive.read, last) else None
@@ -185,7 +185,7 @@ def _zeros_to_the_end(offset: int, zeros: int, hollow: Named | None, *, quiet: b
     return Flaw(kind="cut", text=text, offset=offset, member=hollow[0], quiet=quiet)
 
 
-def _after_zeros(archive: Archive, offset: int) -> tuple[int | None, int]:
+def _after_zeros(archive: TarBytes, offset: int) -> tuple[int | None, int]:
     """Find the first byte that is not zero, and how far was read; None where there is none."""
     for begin, chunk in _chunks(archive, offset):
         if chunk.count(0) != len(chunk):
@@ -194,7 +194,7 @@ def _after_zeros(archive: Archive, offset: int) -> tuple[int | None, int]:
     return None, offset if archive.size is None else archive.size
 
 
-def _chunks(archive: Archive, offset: int) -> Iterator[tuple[int, bytes]]:
+def _chunks(archive: TarBytes, offset: int) -> Iterator[tuple[int, bytes]]:
     """Read on in whole blocks, over holes: little at first, since what is looked for is near."""
     size = _PIECE
     while chunk := archive.read(offset, size):

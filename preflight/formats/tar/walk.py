@@ -14,9 +14,9 @@ from zlib import adler32
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
 from preflight.formats.tar.end import (
-    Archive,
     NextData,
     Read,
+    TarBytes,
     at_no_header,
     cut_in,
     cut_in_header,
@@ -117,7 +117,7 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
     near: Window | None = None,
 ) -> Iterator[Found]:
     """Do what `walk` does, for whoever is in a hurry: the flaw, if there is one, is put aside."""
-    archive = Archive(read, size, next_data)
+    archive = TarBytes(read, size, next_data)
     limit = -1 if size is None else size
     near = near or nearby(read, size)
     offset, told = start, NOTHING_TOLD
@@ -198,7 +198,7 @@ def behind(
     read: Read, size: int | None, offset: int, *, next_data: NextData | None = None
 ) -> Iterator[Member]:
     """Give the members that still stand in the archive behind a damaged header."""
-    archive = Archive(read, size, next_data)
+    archive = TarBytes(read, size, next_data)
     found: int | None = offset
     while found is not None:
         found = next_header(archive, found + BLOCK)
@@ -228,7 +228,7 @@ class _Step(NamedTuple):
     """Whether the archive ends here."""
 
 
-def _step(archive: Archive, read: bytes, offset: int, told: Told, last: Found | None) -> _Step:
+def _step(archive: TarBytes, read: bytes, offset: int, told: Told, last: Found | None) -> _Step:
     """Take a header of any type, or what stands in its place."""
     data, block = offset + BLOCK, read[:BLOCK]
     header = read_header(block)
@@ -255,7 +255,7 @@ def _step(archive: Archive, read: bytes, offset: int, told: Told, last: Found | 
     return _Step(member if whole else None, flaw=cut)
 
 
-def _extended(archive: Archive, header: Header, read: bytes, offset: int, told: Told) -> _Step:
+def _extended(archive: TarBytes, header: Header, read: bytes, offset: int, told: Told) -> _Step:
     """Take a header that tells something of the member behind it."""
     quiet = offset > 0 and not told.headers
     of = "an extended header"

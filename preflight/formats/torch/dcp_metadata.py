@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import Read
 from preflight.formats.torch.pickle_globals import is_dangerous
-from preflight.formats.torch.pickle_machine import Machine, Made, Name, Value
+from preflight.formats.torch.pickle_machine import Machine, MadeObject, Name, Value
 from preflight.formats.torch.pickle_opcodes import with_effects
 from preflight.formats.torch.pickles import walk
 
@@ -68,24 +68,24 @@ def read_plan(read: Read, size: int) -> Plan:
 def _memoize(machine: Machine, _: bytes) -> None:
     """Keep a value for later uses; what was made has none, and would fill the memory."""
     value = machine.stack[-1]
-    machine.memo[len(machine.memo)] = None if type(value) is Made else value
+    machine.memo[len(machine.memo)] = None if type(value) is MadeObject else value
 
 
 def _push_dict(machine: Machine, _: bytes) -> None:
-    machine.stack.append(Made(""))
+    machine.stack.append(MadeObject(""))
 
 
 def _make(machine: Machine, _: bytes) -> None:
     """Make an object of the class below its arguments."""
     machine.stack.pop()
     of = machine.stack.pop()
-    machine.stack.append(Made(of.text if isinstance(of, Name) else ""))
+    machine.stack.append(MadeObject(of.text if isinstance(of, Name) else ""))
 
 
 def _build(machine: Machine, _: bytes) -> None:
     """Give an object its attributes."""
     state, made = machine.stack.pop(), machine.stack[-1]
-    if isinstance(made, Made) and isinstance(state, Made):
+    if isinstance(made, MadeObject) and isinstance(state, MadeObject):
         made.given = state.given
 
 
@@ -102,14 +102,16 @@ def _set_items(machine: Machine, _: bytes) -> None:
 
 def _set(machine: Machine, key: Value, value: Value) -> None:
     target = machine.stack[-1]
-    if isinstance(key, Made):
-        if isinstance(value, Made) and isinstance(machine, _Machine):
+    if isinstance(key, MadeObject):
+        if isinstance(value, MadeObject) and isinstance(machine, _Machine):
             _note(machine.files, key, value)
-    elif isinstance(key, str) and isinstance(target, Made) and len(target.given) < _MOST_GIVEN:
+    elif (
+        isinstance(key, str) and isinstance(target, MadeObject) and len(target.given) < _MOST_GIVEN
+    ):
         target.given[key] = value
 
 
-def _note(files: dict[str, Stored], index: Made, info: Made) -> None:
+def _note(files: dict[str, Stored], index: MadeObject, info: MadeObject) -> None:
     """Keep where an item is stored, if that is what a dict was given here."""
     if not _INFO.fullmatch(info.of):
         return

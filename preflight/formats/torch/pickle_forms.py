@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from preflight.formats.torch.pickle_machine import Storage
-from preflight.formats.torch.pickles import Walked, numbers_in, walk_bytes
+from preflight.formats.torch.pickles import WalkedPickle, numbers_in, walk_bytes
 
 # Longer pickles are walked each time, and of others this many forms are kept.
 _LONGEST = 1 << 14
@@ -33,7 +33,7 @@ class _Form(NamedTuple):
     rest: int
     """What the others are, as one number with zeros in the place of the numbers."""
 
-    walked: Walked
+    walked: WalkedPickle
     """What the pickle was read as that it was taken from."""
 
     counts: tuple[tuple[int, int, bool], ...]
@@ -51,7 +51,7 @@ class Forms:
         self._learned = 0
         self._known = 0
 
-    def walk(self, pickle: bytes) -> Walked:
+    def walk(self, pickle: bytes) -> WalkedPickle:
         """Give what `walk_bytes` gives.
 
         Raises:
@@ -67,7 +67,7 @@ class Forms:
             self._learn(pickle, whole, walked)
         return walked
 
-    def _learn(self, pickle: bytes, whole: int, walked: Walked) -> None:
+    def _learn(self, pickle: bytes, whole: int, walked: WalkedPickle) -> None:
         self._learned += 1
         found = numbers_in(pickle)
         if found is None or len(found.counts) != len(walked.storages):
@@ -87,7 +87,7 @@ class Forms:
         self._kept += 1
 
 
-def _filled(form: _Form, pickle: bytes) -> Walked:
+def _filled(form: _Form, pickle: bytes) -> WalkedPickle:
     """Put this pickle's own numbers in."""
     end, storages, texts, refused, steps, framed = form.walked
     number = int.from_bytes
@@ -95,4 +95,4 @@ def _filled(form: _Form, pickle: bytes) -> Walked:
         Storage(key, kind, number(pickle[begin:stop], "little", signed=signed))
         for (key, kind, _), (begin, stop, signed) in zip(storages, form.counts, strict=True)
     ]
-    return Walked(end, tuple(own), texts, refused, steps, framed)
+    return WalkedPickle(end, tuple(own), texts, refused, steps, framed)

@@ -37,7 +37,7 @@ class Storage(NamedTuple):
     """Elements; bytes of an `UntypedStorage`."""
 
 
-class Made:
+class MadeObject:
     """A dict or another object that a pickle makes, for whoever wants to know what it is given."""
 
     __slots__ = ("given", "of")
@@ -49,7 +49,7 @@ class Made:
 
 
 # What is kept of a value: enough for persistent ids, and None for all else.
-Atom: TypeAlias = str | int | Name | Made | None
+Atom: TypeAlias = str | int | Name | MadeObject | None
 Value: TypeAlias = Atom | tuple[Atom, ...]
 
 

@@ -20,7 +20,7 @@ _MOST_HELD = 1 << 20
 _LONGEST_LINE = 1 << 16
 
 
-class Walked(NamedTuple):
+class WalkedPickle(NamedTuple):
     """A pickle, walked to its end."""
 
     end: int | None
@@ -117,7 +117,7 @@ def walk(
     *,
     machine: Machine | None = None,
     opcodes: Opcodes = OPCODES,
-) -> Walked:
+) -> WalkedPickle:
     """Follow the pickle that begins here to its end, running nothing.
 
     Args:
@@ -139,7 +139,7 @@ def walk(
                 where = tape.base + tape.at
                 named = tuple(machine.globals)
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
-                return Walked(where, storages, texts, named, count + 1, machine.framed)
+                return WalkedPickle(where, storages, texts, named, count + 1, machine.framed)
             if not count % 1024 and machine.held() > _MOST_HELD:
                 break
     except EOFError:
@@ -148,7 +148,7 @@ def walk(
         at = tape.base + tape.at
         text = f"holds a pickle that makes no sense at byte {at:,}"
         raise DamagedError("structure", text, offset=at) from None
-    return Walked(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
+    return WalkedPickle(None, globals=tuple(machine.globals), steps=most, framed=machine.framed)
 
 
 def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
@@ -177,7 +177,7 @@ def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
     return code == STOP
 
 
-def walk_bytes(pickle: bytes) -> Walked:
+def walk_bytes(pickle: bytes) -> WalkedPickle:
     """Walk a pickle that is held in memory.
 
     Raises:
@@ -186,7 +186,7 @@ def walk_bytes(pickle: bytes) -> Walked:
     return walk(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
 
 
-class Numbers(NamedTuple):
+class NumberPlaces(NamedTuple):
     """Where numbers stand in a pickle whose values decide on nothing but themselves."""
 
     numbers: tuple[tuple[int, int], ...]
@@ -207,7 +207,7 @@ class _Placed(int):
 _NUMBERS = {b"K"[0]: 1, b"M"[0]: 2, b"J"[0]: 4}
 
 
-def numbers_in(pickle: bytes) -> Numbers | None:
+def numbers_in(pickle: bytes) -> NumberPlaces | None:
     """Say where a pickle, which was walked to its end before, has its numbers.
 
     None: not everything that counts its storages is such a number.
@@ -227,4 +227,4 @@ def numbers_in(pickle: bytes) -> Numbers | None:
             numbers.append(number.place[:2])
     counts = [one.elements for one in machine.storages]
     placed = [one.place for one in counts if isinstance(one, _Placed)]
-    return Numbers(tuple(numbers), tuple(placed)) if len(placed) == len(counts) else None
+    return NumberPlaces(tuple(numbers), tuple(placed)) if len(placed) == len(counts) else None

@@ -13,9 +13,9 @@ from preflight.formats.bytes.blocks import Read, exactly, pass_over
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_globals import FRAMED
 from preflight.formats.torch.pickle_machine import MOST_DANGEROUS, Storage
-from preflight.formats.torch.pickles import Walked, walk, walk_bytes
+from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
 from preflight.formats.zip import archive
-from preflight.formats.zip.directory import Archive, Record
+from preflight.formats.zip.directory import Record, ZipDirectory
 from preflight.values.names import counted, shown
 
 # What a file of torch.save begins with before PyTorch 1.6, or without the zip format: a pickle of
@@ -79,7 +79,7 @@ def lost_legacy_magic(head: bytes) -> bool:
     return _LIKE_LEGACY.match(head) is not None
 
 
-def is_torch(parts: Archive) -> bool:
+def is_torch(parts: ZipDirectory) -> bool:
     """Whether an archive is one of torch's."""
     return any(one.name.endswith(_TORCH_NAMES) or b"/.data/" in one.name for one in parts.records)
 
@@ -90,12 +90,12 @@ def looks_like_torch(head: bytes) -> bool:
     return name.endswith(_TORCH_NAMES) or b"/data/" in name or b"/.data/" in name
 
 
-def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | None]:
+def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], str | None]:
     """Read every record, and hold the storages that the pickle names against them.
 
     Returns:
-        Whether there were checksums, all of which agreed; the pickle's globals, as `Walked` has
-        them; and what was not read, as `told_unread` has it.
+        Whether there were checksums, all of which agreed; the pickle's globals, as `WalkedPickle`
+        has them; and what was not read, as `told_unread` has it.
 
     Raises:
         DamagedError: `structure`, `checksum`, `storage` or `unfinished`.
@@ -119,7 +119,7 @@ def check_zip(read: Read, parts: Archive) -> tuple[bool, tuple[str, ...], str | 
     return contents.verified, (), archive.told_unread(parts, left)
 
 
-def _refuse_unopened(parts: Archive, root: bytes) -> None:
+def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:
     """Refuse what torch does not open: it was packed again, with more than there was."""
     outside = next((one for one in parts.records if not one.name.startswith(root + b"/")), None)
     if outside is not None:
@@ -128,18 +128,18 @@ def _refuse_unopened(parts: Archive, root: bytes) -> None:
         raise DamagedError("structure", text, offset=outside.offset, member=name)
 
 
-def _with_pickle(left: tuple[Record, ...], parts: Archive, root: bytes) -> tuple[Record, ...]:
+def _with_pickle(left: tuple[Record, ...], parts: ZipDirectory, root: bytes) -> tuple[Record, ...]:
     """Add the pickle to what was not read to its end, once."""
     pickles = (one for one in parts.records if one.name == root + _DATA_PICKLE)
     return tuple(dict.fromkeys((*left, *pickles)))
 
 
-def refused_in(walked: Walked) -> tuple[str, ...]:
+def refused_in(walked: WalkedPickle) -> tuple[str, ...]:
     """Give what torch.load refuses with weights_only in a pickle of torch.save's."""
     return (*walked.globals, FRAMED) if walked.framed else walked.globals
 
 
-def _refuse_without_pickle(parts: Archive, root: bytes) -> None:
+def _refuse_without_pickle(parts: ZipDirectory, root: bytes) -> None:
     """Refuse what torch.save leaves where pickling raises: an archive with all but its content.
 
     torch.package and torch.export have records of other names, and no data.pkl either.
@@ -150,7 +150,7 @@ def _refuse_without_pickle(parts: Archive, root: bytes) -> None:
         raise DamagedError("unfinished", text, member="data.pkl")
 
 
-def _walk_record(pickle: bytes) -> Walked:
+def _walk_record(pickle: bytes) -> WalkedPickle:
     try:
         return walk_bytes(pickle)
     except DamagedError as error:
@@ -158,7 +158,7 @@ def _walk_record(pickle: bytes) -> Walked:
         raise DamagedError("structure", text, member="data.pkl") from error
 
 
-def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
+def _check_storages(parts: ZipDirectory, root: bytes, walked: WalkedPickle) -> None:
     lengths = {one.name: one.length for one in parts.records}
     if storages_fit(walked, root, lengths):
         return
@@ -177,7 +177,7 @@ def _check_storages(parts: Archive, root: bytes, walked: Walked) -> None:
             raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
 
 
-def storages_fit(walked: Walked, root: bytes, lengths: Mapping[bytes, int]) -> bool:
+def storages_fit(walked: WalkedPickle, root: bytes, lengths: Mapping[bytes, int]) -> bool:
     """Whether every storage that a pickle names is there, and as long as it says."""
     for storage in walked.storages:
         length, wanted = lengths.get(_record_of(storage, root)), _bytes_of(storage)
@@ -229,7 +229,7 @@ def check_legacy(read: Read, size: int) -> tuple[tuple[str, ...], str | None]:
     torch.load does not mind what stands behind the last storage, so neither does this.
 
     Returns:
-        The globals of its pickles, as `Walked` has them; and what was not walked to its end.
+        The globals of its pickles, as `WalkedPickle` has them; and what was not walked to its end.
 
     Raises:
         DamagedError: `cut`, `structure` or `storage`.

@@ -26,7 +26,7 @@ from preflight.formats.bytes.crc import crc32
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.packing.inflated import LARGEST_RATIO, Inflated, OutOfRoomError, Room
 from preflight.formats.packing.packed import unpacking_errors
-from preflight.formats.zip.directory import MAGIC, Archive, Record
+from preflight.formats.zip.directory import MAGIC, Record, ZipDirectory
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted, shown, text_of
 
@@ -60,7 +60,7 @@ Visit: TypeAlias = Callable[[Record, Read], bool]
 """Takes a record, and what reads its bytes. Says whether it has seen all that it wanted to see."""
 
 
-class Contents(NamedTuple):
+class ReadRecords(NamedTuple):
     """What was read of all records."""
 
     kept: dict[bytes, bytes]
@@ -89,12 +89,12 @@ class _Wrong(NamedTuple):
 
 def read_records(
     read: Read,
-    archive: Archive,
+    archive: ZipDirectory,
     keep: Callable[[Record], bool],
     visit: Visit | None = None,
     *,
     may_lack: bool = True,
-) -> Contents:
+) -> ReadRecords:
     """Read every record once and compare it with its checksum.
 
     An archive of torch whose checksums are zero was written without them, as is done under
@@ -129,12 +129,12 @@ def _begin_and_end(read: Read, records: Sequence[Record]) -> Iterator[tuple[int,
 
 def _read_each(
     read: Read,
-    archive: Archive,
+    archive: ZipDirectory,
     keep: Callable[[Record], bool],
     visit: Visit | None,
     *,
     may_lack: bool,
-) -> Contents:
+) -> ReadRecords:
     """Go through the records in their order."""
     kept: dict[bytes, bytes] = {}
     wrong: list[_Wrong] = []
@@ -167,7 +167,7 @@ def _read_each(
             unread.append(record)
     if wrong:
         raise _wrong_bytes(read, archive, wrong, count)
-    return Contents(kept, verified, tuple(unread))
+    return ReadRecords(kept, verified, tuple(unread))
 
 
 def _is_seen(visit: Visit, record: Record, read: Read) -> bool:
@@ -178,7 +178,7 @@ def _is_seen(visit: Visit, record: Record, read: Read) -> bool:
         return False
 
 
-def told_unread(archive: Archive, unread: Sequence[Record]) -> str | None:
+def told_unread(archive: ZipDirectory, unread: Sequence[Record]) -> str | None:
     """Name the first of the records that were not read to their end, with its sizes."""
     if not unread:
         return None
@@ -192,7 +192,7 @@ def told_unread(archive: Archive, unread: Sequence[Record]) -> str | None:
     return f"{text}, and {counted(more, 'record')} more" if more else text
 
 
-def refuse_twins(archive: Archive) -> None:
+def refuse_twins(archive: ZipDirectory) -> None:
     """Refuse a name that occurs twice in an archive whose readers differ in which they take.
 
     Of an .npz numpy takes the last, and `zipfile` in mode "a" writes such ones.
@@ -210,7 +210,12 @@ def refuse_twins(archive: Archive) -> None:
 
 
 def _checksum(
-    read: Read, archive: Archive, record: Record, begin: int, room: Room, held: bytearray | None
+    read: Read,
+    archive: ZipDirectory,
+    record: Record,
+    begin: int,
+    room: Room,
+    held: bytearray | None,
 ) -> int | None:
     """Work out the checksum of what a record holds.
 
@@ -234,7 +239,7 @@ def _checksum(
 
 
 def _compare_otherwise_packed(
-    read: Read, archive: Archive, record: Record, begin: int, room: Room
+    read: Read, archive: ZipDirectory, record: Record, begin: int, room: Room
 ) -> None:
     """Have zipfile compare a record that nobody looks into here, where there is room."""
     import zipfile
@@ -287,7 +292,7 @@ def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:
     return stretch
 
 
-def _begin(read: Read, archive: Archive, record: Record, earliest: int) -> int:
+def _begin(read: Read, archive: ZipDirectory, record: Record, earliest: int) -> int:
     """Find where a record's bytes begin: its local header has the last word, and must agree."""
     begin = record.offset + _LOCAL.size + len(record.name)
     if record.offset < earliest or begin > archive.directory:
@@ -323,7 +328,7 @@ def _is_empty(read: Read, record: Record, begin: int) -> bool:
     return int.from_bytes(exactly(read, record.offset + 18, 4), "little") in (0, 0xFFFFFFFF)
 
 
-def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterator[Block]:
+def _inflate(read: Read, archive: ZipDirectory, record: Record, begin: int) -> Iterator[Block]:
     """Unpack a record block by block; never more of it than its directory says, and one byte."""
     unpacked = Inflated(read, begin, record.stored)
     at = 0
@@ -335,14 +340,14 @@ def _inflate(read: Read, archive: Archive, record: Record, begin: int) -> Iterat
         raise _unpacks_not(archive, record, begin, cause)
 
 
-def _disagree(archive: Archive, record: Record, text: str) -> DamagedError:
+def _disagree(archive: ZipDirectory, record: Record, text: str) -> DamagedError:
     name = name_in(archive, record)
     text = f"holds a record, {name}, that {text}"
     return DamagedError("structure", text, offset=record.offset, member=name)
 
 
 def _unpacks_not(
-    archive: Archive, record: Record, begin: int, cause: str | None = None
+    archive: ZipDirectory, record: Record, begin: int, cause: str | None = None
 ) -> DamagedError:
     name = name_in(archive, record)
     text = f"has wrong bytes in {name} (it does not unpack to {counted(record.length, 'byte')})"
@@ -350,7 +355,9 @@ def _unpacks_not(
     return DamagedError("checksum", text, offset=begin, member=name)
 
 
-def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong], count: int) -> DamagedError:
+def _wrong_bytes(
+    read: Read, archive: ZipDirectory, wrong: list[_Wrong], count: int
+) -> DamagedError:
     record, begin, _ = wrong[0]
     name = name_in(archive, record)
     text = f"has wrong bytes in {name} (its CRC differs)"
@@ -371,7 +378,7 @@ def _wrong_bytes(read: Read, archive: Archive, wrong: list[_Wrong], count: int) 
     return DamagedError("checksum", text, offset=begin, member=name)
 
 
-def name_in(archive: Archive, record: Record) -> str:
+def name_in(archive: ZipDirectory, record: Record) -> str:
     """Name a record as people do: without the folder that torch puts all of them in."""
     root = record.name.partition(b"/")[0] + b"/"
     shared = all(one.name.startswith(root) for one in archive.records)

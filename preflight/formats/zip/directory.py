@@ -68,7 +68,7 @@ class Record(NamedTuple):
     """The version of the format that a reader needs, times 10."""
 
 
-class Archive(NamedTuple):
+class ZipDirectory(NamedTuple):
     """An archive's directory."""
 
     records: tuple[Record, ...]
@@ -81,7 +81,7 @@ class Archive(NamedTuple):
     """Where the archive itself ends, but for a comment; the file may go on."""
 
 
-def read_archive(read: Read, size: int) -> Archive:
+def read_archive(read: Read, size: int) -> ZipDirectory:
     """Read the directory.
 
     Raises:
@@ -107,7 +107,7 @@ def read_archive(read: Read, size: int) -> Archive:
         raise TooMuchError(f"its {count:,} records are more than are looked at")
     entries = _entries(exactly(read, directory, length), count, directory)
     records = tuple(sorted(entries, key=lambda one: one.offset))
-    return Archive(records, directory, archive_end)
+    return ZipDirectory(records, directory, archive_end)
 
 
 def _find_directory(read: Read, size: int) -> tuple[tuple[int, int, int, int], int]:
@@ -210,7 +210,7 @@ def goes_on(size: int, end: int, cause: str = causes.OVER) -> DamagedError:
     return DamagedError("trailing", text, offset=end)
 
 
-def torch_finds(archive: Archive, size: int) -> bool:
+def torch_finds(archive: ZipDirectory, size: int) -> bool:
     """Whether torch finds the end record of an archive that it looks for from the file's end.
 
     It goes back in steps, and fails where the next one would begin in front of the file.
@@ -219,7 +219,7 @@ def torch_finds(archive: Archive, size: int) -> bool:
     return archive.end - _END.size >= first
 
 
-def refuse_unopened(read: Read, archive: Archive, size: int) -> None:
+def refuse_unopened(read: Read, archive: ZipDirectory, size: int) -> None:
     """Refuse what Python's zipfile, and numpy with it, does not open although it is whole.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Any
 _ROOM = 256 << 20  # bytes that are copied in earnest for one copy
 
 
-class Ledger:
+class CopyTally:
     """What a real copy would have taken so far, and what was left blank of it."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Ledger:
 class Memo(dict[int, Any]):
     """The memo of a copy, in which large arrays of numpy are found as if copied already."""
 
-    def __init__(self, known: Mapping[int, object], ledger: Ledger) -> None:
+    def __init__(self, known: Mapping[int, object], ledger: CopyTally) -> None:
         super().__init__(known)
         self.ledger = ledger
 
@@ -59,7 +59,7 @@ class Memo(dict[int, Any]):
 
 
 @contextlib.contextmanager
-def shared_data(ledger: Ledger) -> Iterator[None]:
+def shared_data(ledger: CopyTally) -> Iterator[None]:
     """Let tensors and storages be copied on write, here and now."""
     torch: Any = sys.modules.get("torch")
     if torch is None:
@@ -78,7 +78,7 @@ def shared_data(ledger: Ledger) -> Iterator[None]:
             storage.__deepcopy__ = before
 
 
-def _mode(torch: Any, ledger: Ledger) -> contextlib.AbstractContextManager[object]:
+def _mode(torch: Any, ledger: CopyTally) -> contextlib.AbstractContextManager[object]:
     """Give a mode in which `clone` makes a tensor that is copied when it is written."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -108,7 +108,7 @@ def _mode(torch: Any, ledger: Ledger) -> contextlib.AbstractContextManager[objec
     return mode
 
 
-def _storage_copy(torch: Any, ledger: Ledger) -> Any:
+def _storage_copy(torch: Any, ledger: CopyTally) -> Any:
     """Make a stand-in for the storage's own `__deepcopy__`, with its memo kept in the same way."""
 
     def share(storage: Any, memo: dict[Any, Any]) -> Any:

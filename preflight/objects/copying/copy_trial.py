@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from preflight.objects.copying.copy_data import Ledger, Memo, shared_data
+from preflight.objects.copying.copy_data import CopyTally, Memo, shared_data
 from preflight.objects.random_state import kept_random_state
 
 _OWN_CALLS = 50  # calls in a row without one of deepcopy: these go round by themselves
@@ -43,7 +43,7 @@ def attempt(thing: object, shared: Mapping[int, object]) -> Trial:
         thing: what is copied.
         shared: objects by their id that the copy shares instead of copying them.
     """
-    ledger = Ledger()
+    ledger = CopyTally()
     try:
         with shared_data(ledger), kept_random_state():
             memo = Memo(_stand_ins(shared, ledger), ledger)
@@ -79,7 +79,7 @@ def _being_copied(error: BaseException) -> tuple[list[object], int]:
     return chain, since
 
 
-def _stand_ins(shared: Mapping[int, object], ledger: Ledger) -> dict[int, object]:
+def _stand_ins(shared: Mapping[int, object], ledger: CopyTally) -> dict[int, object]:
     """Give what a copy shares, and in place of what has parts of its own, something like it.
 
     What puts the copy together again may write into its parts, and they are the user's.

@@ -49,7 +49,7 @@ _LISTS = (list, tuple, set, frozenset, collections.deque)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class OpenHandle:
     """Something open. It holds the object itself, so it does not outlive a look."""
 
     thing: object
@@ -60,15 +60,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Walk:
+class HandleWalk:
     """All that is open below some roots."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[OpenHandle, ...] = ()
     cut: tuple[str, ...] = ()
     """What was not looked at, where there may be more that is open."""
 
 
-def walk(roots: Sequence[tuple[str, object]]) -> Walk:
+def walk(roots: Sequence[tuple[str, object]]) -> HandleWalk:
     """Find everything below these roots that two processes must not share over a fork.
 
     Args:
@@ -76,7 +76,7 @@ def walk(roots: Sequence[tuple[str, object]]) -> Walk:
     """
     walker = _Walker(roots)
     walker.run()
-    return Walk(found=tuple(walker.named()), cut=tuple(walker.cut))
+    return HandleWalk(found=tuple(walker.named()), cut=tuple(walker.cut))
 
 
 class _Walker:
@@ -193,12 +193,12 @@ class _Walker:
 
     # --- paths ------------------------------------------------------------------------------------
 
-    def named(self) -> Iterator[Found]:
+    def named(self) -> Iterator[OpenHandle]:
         """Give what is open, with the paths to every object that uses it."""
         for handle, things in self._open.values():
             ways = [way for thing in things for way in ways_to(thing, self._ways, 0, tries=10_000)]
             paths = dict.fromkeys(written("", "".join(step for _, step in way)) for way in ways)
-            yield Found(
+            yield OpenHandle(
                 thing=things[0],
                 handle=handle,
                 paths=tuple(paths)[:PATHS],

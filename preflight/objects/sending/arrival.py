@@ -97,7 +97,7 @@ class Stream:
         return not self._ended
 
 
-class Place:
+class ProgressFile:
     """A file that says how far loading has come, for whoever finds us dead."""
 
     def __init__(self, path: str) -> None:
@@ -116,7 +116,7 @@ _Unpickler: Any = vars(pickle)["_Unpickler"]
 class _Unhurried(_Unpickler):  # type: ignore[misc]
     """The unpickler in Python, which reads no further than the step that it is at."""
 
-    def __init__(self, stream: Stream, place: Place) -> None:
+    def __init__(self, stream: Stream, place: ProgressFile) -> None:
         super().__init__(stream)
         self.looked_for: tuple[str, str] | None = None
         self.stream = stream
@@ -161,7 +161,7 @@ def main(channel: Connection, path: str) -> None:
         path: a file that says how far loading has come.
     """
     with contextlib.suppress(EOFError, OSError):
-        place = Place(path)
+        place = ProgressFile(path)
         order = loads(channel.recv_bytes())
         _as_while_starting()
         start = _prepared(order)
@@ -222,7 +222,7 @@ def _import_file(name: str, path: str) -> None:
         found.loader.exec_module(module)
 
 
-def _load(stream: Stream, order: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict[str, Any]:
     """Load so many roots, and say where that ended if it was not at the end."""
     slow = order["slowly"]
     unpickler: Any = _Unhurried(stream, place) if slow else pickle.Unpickler(stream)  # noqa: S301

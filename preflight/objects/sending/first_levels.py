@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from preflight.objects.sending.pickle_paths import CONTAINERS, Frame
+from preflight.objects.sending.pickle_paths import CONTAINERS, PickledObject
 from preflight.objects.sending.pickle_trial import PythonPickler, Roots, Sink, deep, reducers
 from preflight.objects.sending.scale import PROTOCOL, Scale, is_bulk
 
@@ -35,7 +35,7 @@ _SIZED = (dict, list, tuple, set, frozenset, collections.deque)
 class Node:
     """An object on the way, and how much of the whole lies in it and below."""
 
-    frame: Frame
+    frame: PickledObject
     above: Node | None
     root: str
     below: list[Node] = field(default_factory=list)
@@ -124,7 +124,7 @@ class _Survey(PythonPickler):  # type: ignore[misc]
         super().save_reduce(func, args, state, listitems, dictitems, *rest, **more)
 
     def _node(self, thing: object) -> Node:
-        node = Node(frame=Frame(thing=thing), above=self._at, root=self._root)
+        node = Node(frame=PickledObject(thing=thing), above=self._at, root=self._root)
         (self.roots if self._at is None else self._at.below).append(node)
         self._left -= 1
         return node

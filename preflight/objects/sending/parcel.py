@@ -14,8 +14,8 @@ from typing import Any
 
 from preflight.objects.sending.pickle_paths import (
     CONTAINERS,
-    Frame,
     FramePickler,
+    PickledObject,
     holders_of,
     steps_to,
 )
@@ -96,7 +96,7 @@ def pickled_slowly(roots: Roots, sink: Writable, stand_ins: StandIns) -> BaseExc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class ObjectAtByte:
     """The innermost object that a byte of the stream belongs to."""
 
     thing: object
@@ -112,7 +112,7 @@ class Found:
 
 
 class _Here(Exception):  # noqa: N818  it is no error: the search ends here
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: ObjectAtByte) -> None:
         super().__init__()
         self.found = found
 
@@ -127,12 +127,12 @@ class _Finder(_Slow):
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002, ARG002  as pickle calls it
         begun = self.sink.written
-        self.frames.append(Frame(thing=obj))
+        self.frames.append(PickledObject(thing=obj))
         super().save(obj)
         if self.wanted is not None and begun <= self.wanted < self.sink.written:
             above = self.frames[:-1]
             raise _Here(
-                Found(
+                ObjectAtByte(
                     thing=obj,
                     root=self.root,
                     steps="".join(steps_to(above, obj)),
@@ -143,7 +143,7 @@ class _Finder(_Slow):
         self.frames.pop()
 
 
-def find(roots: Roots, place: tuple[int, int], stand_ins: StandIns) -> Found | None:
+def find(roots: Roots, place: tuple[int, int], stand_ins: StandIns) -> ObjectAtByte | None:
     """Find the innermost object to which a byte of the slow stream belongs.
 
     Args:
@@ -178,7 +178,7 @@ class _Watcher(_Finder):
 
     def __init__(self, stand_ins: StandIns) -> None:
         super().__init__(stand_ins)
-        self.seen: list[tuple[Any, Found]] = []
+        self.seen: list[tuple[Any, ObjectAtByte]] = []
 
     def reducer_override(self, thing: object) -> Any:
         before = len(self.stand_ins.storages)
@@ -187,7 +187,7 @@ class _Watcher(_Finder):
             self.seen.append((self.stand_ins.storages[-1], self._holder()))
         return reduction
 
-    def _holder(self) -> Found:
+    def _holder(self) -> ObjectAtByte:
         """Describe the nearest object that is neither a tensor's part nor a container."""
         torch: Any = sys.modules["torch"]
         parts = (torch.Tensor, torch.UntypedStorage, torch.storage.TypedStorage, *CONTAINERS)
@@ -195,7 +195,7 @@ class _Watcher(_Finder):
         while number and issubclass(type(self.frames[number].thing), parts):
             number -= 1
         above, thing = self.frames[:number], self.frames[number].thing
-        return Found(
+        return ObjectAtByte(
             thing=thing,
             root=self.root,
             steps="".join(steps_to(above, thing)),
@@ -204,7 +204,7 @@ class _Watcher(_Finder):
         )
 
 
-def makers_of_fleeting(roots: Roots, left_out: LeftOut) -> list[Found]:
+def makers_of_fleeting(roots: Roots, left_out: LeftOut) -> list[ObjectAtByte]:
     """Find the objects that make tensors while they are pickled, which are gone afterwards."""
     watcher = _Watcher(StandIns(left_out=left_out))
     with deep():

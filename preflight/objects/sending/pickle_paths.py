@@ -22,7 +22,7 @@ _ORDERED = (list, tuple, collections.deque)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Frame:
+class PickledObject:
     """An object that is being pickled, with the parts that its reduction gave."""
 
     thing: object
@@ -38,7 +38,7 @@ class FramePickler(PythonPickler):  # type: ignore[misc]
         super().__init__(sink, PROTOCOL)
         self.dispatch_table = reducers()
         self.sink = sink
-        self.frames: list[Frame] = []
+        self.frames: list[PickledObject] = []
 
     def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
         """Keep the parts of a reduction, which say what the attributes are called."""
@@ -47,7 +47,7 @@ class FramePickler(PythonPickler):  # type: ignore[misc]
         super().save_reduce(func, args, state, *rest, **more)
 
 
-def steps_to(above: list[Frame], thing: object) -> list[str]:
+def steps_to(above: list[PickledObject], thing: object) -> list[str]:
     """Write the step from each frame to the next one, and from the last one to the object.
 
     A step that a reader of the code would not see (from an instance to the dict of its state) is
@@ -63,7 +63,7 @@ def steps_to(above: list[Frame], thing: object) -> list[str]:
     return steps
 
 
-def _step(frame: Frame, below: Sequence[object]) -> tuple[str, int]:
+def _step(frame: PickledObject, below: Sequence[object]) -> tuple[str, int]:
     """Name the step from an object down its chain, and say how many links of it that takes."""
     thing, child = frame.thing, below[0]
     kind = type(thing)
@@ -155,7 +155,7 @@ def _index(items: object, child: object) -> int:
     return next((n for n, one in enumerate(cast("tuple[object, ...]", items)) if one is child), 0)
 
 
-def ways(above: list[Frame], thing: object, steps: list[str]) -> Iterator[str]:
+def ways(above: list[PickledObject], thing: object, steps: list[str]) -> Iterator[str]:
     """Write every way to an object that its nearest holder has under several names."""
     if not above:
         yield ""
@@ -174,7 +174,7 @@ def ways(above: list[Frame], thing: object, steps: list[str]) -> Iterator[str]:
         yield "".join(before) + last
 
 
-def holders_of(above: list[Frame], thing: object) -> tuple[tuple[object, str], ...]:
+def holders_of(above: list[PickledObject], thing: object) -> tuple[tuple[object, str], ...]:
     """Give the instances on the way to an object, innermost first, with the attributes."""
     found = []
     steps = steps_to(above, thing)

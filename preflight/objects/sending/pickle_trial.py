@@ -29,7 +29,7 @@ PythonPickler: Any = vars(pickle)["_Pickler"]
 """The pickler in Python. It is private, and has been there under this name since Python 3.0."""
 
 
-class Inherited:
+class InheritedDescriptor:
     """A descriptor that a process inherits while it is started, and only then."""
 
     def __init__(self, descriptor: int) -> None:
@@ -48,7 +48,7 @@ class _Process:
             raise ValueError("bad value(s) in fds_to_keep")  # as the start of a process has it
         return handle
 
-    DupFd = Inherited  # the name that multiprocessing.reduction.DupFd looks for
+    DupFd = InheritedDescriptor  # the name that multiprocessing.reduction.DupFd looks for
 
 
 @contextlib.contextmanager

@@ -21,8 +21,8 @@ from preflight.objects.paths import PATHS, said, type_name, written
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.pickle_paths import (
     CONTAINERS,
-    Frame,
     FramePickler,
+    PickledObject,
     holders_of,
     steps_to,
     ways,
@@ -72,7 +72,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Walk:
+class PickleWalk:
     """All that pickle refuses below some roots."""
 
     refused: tuple[Refused, ...] = ()
@@ -80,7 +80,7 @@ class Walk:
     """What was not looked at, where there may be more that is refused."""
 
 
-def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> Walk:
+def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> PickleWalk:
     """Name every object below these roots that cannot be sent to a spawned worker.
 
     Args:
@@ -90,7 +90,7 @@ def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> Walk:
     with spawning(), kept_random_state():
         first = refusal(roots, {}) if sent is ... else sent
         if first is None:
-            return Walk()
+            return PickleWalk()
         walker = _walked(roots, items=_ITEMS, nodes=_NODES)
         missed = _missed(roots, walker)
         if missed is not None and walker.cut:
@@ -100,9 +100,9 @@ def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> Walk:
         missed = first  # refused once, and not again: sending it in earnest is asking once
     refused = [*walker.refusals.values()]
     if missed is None:  # all that is in the way is named, whatever was passed over
-        return Walk(refused=tuple(refused))
+        return PickleWalk(refused=tuple(refused))
     refused.append(_unnamed(roots, missed, walker.cut))
-    return Walk(refused=tuple(refused), cut=tuple(walker.cut))
+    return PickleWalk(refused=tuple(refused), cut=tuple(walker.cut))
 
 
 def paths_to(roots: Roots, things: Iterable[object]) -> dict[int, tuple[str, ...]]:
@@ -206,7 +206,7 @@ class _Walker(FramePickler):
             return
         if self._enough(obj):
             return
-        self.frames.append(Frame(thing=obj))
+        self.frames.append(PickledObject(thing=obj))
         try:
             if _is_one_of(kind, CONTAINERS):
                 self._save_items(obj, kind)
@@ -255,7 +255,7 @@ class _Walker(FramePickler):
             return True
         return False
 
-    def _cut(self, text: str, above: list[Frame], thing: object) -> None:
+    def _cut(self, text: str, above: list[PickledObject], thing: object) -> None:
         path = written(self._root, "".join(steps_to(above, thing)))
         self.cut.append(f"{path}: {text}")
 
@@ -278,7 +278,7 @@ class _Walker(FramePickler):
         thing: object,
         rest: str,
         *,
-        above: list[Frame] | None = None,
+        above: list[PickledObject] | None = None,
         steps: list[str] | None = None,
     ) -> None:
         """Note that a refused object is reached here: `thing`, and from there by `rest`."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.paths import type_name
-from preflight.objects.sending.pickle_trial import NOTHING, Inherited, bulk
+from preflight.objects.sending.pickle_trial import NOTHING, InheritedDescriptor, bulk
 
 LARGE = 1 << 20
 """Bytes from which on zeros are sent, in the data of arrays and tensors and in long strings."""
@@ -187,7 +187,7 @@ def _handle(thing: object) -> Any:
         cast("Any", thing).fileno()  # raises where it is closed, as its own reducer does
         connection = cast("Any", sys.modules["multiprocessing.connection"])
         return operator.itemgetter(0), (_Call(function=connection.Pipe, arguments=()),)
-    if kind is Inherited:
+    if kind is InheritedDescriptor:
         opened = _Call(function=os.open, arguments=(os.devnull, os.O_RDWR))
         given = cast("Any", sys.modules["multiprocessing.popen_spawn_posix"])
         return given._DupFd, (opened,)  # noqa: SLF001  what a spawned process is sent for it

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preflight.cached_files.file import read_cache
+from preflight.cached_files.one_file import read_cache
 from preflight.findings.finding import Finding, Severity
 from preflight.formats.arrays.lost_pages import PAGE, ZeroPages
-from preflight.formats.stored import Held
+from preflight.formats.stored import StoredFile
 from preflight.testing import ask
 from tests.archives import zeroed
 from tests.contents import held_in
@@ -37,7 +37,7 @@ def saved(*, pad: int = 0, **arrays: np.ndarray) -> bytes:  # type: ignore[type-
     )
 
 
-def held(content: bytes) -> Held:
+def held(content: bytes) -> StoredFile:
     return held_in(content, ".safetensors")
 
 

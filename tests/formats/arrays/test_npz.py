@@ -14,13 +14,13 @@ import pytest
 
 from preflight.formats.arrays import npz
 from preflight.formats.packing.inflated import Inflated
-from preflight.formats.stored import Held
+from preflight.formats.stored import StoredFile
 from tests.contents import HARM, Harm, archive, array, held_in
 
 BAD = pickle.dumps([Harm()])
 
 
-def look_at(content: bytes, suffix: str = ".npz") -> Held:
+def look_at(content: bytes, suffix: str = ".npz") -> StoredFile:
     return held_in(content, suffix)
 
 

@@ -16,13 +16,13 @@ import pytest
 
 from preflight.formats.arrays import npz
 from preflight.formats.packing import inflated
-from preflight.formats.stored import Held
+from preflight.formats.stored import StoredFile
 from tests.contents import HARM, Harm, archive, array, held_in, written
 
 BAD = pickle.dumps([Harm()])
 
 
-def look_at(content: bytes) -> Held:
+def look_at(content: bytes) -> StoredFile:
     return held_in(content, ".npz")
 
 

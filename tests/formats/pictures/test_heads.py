@@ -11,8 +11,8 @@ from PIL import Image
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.pictures.heads import shape_in, shape_of
-from preflight.formats.pictures.images import walk_image
 from preflight.formats.pictures.jpeg import frame_in, walk_jpeg
+from preflight.formats.pictures.picture import walk_image
 from preflight.formats.pictures.shape import Shape
 from tests.archives import flipped, photo
 

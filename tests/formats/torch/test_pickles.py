@@ -16,7 +16,7 @@ import pytest
 
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_machine import Name, Storage
-from preflight.formats.torch.pickles import Walked, walk, walk_bytes
+from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
 from tests.contents import damage_by, reader
 
 
@@ -126,7 +126,7 @@ def test_a_persistent_id_of_somebody_else_is_passed_over(protocol: int) -> None:
     out = io.BytesIO()
     Pickler(out, protocol).dump([Slotted, Slotted])
 
-    assert walk_bytes(out.getvalue())._replace(steps=0, framed=False) == Walked(
+    assert walk_bytes(out.getvalue())._replace(steps=0, framed=False) == WalkedPickle(
         len(out.getvalue()), (), walk_bytes(out.getvalue()).texts
     )
 
@@ -270,7 +270,7 @@ def test_a_pickle_given_up_still_says_what_it_named() -> None:
     """It need only be long."""
     content = b"\x80\x02cos\nsystem\n(" + b"N" * 1_500_000 + b"t\x86."
 
-    assert walk_bytes(content)._replace(steps=0) == Walked(None, globals=("os.system",))
+    assert walk_bytes(content)._replace(steps=0) == WalkedPickle(None, globals=("os.system",))
 
 
 def test_every_global_that_torch_allows_is_known() -> None:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from preflight.formats.bytes.blocks import Block
-from preflight.formats.stored import Held, look
+from preflight.formats.stored import StoredFile, look
 from preflight.formats.torch.quick import read_whole
 from tests.contents import saved
 
@@ -40,7 +40,7 @@ THINGS: dict[str, Callable[[], Any]] = {
 }
 
 
-def exact(content: bytes) -> Held:
+def exact(content: bytes) -> StoredFile:
     """Look at bytes as at a file, the exact way."""
 
     def read(offset: int, size: int) -> Block:
@@ -49,12 +49,12 @@ def exact(content: bytes) -> Held:
     return look(read, len(content), ".pt")
 
 
-def quick(content: bytes) -> Held | None:
+def quick(content: bytes) -> StoredFile | None:
     """Look at them the quick way."""
     found = read_whole(memoryview(content), zlib.crc32)
     if found is None:
         return None
-    return Held("torch zip", verified=found.verified, globals=found.globals)
+    return StoredFile("torch zip", verified=found.verified, globals=found.globals)
 
 
 @pytest.mark.parametrize("make", list(THINGS.values()), ids=list(THINGS))

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from preflight.formats.packing import inflated
-from preflight.formats.stored import Held
+from preflight.formats.stored import StoredFile
 from preflight.formats.torch import torchfile
 from preflight.formats.torch.pickle_globals import FRAMED
 from tests import contents
@@ -24,7 +24,7 @@ from tests.contents import held_in, kind_in
 TENSORS = {"a": torch.arange(40.0), "b": torch.arange(7), "n": 3}
 
 
-def held(content: bytes, suffix: str = ".pt") -> Held:
+def held(content: bytes, suffix: str = ".pt") -> StoredFile:
     return held_in(content, suffix)
 
 
@@ -201,7 +201,7 @@ def test_an_archive_packed_again_is_left_alone() -> None:
             new.writestr(entry.filename, old.read(entry))
 
     assert loads(out.getvalue()) == "same"
-    assert held(out.getvalue()) == Held("torch zip", verified=True)
+    assert held(out.getvalue()) == StoredFile("torch zip", verified=True)
 
 
 @pytest.mark.parametrize("size", [400, 600, 1000, 1500], ids=str)
@@ -232,7 +232,7 @@ def test_a_cut_at_the_end_of_a_page_is_guessed_to_be_a_killed_writer() -> None:
 
 def test_a_legacy_file_is_known_and_can_not_be_verified() -> None:
     """It carries no checksums."""
-    assert held(LEGACY) == Held("torch legacy", verified=False)
+    assert held(LEGACY) == StoredFile("torch legacy", verified=False)
 
 
 @pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
@@ -241,7 +241,7 @@ def test_a_legacy_file_of_any_protocol_is_known(protocol: int) -> None:
     content = saved(_use_new_zipfile_serialization=False, pickle_protocol=protocol)
 
     refused = (FRAMED,) if protocol > 3 else ()
-    assert held(content) == Held("torch legacy", globals=refused)
+    assert held(content) == StoredFile("torch legacy", globals=refused)
     assert kind_of(content[:-1]) == "cut"
 
 
@@ -295,7 +295,7 @@ def test_what_gzip_has_packed_is_verified_by_its_checksum(content: bytes) -> Non
     packed = gzip.compress(content, mtime=0)
     chance = random.Random(4)
 
-    assert held(packed) == Held("gzip", verified=True)
+    assert held(packed) == StoredFile("gzip", verified=True)
     for end in chance.sample(range(1, len(packed)), 100):
         assert kind_of(packed[:end]) != "none", end
     for at in chance.sample(range(10, len(packed)), 100):
@@ -351,7 +351,7 @@ def test_several_gzip_streams_and_zeros_behind_them_are_left_alone() -> None:
     """So it is read, and tapes and blocks of a fixed size are filled with zeros."""
     packed = gzip.compress(WHOLE[:100]) + gzip.compress(WHOLE[100:])
 
-    assert held(packed) == held(packed + bytes(5000)) == Held("gzip", verified=True)
+    assert held(packed) == held(packed + bytes(5000)) == StoredFile("gzip", verified=True)
     apart = held(gzip.compress(WHOLE[:100]) + bytes(9) + gzip.compress(WHOLE[100:]))
     assert (apart.flaw, apart.verified) == (None, False)
     assert apart.unread == "a gzip stream that stands behind zero bytes"
@@ -432,7 +432,7 @@ def test_a_raw_pickle_is_left_alone(protocol: int) -> None:
     """Trainers write them under this name; a cut one is damaged, whatever its protocol."""
     content = pickle.dumps({"mean": [1.0, 2.0], "name": "x" * 500}, protocol)
 
-    assert held(content) == Held("pickle")
+    assert held(content) == StoredFile("pickle")
     assert kind_of(content[:-5]) in ("cut", "foreign")
 
 

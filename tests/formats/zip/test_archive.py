@@ -18,8 +18,8 @@ from preflight.formats.bytes.damaged import DamagedError, TooMuchError
 from preflight.formats.torch.quick import read_whole
 from preflight.formats.zip import archive
 from preflight.formats.zip import directory as archive_directory
-from preflight.formats.zip.archive import Contents
-from preflight.formats.zip.directory import MOST_DIRECTORY, Archive, read_archive
+from preflight.formats.zip.archive import ReadRecords
+from preflight.formats.zip.directory import MOST_DIRECTORY, ZipDirectory, read_archive
 from tests.contents import archive as zipped
 from tests.contents import damage_by, reader, saved
 
@@ -34,7 +34,7 @@ def written(records: dict[str, bytes] = RECORDS, method: int = zipfile.ZIP_STORE
     return zipped(*records.items(), method=method)
 
 
-def looked_at(content: bytes) -> tuple[Archive, Contents]:
+def looked_at(content: bytes) -> tuple[ZipDirectory, ReadRecords]:
     """Read the directory and every record."""
     parts = read_archive(reader(content), len(content))
     return parts, archive.read_records(reader(content), parts, lambda one: b"pkl" in one.name)
@@ -60,7 +60,7 @@ def test_a_whole_archive_is_verified_and_the_wanted_record_kept(method: int) -> 
     """Every record, whichever way it is packed."""
     parts, contents = looked_at(written(method=method))
 
-    assert contents == Contents(kept={b"x/data.pkl": RECORDS["x/data.pkl"]}, verified=True)
+    assert contents == ReadRecords(kept={b"x/data.pkl": RECORDS["x/data.pkl"]}, verified=True)
     assert [one.name.decode() for one in parts.records] == list(RECORDS)
 
 

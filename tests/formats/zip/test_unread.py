@@ -16,7 +16,7 @@ import torch
 
 from preflight.formats.arrays import npz
 from preflight.formats.packing import inflated, packed
-from preflight.formats.stored import Held, look_at_whole
+from preflight.formats.stored import StoredFile, look_at_whole
 from preflight.formats.torch import pickles
 from tests.contents import held_in, saved, written
 
@@ -24,7 +24,7 @@ MANY = {"a": [None] * 50_000}
 """More than is followed in these tests, and in itself nothing odd."""
 
 
-def look_at(content: bytes, suffix: str = ".pt") -> Held:
+def look_at(content: bytes, suffix: str = ".pt") -> StoredFile:
     held = held_in(content, suffix)
     assert look_at_whole(memoryview(content), suffix) == held
     return held

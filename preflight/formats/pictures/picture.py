@@ -6,7 +6,7 @@ from preflight.formats.bytes.window import Window
 from preflight.formats.magic import what_is
 from preflight.formats.pictures.jpeg import walk_jpeg
 from preflight.formats.pictures.png import walk_png
-from preflight.formats.pictures.structure import Seen
+from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import walk_webp
 
 MOST_PIXELS = 178_956_970
@@ -28,7 +28,7 @@ _WALKS = {"JPEG image": walk_jpeg, "PNG image": walk_png, "WebP image": walk_web
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 
-def walk_image(window: Window, what: str | None) -> Seen | None:
+def walk_image(window: Window, what: str | None) -> ImageStructure | None:
     """Walk over an image of a format that has a walk; None for every other."""
     walk = _WALKS.get(what or "")
     return walk(window) if walk is not None else None

@@ -15,7 +15,7 @@ from preflight.formats.bytes import causes
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
-from preflight.formats.stored import Held
+from preflight.formats.stored import StoredFile
 from preflight.formats.suffixes.dcp import PLAN, PLAN_NAME
 from preflight.formats.torch.dcp_metadata import Plan, Stored, read_plan
 from preflight.formats.torch.distcp import items_from_end
@@ -34,31 +34,31 @@ def is_plan(path: str) -> bool:
     return path.endswith(PLAN) and PLAN_NAME.fullmatch(os.path.basename(path)) is not None
 
 
-def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]) -> Held:
+def look_at_plan(descriptor: int, size: int, path: str, tell: Callable[[], None]) -> StoredFile:
     """Say what is wrong with the file that names the items, and which of them are not there.
 
     Raises:
         OSError: it cannot be read.
     """
     if not size:
-        return Held("unknown", Flaw(kind="empty", text="is empty", offset=0))
+        return StoredFile("unknown", Flaw(kind="empty", text="is empty", offset=0))
     with io.FileIO(descriptor, closefd=False) as file:
         read = Large(file, tell)
         head = bytes(read(0, HEAD))
         name = what_is(head)
         if name == "run of zero bytes":
             text = f"begins with zero bytes: its content {causes.NEVER_WRITTEN}"
-            return Held("unknown", Flaw(kind="zeros", text=text, offset=0))
+            return StoredFile("unknown", Flaw(kind="zeros", text=text, offset=0))
         if is_lfs_pointer(head):
             text = f"is {with_article(str(name))}, not what names the items of a checkpoint"
-            return Held("unknown", Flaw(kind="foreign", text=text, offset=0))
+            return StoredFile("unknown", Flaw(kind="foreign", text=text, offset=0))
         if head[:1] != b"\x80":
-            return Held("unknown")  # of a writer of the user's own
+            return StoredFile("unknown")  # of a writer of the user's own
         try:
             plan = read_plan(read, size)
         except DamagedError as error:
-            return Held("pickle", error.flaw)
-    return Held("pickle", _lacking(os.path.dirname(path), plan), globals=plan.globals)
+            return StoredFile("pickle", error.flaw)
+    return StoredFile("pickle", _lacking(os.path.dirname(path), plan), globals=plan.globals)
 
 
 def _lacking(folder: str, plan: Plan) -> Flaw | None:

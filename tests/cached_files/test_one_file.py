@@ -23,9 +23,9 @@ import numpy as np
 import pytest
 import torch
 
+from preflight.cached_files.cache_listing import CacheListing, list_cache
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.file import read_cache
-from preflight.cached_files.listing import CacheListing, list_cache
+from preflight.cached_files.one_file import read_cache
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 

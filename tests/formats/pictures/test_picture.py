@@ -9,8 +9,8 @@ import pytest
 
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import what_is
-from preflight.formats.pictures.images import has_both_ends, walk_image
-from preflight.formats.pictures.structure import LONG_RUN, Seen, longest_zeros
+from preflight.formats.pictures.picture import has_both_ends, walk_image
+from preflight.formats.pictures.structure import LONG_RUN, ImageStructure, longest_zeros
 from tests.archives import photo, zeroed
 from tests.images.test_read import HEALTHY
 
@@ -23,7 +23,7 @@ PHOTOS = {
 }
 
 
-def walked(data: bytes, ahead: int | None = None) -> Seen:
+def walked(data: bytes, ahead: int | None = None) -> ImageStructure:
     window = Window.over(data) if ahead is None else reading(data, ahead)
     seen = walk_image(window, what_is(data[:512]))
     assert seen is not None

@@ -12,7 +12,7 @@ from preflight.formats.suffixes.videos import is_video
 from preflight.keys import captions as key_captions
 from preflight.keys.captions import Captions, Table
 from preflight.keys.sample import Home, Sample, Tell, caption_suffixes
-from preflight.pairing.folder_contents import Contents, list_all
+from preflight.pairing.folder_contents import FolderContents, list_all
 from preflight.pairing.side_files import is_spare_folder, mask_of
 from preflight.targets.targets import KeyedData
 
@@ -58,7 +58,7 @@ class FolderHome:
     """The images in one folder; its videos, where it has no image; or else its audio files."""
 
     def __init__(
-        self, data: KeyedData, contents: Contents, below: str, tables: list[Table]
+        self, data: KeyedData, contents: FolderContents, below: str, tables: list[Table]
     ) -> None:
         self.data = data
         self._contents = contents

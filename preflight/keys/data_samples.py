@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Literal
 from unicodedata import normalize
 
-from preflight.keys.folders import folders_of
+from preflight.keys.folder_samples import folders_of
 from preflight.keys.sample import OFTEN, Home, Sample, Tell
-from preflight.keys.shards import ShardHome
+from preflight.keys.shard_samples import ShardHome
 from preflight.settings.key_expression import Values
 from preflight.targets.targets import KeyedData
 
 
-class Samples:
+class KeyedSamples:
     """The samples of all data sets of a cache."""
 
     def __init__(

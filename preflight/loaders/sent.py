@@ -77,7 +77,7 @@ class Known(NamedTuple):
 
 
 def walk_loader(
-    loader: object, known: Known, walked: Callable[[Roots], pickling.Walk] = pickling.walk
+    loader: object, known: Known, walked: Callable[[Roots], pickling.PickleWalk] = pickling.walk
 ) -> Sent:
     """Name everything that this loader would send and that cannot travel.
 
@@ -93,7 +93,7 @@ def walk_loader(
     method, method_from = start_method_of(own_attributes(real), start_method)
     parts = parts_of(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
-    walk = pickling.Walk()
+    walk = pickling.PickleWalk()
     if workers:
         walk = walked(list(_sent(parts).items()))
     made = where.defined(factory, root).at if factory is not None else Definition()

@@ -7,17 +7,17 @@ import os
 import stat
 from collections.abc import Callable
 
-from preflight.cached_files.dcp_metadata import is_plan, look_at_plan
+from preflight.cached_files.cache_listing import suffix_of
 from preflight.cached_files.dcp_part import look_at_part
+from preflight.cached_files.dcp_plan import is_plan, look_at_plan
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.listing import suffix_of
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
 from preflight.file_access.outline import look_at_outline
 from preflight.formats.bytes.blocks import exactly, reading
 from preflight.formats.bytes.flaw import Flaw
-from preflight.formats.stored import Held, look, look_at_whole
+from preflight.formats.stored import StoredFile, look, look_at_whole
 from preflight.formats.suffixes.dcp import PART
 from preflight.values.names import name_of
 
@@ -65,7 +65,7 @@ def open_file(path: str) -> tuple[int, os.stat_result]:
 
 def look_at_file(
     descriptor: int, size: int, path: str, depth: str, tell: Callable[[], None]
-) -> Held:
+) -> StoredFile:
     """Read what is open, and compare it with all it says of itself.
 
     Raises:
@@ -85,7 +85,7 @@ def look_at_file(
     return look_at_whole(memoryview(content), suffix)
 
 
-def facts_of(path: str, root: str, size: int, held: Held) -> CacheFacts:
+def facts_of(path: str, root: str, size: int, held: StoredFile) -> CacheFacts:
     """Say of a file what it holds, and what is wrong with it."""
     flaw = held.flaw
     return CacheFacts(

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from preflight.pairing.facts import Captioned, Pairing, Unpaired
-from preflight.pairing.folder_contents import Contents, Stems, put
+from preflight.pairing.folder_contents import FolderContents, Stems, put
 from preflight.pairing.folder_tables import by_folder, missing, tabled
 from preflight.pairing.misnamed import Meant, match
 from preflight.pairing.pair import pair
 from preflight.pairing.rules import (
     MEANT,
     TABLE,
-    Group,
+    FileGroup,
     extension_of,
     is_image_suffix,
     named_extension,
@@ -41,7 +41,7 @@ _TEXTS = frozenset({"txt", "caption", "json"})
 class _Part:
     """What is to be paired of one folder."""
 
-    contents: Contents
+    contents: FolderContents
     stems: Stems
     """Without what takes no part in it."""
 
@@ -57,13 +57,13 @@ class _Part:
     usual_image: str | None = None
     """The extension that most of its images have, where something was asked of them."""
 
-    def grouped(self) -> Iterator[Group]:
+    def grouped(self) -> Iterator[FileGroup]:
         """Give one group for all stems that have the same suffixes."""
         for suffixes, joined in self.stems.items():
             first = joined.partition("/")[0]
-            yield Group(self.contents.inside(first), suffixes, joined.count("/") + 1)
+            yield FileGroup(self.contents.inside(first), suffixes, joined.count("/") + 1)
 
-    def spread(self, lacking: set[str]) -> Iterator[Group]:
+    def spread(self, lacking: set[str]) -> Iterator[FileGroup]:
         """Give groups as above, those that lack something stem by stem, in the order of names."""
         apart = []
         for group in self.grouped():
@@ -71,12 +71,12 @@ class _Part:
                 yield group
             else:
                 stems = self.stems[group.suffixes].split("/")
-                apart += [Group(self.contents.inside(stem), group.suffixes) for stem in stems]
+                apart += [FileGroup(self.contents.inside(stem), group.suffixes) for stem in stems]
         yield from sorted(apart, key=lambda one: one.key)
 
 
 def pair_contents(
-    contents: Sequence[Contents], rule: CaptionRule, captioned: Sequence[Captioned] = ()
+    contents: Sequence[FolderContents], rule: CaptionRule, captioned: Sequence[Captioned] = ()
 ) -> Pairing:
     """Find the images without a caption and the captions without an image of all folders.
 
@@ -117,7 +117,7 @@ def _usual_image(stems: Stems) -> str | None:
     return min(counts, key=lambda one: (-counts[one], one), default=None)
 
 
-def _is_labelled(one: Contents) -> bool:
+def _is_labelled(one: FolderContents) -> bool:
     """Whether the texts in this folder are labels."""
     return any(
         are_for_labels(suffixes, joined)
@@ -150,7 +150,9 @@ def _explained(one: Unpaired, parts: Mapping[str, _Part], rule: CaptionRule) -> 
 # --- one folder
 
 
-def _part(one: Contents, top: Contents, rule: CaptionRule, told: dict[str, bool]) -> _Part:
+def _part(
+    one: FolderContents, top: FolderContents, rule: CaptionRule, told: dict[str, bool]
+) -> _Part:
     """Set aside what takes no part: texts that caption nothing, and images that need no caption."""
     texts = frozenset(named_extension(rule, small=True)) or _TEXTS
     stems = tabled(one.stems, told) if told else one.stems
@@ -222,7 +224,7 @@ def _without_masks(bare: Stems, whole: Stems) -> tuple[Stems, int]:
 
 
 def _meant(
-    one: Contents, bare: Stems, texts: Mapping[str, tuple[str, ...]], *, json: bool
+    one: FolderContents, bare: Stems, texts: Mapping[str, tuple[str, ...]], *, json: bool
 ) -> Mapping[str, Meant]:
     """Find the texts that were meant for images here, and are not read as theirs.
 

@@ -22,8 +22,8 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders.facts import Sent
+from preflight.loaders.sent import Known, is_dataset, is_loader, kind_of, walk_loader
 from preflight.loaders.starting import FROM_IMPORT, FROM_LAUNCH, FROM_LOADER, configured
-from preflight.loaders.walk import Known, is_dataset, is_loader, kind_of, walk_loader
 from preflight.objects.facts import Definition
 
 HERE = str(Path(__file__).parent)
@@ -365,7 +365,7 @@ SPAWNING = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from types import SimpleNamespace
-from preflight.loaders.walk import Known, walk_loader
+from preflight.loaders.sent import Known, walk_loader
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")
