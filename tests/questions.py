@@ -36,7 +36,7 @@ def questions(
     return tuple(
         Question(
             kind=kind,
-            plain=plain,
+            wire=plain,
             target=Host(),
             at=Location(file=plain.get("path")),
             gives=(),

@@ -58,7 +58,7 @@ def look(asked: Asked) -> list[Facts]:
             neither a loader nor a model.
         MistypedError: the module or the name does not exist.
     """
-    plain = dict(asked.plain)
+    plain = dict(asked.wire)
     kind, args, kwargs = plain.pop("kind"), plain.pop("args"), plain.pop("kwargs")
     bare = from_wire(BUILT[kind], plain)
     built = replace(bare, args=tuple(from_exact(args)), kwargs=from_exact(kwargs))

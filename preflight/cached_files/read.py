@@ -29,7 +29,7 @@ def look(asked: Asked) -> Iterator[CachePiece]:
         tell=asked.alive,
         some=asked.some,
     )
-    yield files.read(asked.plain["folder"], asked.plain["names"])
+    yield files.read(asked.wire["folder"], asked.wire["names"])
 
 
 @dataclass(slots=True, kw_only=True)

@@ -171,7 +171,7 @@ class Caches(Gather):
         """Ask about the files in these places."""
         return Question(
             kind=CACHE,
-            plain={"folder": whole.base, "names": [whole.table.names[one] for one in places]},
+            wire={"folder": whole.base, "names": [whole.table.names[one] for one in places]},
             target=whole.target,
             at=Location(file=self._name(whole, places[-1]) if places else ""),
             gives=(CacheFacts,),

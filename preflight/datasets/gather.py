@@ -184,7 +184,7 @@ class Datasets(Gather):
             for place, told in one.asked():
                 yield Question(
                     kind=KEY_NAMES,
-                    plain=told,
+                    wire=told,
                     target=one.dataset,
                     at=Location(file=name_of(told["path"], self.run.job.root)),
                     gives=(),

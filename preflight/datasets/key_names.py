@@ -19,8 +19,8 @@ from preflight.values.names import name_of
 
 def look(asked: Asked) -> Iterator[KeyNames]:
     """Name the keys that are asked for."""
-    hashes = [int(one, 16) for one in asked.plain["hashes"]]
-    yield name_keys(asked.plain["path"], asked.root, hashes, asked.alive)
+    hashes = [int(one, 16) for one in asked.wire["hashes"]]
+    yield name_keys(asked.wire["path"], asked.root, hashes, asked.alive)
 
 
 def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str], None]) -> KeyNames:

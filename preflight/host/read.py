@@ -34,7 +34,7 @@ def look(asked: Asked) -> Iterator[HostFacts]:
     Raises:
         CannotLookError: what should be a recording is none.
     """
-    host = from_wire(Host, asked.plain)
+    host = from_wire(Host, asked.wire)
     try:
         if host.recording is not None:
             read_small(host.recording)

@@ -187,7 +187,7 @@ class Folders(Gather):
         for path in one.listing.tables:
             yield Question(
                 kind=TABLE,
-                plain={"path": path},
+                wire={"path": path},
                 target=one.target,
                 at=Location(file=name_of(path, self.run.job.root)),
                 gives=(FolderFacts,),
@@ -265,7 +265,7 @@ class Folders(Gather):
         size = self._memory.ledger.size_before(self._how, path)
         return Question(
             kind=IMAGE,
-            plain={"path": path},
+            wire={"path": path},
             target=one.target,
             at=Location(file=directory.contents.inside(name)),
             gives=(FolderFacts,),
@@ -285,7 +285,7 @@ class Folders(Gather):
         if directory is None:
             one.captioned += map(facts_of, told)
         else:
-            path = question.plain["path"]
+            path = question.wire["path"]
             one.read = True
             noted = self._memory.keep(self._how, path, told)
             self._see(one, directory, os.path.basename(path), told, noted=noted)

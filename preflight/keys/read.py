@@ -42,7 +42,7 @@ _LEARNT = 0.5
 
 def look(asked: Asked) -> Iterator[CacheKeys]:
     """Hold the cache that is asked about against its data sets."""
-    owed = from_wire(CacheOf, asked.plain)
+    owed = from_wire(CacheOf, asked.wire)
     key = None
     if parse_spec(owed.key or "") is not None:
         key = users_key(owed.key or "", asked.options, asked.step)

@@ -12,7 +12,7 @@ from typing import Any
 class Asked:
     """A question as it has arrived, and what may be said before it is answered."""
 
-    plain: Mapping[str, Any]
+    wire: Mapping[str, Any]
     """What is asked about."""
 
     options: Mapping[str, Any]

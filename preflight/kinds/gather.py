@@ -146,7 +146,7 @@ class Gather:
         job = self.run.job
         return Question(
             kind=self.kind,
-            plain=wire,
+            wire=wire,
             target=target,
             at=target.place(job.root),
             gives=gives(type(target)) if self.kind.runs_code else self.kind.gives(),
@@ -166,11 +166,11 @@ class Gather:
 
     def expect(self, question: Question) -> None:
         """Note what a file looks like before it is read, where it may be remembered."""
-        question.how = self.run.memory.how(self.kind.name, question.plain)
+        question.how = self.run.memory.how(self.kind.name, question.wire)
         self.run.memory.ledger.expect(question.how, self._file(question))
 
     def _file(self, question: Question) -> str:
-        return os.path.join(self.run.job.root, question.plain["path"])
+        return os.path.join(self.run.job.root, question.wire["path"])
 
     @staticmethod
     def file_of(question: Question) -> str:

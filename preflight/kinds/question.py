@@ -20,7 +20,7 @@ class Question:
     """What a process is asked: about one thing, or about several that are told by their places."""
 
     kind: Kind
-    plain: Mapping[str, Any]
+    wire: Mapping[str, Any]
     """What the reader is told."""
 
     target: Target

@@ -51,7 +51,7 @@ class _FlawError(ValueError):
 
 def look(asked: Asked) -> Iterator[Captioned]:
     """Read the table that is asked about."""
-    yield read_table(asked.plain["path"], asked.root, asked.alive)
+    yield read_table(asked.wire["path"], asked.root, asked.alive)
 
 
 def read_table(path: str, root: str, tell: Tell) -> Captioned:

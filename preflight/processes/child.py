@@ -114,7 +114,7 @@ def _look(
     module, _, name = question["reader"].partition(":")
     reader = getattr(importlib.import_module(module), name)
     asked = Asked(
-        plain=question["plain"],
+        wire=question["wire"],
         options=options,
         alive=channel.alive,
         step=channel.step,
@@ -170,7 +170,7 @@ def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
     except ImportError:
         return
     limit = MEMORY_LIMIT
-    loaded = [one["plain"]["path"] for one in questions if one["torch"]]
+    loaded = [one["wire"]["path"] for one in questions if one["torch"]]
     with contextlib.suppress(ValueError, OSError):
         if loaded:
             with contextlib.suppress(ImportError):

@@ -114,7 +114,7 @@ class Started:
         """
         asked = {
             "questions": [
-                {"reader": one.kind.reader, "torch": one.kind.loads_torch, "plain": one.plain}
+                {"reader": one.kind.reader, "torch": one.kind.loads_torch, "wire": one.wire}
                 for one in self.questions
             ],
             "options": self.options,

@@ -57,7 +57,7 @@ _LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
 
 def look(asked: Asked) -> Iterator[ShardFacts]:
     """Read the shard that is asked about."""
-    yield read_shard(from_wire(Shard, asked.plain), asked.root, asked.alive, asked.depth)
+    yield read_shard(from_wire(Shard, asked.wire), asked.root, asked.alive, asked.depth)
 
 
 def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> ShardFacts:

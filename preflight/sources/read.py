@@ -33,7 +33,7 @@ _NOT_THE_JOB = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 
 def look(asked: Asked) -> Iterator[SourceFacts]:
     """Read the sources that are asked about."""
-    yield read_source(from_wire(Source, asked.plain), asked.root, os.environ)
+    yield read_source(from_wire(Source, asked.wire), asked.root, os.environ)
 
 
 def read_source(source: Source, root: str, environment: Mapping[str, str]) -> SourceFacts:

@@ -41,7 +41,7 @@ class LoadedFiles(Gather):
         job, wire = self.run.job, self.wire(target)
         return Question(
             kind=self.kind,
-            plain=wire,
+            wire=wire,
             target=target.target,
             at=Location(file=name_of(target.path, job.root)),
             gives=tuple(self.kind.facts),

@@ -63,7 +63,7 @@ class _DamagedError(Exception):
 
 def look(asked: Asked) -> Iterator[Content]:
     """Load the file that is asked about."""
-    yield read_content(asked.plain["path"], asked.root, asked.options, asked.alive)
+    yield read_content(asked.wire["path"], asked.root, asked.options, asked.alive)
 
 
 def read_content(

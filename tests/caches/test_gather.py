@@ -280,7 +280,7 @@ def test_a_file_that_changes_while_it_is_looked_at_is_judged_by_nobody(tmp_path:
     write(folder, ["cut.safetensors", "gone.safetensors", "grown.safetensors"], b"")
     gather, question = asked_about(folder)
     (folder / "gone.safetensors").unlink()
-    (piece,) = read(folder, list(question.plain["names"]))
+    (piece,) = read(folder, list(question.wire["names"]))
     write(folder, ["grown.safetensors"])
 
     looks = list(gather.heard(question, told(piece)))

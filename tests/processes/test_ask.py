@@ -56,7 +56,7 @@ def how_in(folder: Path) -> asking.Asking:
 
 
 def name_of(result: asking.Answer | asking.Fault) -> str:
-    (name,) = result.question.plain["names"]
+    (name,) = result.question.wire["names"]
     return str(name)
 
 

@@ -22,7 +22,7 @@ def asked(seconds: float) -> Question:
     gather = Gather(SHARD, run_of("."))
     return Question(
         kind=SHARD,
-        plain={},
+        wire={},
         target=shard,
         at=Location(),
         gives=(),

@@ -20,7 +20,7 @@ def look(asked: Asked) -> Iterator[SoundFacts]:
     Raises:
         CannotLookError: it is no WAV file, or none that the standard library reads.
     """
-    path = os.path.join(asked.root, asked.plain["path"])
+    path = os.path.join(asked.root, asked.wire["path"])
     try:
         with wave.open(path, "rb") as sound:
             there = 0
