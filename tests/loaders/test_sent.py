@@ -116,7 +116,7 @@ def test_everything_that_cannot_be_sent_is_named_with_its_place() -> None:
         ("lambda", ("dataset.pipeline[3].args[0]",), ("longest",)),
         ("lambda", ("collate_fn",), ()),
     ]
-    assert {one.defined.file for one in sent.objects} == {"test_walk.py"}
+    assert {one.defined.file for one in sent.objects} == {"test_sent.py"}
     assert all("lambda" in (one.defined.line_text or "") for one in sent.objects)
 
 

@@ -13,7 +13,7 @@ import pytest
 from preflight.pairing.facts import Pairing, Unpaired
 from preflight.pairing.folder_contents import list_all
 from preflight.pairing.folder_pairing import pair_contents
-from preflight.pairing.pair import Group, pair
+from preflight.pairing.pair import FileGroup, pair
 from preflight.pairing.side_files import captions_nothing
 from preflight.targets.targets import CaptionRule
 
@@ -37,7 +37,7 @@ def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
         place = os.path.relpath(path, folder.parent)
         pictured = [one for each in here.values() for one in each if one.lower() in {"jpg", "png"}]
         usual[place] = min(pictured, key=lambda one: (-pictured.count(one), one), default=None)
-        groups += [Group(f"{place}/{stem}", tuple(here[stem])) for stem in here if stem in kept]
+        groups += [FileGroup(f"{place}/{stem}", tuple(here[stem])) for stem in here if stem in kept]
         if not (told & kept):
             bare.add(place)
     pairing = pair(groups, rule, shard=False)

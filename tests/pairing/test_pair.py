@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from preflight.pairing.facts import Unpaired
-from preflight.pairing.pair import Group, pair
+from preflight.pairing.pair import FileGroup, pair
 from preflight.shards.samples import key_of
 from preflight.targets.targets import CaptionRule
 
@@ -23,13 +23,15 @@ TEXT = CaptionRule(rule="textfile")
 PAIR = ("jpg", "txt")
 
 
-def groups(*written: str) -> list[Group]:
+def groups(*written: str) -> list[FileGroup]:
     """Make groups of `dog: jpg txt`."""
     split = [one.split(":") for one in written]
-    return [Group(key, tuple(suffixes.split())) for key, suffixes in split]
+    return [FileGroup(key, tuple(suffixes.split())) for key, suffixes in split]
 
 
-def unpaired(made: list[Group], rule: CaptionRule, *, shard: bool = True) -> tuple[Unpaired, ...]:
+def unpaired(
+    made: list[FileGroup], rule: CaptionRule, *, shard: bool = True
+) -> tuple[Unpaired, ...]:
     return pair(made, rule, shard=shard).unpaired
 
 
@@ -55,7 +57,7 @@ def unpaired(made: list[Group], rule: CaptionRule, *, shard: bool = True) -> tup
     ],
 )
 @pytest.mark.parametrize("shard", [True, False], ids=["shard", "folder"])
-def test_sound_samples_are_left_alone(made: list[Group], *, shard: bool) -> None:
+def test_sound_samples_are_left_alone(made: list[FileGroup], *, shard: bool) -> None:
     assert unpaired(made, AUTO, shard=shard) == ()
 
 
@@ -215,9 +217,12 @@ SOUND = groups(*(f"{number}: jpg txt" for number in range(5)))
         [*SOUND, *groups("0_sd: npz", "latents: npz", "1_te_outputs: npz")],
         groups(*(f"{number}: jpg jpg.json" for number in range(5))),
         groups("IMG: jpg txt", "img: jpg txt"),
-        [Group(f"{n}", ("json", *(f"{page}.jpg" for page in range(3 * n + 1)))) for n in range(9)],
         [
-            Group(f"{n}", tuple(f"{frame}.{kind}" for frame in range(9 + n) for kind in PAIR))
+            FileGroup(f"{n}", ("json", *(f"{page}.jpg" for page in range(3 * n + 1))))
+            for n in range(9)
+        ],
+        [
+            FileGroup(f"{n}", tuple(f"{frame}.{kind}" for frame in range(9 + n) for kind in PAIR))
             for n in range(5)
         ],
         groups(*(f"{n}: rgb.png depth.png json" for n in range(5)), "5: left.png right.png json"),
@@ -228,7 +233,7 @@ SOUND = groups(*(f"{number}: jpg txt" for number in range(5)))
         *("pages of documents", "frames with their texts", "views"),
     ],
 )
-def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[Group]) -> None:
+def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[FileGroup]) -> None:
     assert unpaired(made, AUTO) == ()
 
 
@@ -323,7 +328,7 @@ def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[Group]) -> Non
 )
 @pytest.mark.parametrize("rule", [AUTO, TEXT], ids=["auto", "textfile"])
 def test_names_that_are_read_otherwise_are_told_once(
-    made: list[Group], expected: Unpaired, rule: CaptionRule
+    made: list[FileGroup], expected: Unpaired, rule: CaptionRule
 ) -> None:
     assert unpaired([*SOUND, *made], rule) == (expected,)
 
@@ -332,7 +337,7 @@ def test_each_picture_of_a_day_is_told_where_the_key_ends_before_the_month() -> 
     """All of a year are one sample to webdataset, of which it keeps no jpg and no txt."""
     suffixes = [f"01.{day:02}.{kind}" for day in range(1, 20) for kind in ("jpg", "txt")]
 
-    found = unpaired([Group("2024", tuple(suffixes))], AUTO)
+    found = unpaired([FileGroup("2024", tuple(suffixes))], AUTO)
 
     assert [(one.name, one.because) for one in found] == [
         (f"2024.01.{day:02}.jpg", "dots") for day in range(1, 20)
@@ -395,7 +400,7 @@ def test_what_to_tuple_drops_is_told_and_nothing_else(seed: int) -> None:
     )
     read = list(group_by_keys({"fname": name, "data": b"x", "__url__": "x"} for name in names))
     made = [
-        Group(one["__key__"], tuple(suffix for suffix in one if not suffix.startswith("_")))
+        FileGroup(one["__key__"], tuple(suffix for suffix in one if not suffix.startswith("_")))
         for one in read
     ]
     dropped = {one["__key__"] for one in read if not fits(one)} - {

@@ -28,11 +28,10 @@ def read(
     *,
     rule: CaptionRule | None = None,
 ) -> ShardFacts:
-    """Read files as a shard; however it is read, and also when it has travelled, alike."""
+    """Read files as a shard; it is the same when it has travelled."""
     (folder / "x.tar").write_bytes(files if isinstance(files, bytes) else tarred(files))
     shard = Shard(path="x.tar", captions=rule or CaptionRule())
-    facts = read_shard(shard, str(folder), lambda _: None, depth, onward=False)
-    assert read_shard(shard, str(folder), lambda _: None, depth, onward=True) == facts
+    facts = read_shard(shard, str(folder), lambda _: None, depth)
     assert from_wire(ShardFacts, to_brief(facts)) == facts
     return facts
 
