@@ -147,7 +147,7 @@ def _folder_of(finding: Finding) -> str:
     return (finding.at.file or "").rpartition("/")[0] or "."
 
 
-def judge(
+def ask_checks(
     checks: Mapping[str, Check], job: Job, looks: Iterable[Look], *, tell: Tell, words: Words
 ) -> Judged:
     """Ask the checks about each look as it comes."""

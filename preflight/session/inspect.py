@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from preflight.findings import registry
-from preflight.findings.judge import judge
+from preflight.findings.judge import ask_checks
 from preflight.findings.looks import Left, Look
 from preflight.findings.report import Named, Report
 from preflight.kinds.asked import MistypedError
@@ -47,7 +47,7 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
                 looks += load(kind.live)(given[kind.word], job)
     except (SettingsError, MistypedError) as error:
         raise UsageError(str(error)) from error
-    judged = judge(checks, job, looks, tell=nobody_watches, words=summary.words)
+    judged = ask_checks(checks, job, looks, tell=nobody_watches, words=summary.words)
     return report_of(
         job,
         checks,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from preflight.findings.check import Check
@@ -65,12 +66,18 @@ class Looks:
         asking = selected or self.checks.values()
         self._wanted = frozenset(facts for one in asking for facts in one.over)
 
-    def of(self, targets: Sequence[Target]) -> Generator[Look, None, None]:
-        """Give each look as it comes, and end every process when closed."""
+    def of(self, named: Sequence[Target], apart: Sequence[Target]) -> Generator[Look, None, None]:
+        """Give each look as it comes, and end every process when closed.
+
+        Args:
+            named: each may be missing, and is cleared of that where it is there.
+            apart: what is put together of these, or left alone.
+        """
+        targets = (*named, *apart)
         run = Run(
             job=self.job,
             memory=self.memory,
-            targets=tuple(targets),
+            targets=targets,
             wants=self._wants,
             tell=self._tell,
             passed=self._account.passed,
@@ -80,7 +87,8 @@ class Looks:
             if kind.target in present:
                 self._gathers[kind] = load(kind.gather)(kind, run)
         try:
-            yield from self._counted(self._looks(targets))
+            there = (Cleared(kinds=(Absent,)) for one in named if not isinstance(one, Missing))
+            yield from self._counted(chain(there, self._looks(targets)))
         finally:
             for one in self._gathers.values():
                 one.close()
@@ -110,8 +118,6 @@ class Looks:
     def _add(self, target: Target) -> Iterator[Look]:
         """Take in a target for each of its rows, where somebody wants to know of it."""
         rows = kinds_of(type(target))
-        if not isinstance(target, Missing):
-            yield Cleared(kinds=(Absent,))
         if not any(row.always for row in rows):
             wanted = any(map(self._wants, gives(type(target))))
             if not (wanted or self._is_needed(target)):

@@ -15,7 +15,7 @@ from typing import Any
 from preflight.findings import gate, registry
 from preflight.findings.check import Check
 from preflight.findings.finding import Finding
-from preflight.findings.judge import Judged, judge
+from preflight.findings.judge import Judged, ask_checks
 from preflight.findings.report import Report
 from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
@@ -85,8 +85,8 @@ def run(
         raise UsageError(str(error)) from error
     looking = Looks(job=job, checks=checks, watch=watch)
     try:
-        with contextlib.closing(looking.of((*found.targets, *found.datasets))) as looks:
-            judged = judge(checks, job, looks, tell=watch, words=summary.words)
+        with contextlib.closing(looking.of(found.targets, found.apart)) as looks:
+            judged = ask_checks(checks, job, looks, tell=watch, words=summary.words)
     except MistypedError as error:
         raise UsageError(str(error)) from error
     machine = looking.machine

@@ -44,8 +44,14 @@ class Discovered:
     pairs: tuple[tuple[str, Target], ...]
     """Each word with each target that it names."""
 
-    datasets: tuple[Dataset, ...] = ()
-    """What belongs together as data: by entries of the settings, by words, or by folders."""
+    apart: tuple[Target, ...] = ()
+    """What nobody names: what belongs together as data, by entries of the settings, by words or by
+    folders; and this machine, where the job runs on another one."""
+
+    @property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """What belongs together as data."""
+        return tuple(one for one in self.apart if isinstance(one, Dataset))
 
 
 def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
@@ -86,11 +92,10 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         ]
     targets = [target for _, target in pairs]
     targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
+    apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
-        targets.append(Host(implied=True))
-    return Discovered(
-        targets=tuple(dict.fromkeys(targets)), pairs=tuple(pairs), datasets=tuple(datasets)
-    )
+        (apart if job.launch.elsewhere else targets).append(Host(implied=True))
+    return Discovered(targets=tuple(dict.fromkeys(targets)), pairs=tuple(pairs), apart=tuple(apart))
 
 
 def _as_one(name: str, targets: Iterable[Target], entry: int | None = None) -> Iterator[Dataset]:

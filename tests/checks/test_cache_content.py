@@ -52,7 +52,7 @@ def test_a_cache_of_which_nothing_was_loaded_was_not_looked_at() -> None:
     checks = {"cache-content": registry.load()[0]["cache-content"]}
     skipped = {"it is damaged; see cache-damaged": 2, "it is TorchScript": 1}
     looks = [Looked(facts=CacheContents(folder="cache", skipped=skipped))]
-    (outcome,) = runner.judge(checks, Job(), looks, tell=lambda _: None, words=words).outcomes
+    (outcome,) = runner.ask_checks(checks, Job(), looks, tell=lambda _: None, words=words).outcomes
 
     assert outcome.outcome == "skipped"
     assert [one.reason for one in outcome.skipped] == [

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from preflight.findings.finding import Location, Severity
-from preflight.findings.judge import judge
+from preflight.findings.judge import ask_checks
 from preflight.findings.looks import Looked
 from preflight.findings.registry import load
 from preflight.loaders.facts import Loaded, Trip, Unloadable
@@ -57,7 +57,7 @@ def test_without_workers_there_is_nothing_to_load() -> None:
     looks = [Looked(facts=replace(LOADED, num_workers=0, objects=(), trips=()))]
     checks = {"loader-unloadable": load()[0]["loader-unloadable"]}
 
-    judged = judge(checks, JOB, looks, tell=lambda _: None, words=words)
+    judged = ask_checks(checks, JOB, looks, tell=lambda _: None, words=words)
 
     assert [(one.outcome, one.looked_at) for one in judged.outcomes] == [("passed", 1)]
 
@@ -152,6 +152,6 @@ def test_what_was_not_tried_is_no_pass(outcome: str, reason: str) -> None:
     looks = [Looked(facts=replace(LOADED, objects=(), trips=trips))]
     checks = {"loader-unloadable": load()[0]["loader-unloadable"]}
 
-    (judged,) = judge(checks, JOB, looks, tell=lambda _: None, words=words).outcomes
+    (judged,) = ask_checks(checks, JOB, looks, tell=lambda _: None, words=words).outcomes
 
     assert (judged.outcome, [one.reason for one in judged.skipped]) == ("skipped", [reason])

@@ -58,7 +58,7 @@ def test_a_loader_without_workers_was_looked_at() -> None:
     """It is sound as it is, so that a job which has nothing else is a GO."""
     checks = {"loader-unpicklable": registry.load()[0]["loader-unpicklable"]}
     looks = [Looked(facts=replace(SENT, num_workers=0, objects=()))]
-    judged = runner.judge(checks, JOB, looks, tell=lambda _: None, words=words)
+    judged = runner.ask_checks(checks, JOB, looks, tell=lambda _: None, words=words)
 
     (outcome,) = judged.outcomes
     assert (outcome.outcome, outcome.looked_at, outcome.skipped) == ("passed", 1, ())

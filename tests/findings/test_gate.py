@@ -177,7 +177,7 @@ def test_the_verdict_is_the_exit_code(made: Report, code: int) -> None:
 
 def ask_all(*checks: Check, looks: list[ALook], job: Job | None = None) -> runner.Judged:
     by_id = {one.id: one for one in checks}
-    return runner.judge(by_id, job or Job(), looks, tell=lambda _: None, words=words)
+    return runner.ask_checks(by_id, job or Job(), looks, tell=lambda _: None, words=words)
 
 
 def finds(number: int) -> Check:
@@ -237,7 +237,7 @@ def test_beyond_the_limit_the_gravest_are_kept() -> None:
 
     job = Job(look=Look(max_findings=3))
     looks = [Looked(facts=SHARD)]
-    judged = runner.judge({"a": one}, job, looks, tell=told.append, words=words)
+    judged = runner.ask_checks({"a": one}, job, looks, tell=told.append, words=words)
 
     assert [one.message for one in judged.findings] == ["6", "1", "2"]
     assert judged.more == {"a": {"data/a.tar": 5}}
@@ -284,7 +284,7 @@ def test_an_interrupt_keeps_what_was_found() -> None:
         yield Looked(facts=SHARD)
         raise KeyboardInterrupt
 
-    judged = runner.judge({"a": finds(1)}, Job(), looks(), tell=lambda _: None, words=words)
+    judged = runner.ask_checks({"a": finds(1)}, Job(), looks(), tell=lambda _: None, words=words)
 
     assert len(judged.findings) == 1
     assert judged.complete is False

@@ -147,8 +147,9 @@ def test_the_host_is_looked_at_unless_the_job_runs_elsewhere(place: Path) -> Non
     here = discover(["cache"], Job(root=str(place)), str(place))
     away = discover(["cache"], Job(root=str(place), launch=Launch(elsewhere=True)), str(place))
 
-    for found in (here, away):
-        assert [one for one in found.targets if isinstance(one, Host)] == [Host(implied=True)]
+    assert [one for one in here.targets if isinstance(one, Host)] == [Host(implied=True)]
+    assert [one for one in away.targets if isinstance(one, Host)] == []
+    assert Host(implied=True) in away.apart
     for found, job in ((here, Job()), (away, Job(launch=Launch(elsewhere=True)))):
         gather = Hosts(HOST, replace(run_of(str(place), *found.targets), job=job))
         (left,) = [*gather.add(Host(implied=True)), *gather.questions()]
