@@ -15,7 +15,8 @@ from preflight.values.names import nearest
 GROUP = "train_preflight.checks"
 """The entry-point group of plug-ins; each entry point names a module that holds one check."""
 
-# In which order a job would meet them, by the first word of their ids (design: what a user sees).
+# In which order a job would meet them, by the first words of their ids: mending from the first on
+# never uncovers an earlier one.
 ORDER = (
     "target",
     "env",
