@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from preflight.targets.targets import CaptionRule
-
-if TYPE_CHECKING:
-    from preflight.keys.folder_samples import FolderHome
-    from preflight.keys.shard_samples import ShardHome
+from preflight.keys.captions import Captions
+from preflight.targets.targets import CaptionRule, KeyedData
 
 Tell: TypeAlias = Callable[[str], object]
 
@@ -39,8 +36,31 @@ class Sample(NamedTuple):
         return f"{self.folder}/{self.name}" if self.folder else self.name
 
 
-Home: TypeAlias = "FolderHome | ShardHome"
-"""Where samples are."""
+class Home(Protocol):
+    """Where samples are."""
+
+    data: KeyedData
+
+    def samples(self) -> Iterator[Sample]:
+        """Give all of them, each time in the same order."""
+
+    def captions(self, one: Sample) -> Captions:
+        """Read the captions of one; empty: it has none."""
+
+    def modified(self, one: Sample) -> float | None:
+        """Say when one was last written; None where it is gone."""
+
+    def caption_modified(self, one: Sample) -> float | None:
+        """Say when its caption was last written; None where that has no file of its own."""
+
+    def shown(self, one: Sample) -> str:
+        """Name one, as reports do."""
+
+    def identity(self, one: Sample) -> object:
+        """Tell one from another: the same for one file, whatever data set has it."""
+
+    def is_mask(self, one: Sample, /) -> bool:
+        """Whether it is a mask or the like, of another image."""
 
 
 def caption_suffixes(rule: CaptionRule) -> tuple[str, ...]:
