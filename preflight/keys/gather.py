@@ -7,7 +7,8 @@ from typing import Any
 
 from preflight.findings.looks import Left, Look
 from preflight.keys.facts import CacheKeys
-from preflight.kinds.gather import Gather
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.settings.job import Job
 from preflight.targets.discover import captions_of
@@ -23,9 +24,14 @@ AGAINST = "cache against data"
 class KeyLists(Gather):
     """All caches whose data sets are named."""
 
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._caches: list[CacheFolder] = []
+
     def add(self, target: CacheFolder) -> Iterator[Look]:
         """Take in a cache, unless its data sets are not named, or not looked at whole."""
         job = self.run.job
+        self._caches += [] if target.checkpoint else [target]
         of = self._made_of(target)
         for sample in (sample_of(one, job) for one in of if one.shards):
             if sample is not None:  # what the other shards hold, only they say
@@ -75,11 +81,8 @@ class KeyLists(Gather):
         return (one for one in asked if one.folder is None)
 
     def not_judged(self) -> Iterator[str]:
-        """Say where there is data and no cache that is held against it."""
-        caches = [one for one in self.run.targets if isinstance(one, CacheFolder)]
-        caches = [one for one in caches if not one.checkpoint]
-        with_data = any(isinstance(one, Dataset) for one in self.run.targets)
-        if caches and with_data and not any(map(self._is_compared, caches)):
+        """Say where no cache that is looked at is held against data."""
+        if self._caches and not any(map(self._is_compared, self._caches)):
             yield AGAINST
 
     def _is_compared(self, cache: CacheFolder) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tarfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,16 @@ def test_no_budget_at_all_leaves_keys_out_beside_the_shards(job: Path) -> None:
     assert report.verdict != "no-go"
     assert asked(report).outcome == "skipped"
     assert not incomplete(report)
+
+
+def test_a_cache_that_nobody_looks_at_is_not_said_to_lack_a_comparison(tmp_path: Path) -> None:
+    """Where only shards are judged, that is said of the cache as a whole."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    with tarfile.open(tmp_path / "a.tar", "w") as shard:
+        shard.addfile(tarfile.TarInfo("dog.txt"))
+
+    look = partial(preflight.run, "a.tar", "cache", folder=str(tmp_path), elsewhere=True)
+
+    assert look().not_judged == ("loader", "model", "script", "cache against data")
+    assert look(select=["shard"]).not_judged == ("cache", "loader", "model", "script")
