@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 from typing import NoReturn
@@ -33,6 +34,11 @@ def start() -> None:
         )
         sys.exit(2)
     try:
+        if sys.argv[1:2] == ["run"]:
+            from preflight.processes.spawn import make_ready
+
+            with contextlib.suppress(OSError):  # told where there is a question to ask
+                make_ready()
         from preflight.command.cli import main
 
         _leave(main())

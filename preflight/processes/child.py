@@ -16,9 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from json import dumps, loads
 from typing import Any
 
-from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
-from preflight.kinds.question import stamp_of
 from preflight.processes import life_line
 from preflight.values.wire import to_brief
 
@@ -63,7 +61,7 @@ class Channel:
         with contextlib.suppress(BrokenPipeError):
             os.write(self._descriptor, b"%s @%d %d\n" % (self._short, self._open, place))
 
-    def some(self, facts: Facts, count: int) -> None:
+    def some(self, facts: object, count: int) -> None:
         """Say what was seen of so many of several files, of which more are to follow."""
         self.say(some=_plain([facts]), count=count)
 
@@ -110,7 +108,7 @@ def main() -> None:
 
 def _look(
     question: Mapping[str, Any], options: Mapping[str, Any], channel: Channel
-) -> Iterable[Facts]:
+) -> Iterable[object]:
     module, _, name = question["reader"].partition(":")
     reader = getattr(importlib.import_module(module), name)
     asked = Asked(
@@ -122,11 +120,11 @@ def _look(
         some=channel.some,
         memory=MEMORY_LIMIT,
     )
-    found: Iterable[Facts] = reader(asked)
+    found: Iterable[object] = reader(asked)
     return found
 
 
-def _plain(facts: Iterable[Facts]) -> list[dict[str, Any]]:
+def _plain(facts: Iterable[object]) -> list[dict[str, Any]]:
     return [{"type": type(one).__name__, **to_brief(one)} for one in facts]
 
 
@@ -176,6 +174,8 @@ def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
             with contextlib.suppress(ImportError):
                 import torch  # noqa: F401  before the limit holds
             import psutil
+
+            from preflight.kinds.question import stamp_of
 
             largest = max(stamp_of(path)[0] for path in loaded)
             limit += psutil.Process().memory_info().vms + largest

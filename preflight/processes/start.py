@@ -14,7 +14,6 @@ import queue
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,26 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from preflight.kinds.question import Question
-
-MARK = "PREFLIGHT_CHILD"
-"""The variable that marks a process of ours and whatever it starts, by the token of its question.
-"""
-
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-# An interpreter that is too old to read our code says so, in words that all of them can read.
-_UNFIT = (
-    "import sys; sys.version_info < (3, 10) and "
-    '(sys.stdout.write(\'{"unfit": "%d.%d"}\\n\' % sys.version_info[:2]), sys.exit(0)); '
-)
-
-# Our own folder is on the path only while we are imported: whatever else lies beside us (another
-# environment's packages, a checkout's tests) must not be found by the user's code.
-_BOOT = (
-    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home = sys.argv.pop(1); sys.path.insert(0, home); "
-    "import preflight.processes.child; sys.path.remove(home); preflight.processes.child.main()"
-)
+from preflight.processes.spawn import MARK, reader, spawn
 
 # Pieces of what was said that wait to be read; a process that says more waits, and does not fill
 # our memory.
@@ -215,22 +195,11 @@ def start(
     Raises:
         OSError: the interpreter cannot be started.
     """
-    token = os.urandom(8).hex()
-    runs_code = any(one.runs_code for one in questions)
-    python = python if runs_code else None
-    # Python 3.11 and newer can be told to leave the current folder off the path from the start.
-    safe = ["-P"] if python is None and sys.version_info >= (3, 11) else []
-    settings = {**os.environ, "PYTHONFAULTHANDLER": "1", MARK: token}
-    if not runs_code:  # the threads of the user's code are its own business
-        settings |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    popen = subprocess.Popen(
-        [python or sys.executable, *safe, "-c", _UNFIT + _BOOT, _HOME],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=questions[0].folder,
-        env=settings,
-        start_new_session=True,
-    )
+    if any(one.runs_code for one in questions):
+        popen, token = spawn(python, folder=questions[0].folder, runs_code=True)
+    else:
+        python = None
+        popen, token = reader()
     return Started(
         questions=questions, options=options, python=python, token=token, popen=popen, lines=lines
     )
