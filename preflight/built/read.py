@@ -160,11 +160,6 @@ def _call(thing: object, built: Built) -> object:
 
 
 def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
-    """Go into what was made.
-
-    Raises:
-        MistypedError: it has no such part.
-    """
     for kind, key in steps:
         with _blaming("pick"):
             try:

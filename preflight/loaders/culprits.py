@@ -72,11 +72,7 @@ class Search:
     found: list[Culprit] = field(default_factory=list)
 
     def run(self, left_out: LeftOut) -> list[Culprit]:
-        """Name one object after the other, until the rest is loaded.
-
-        Raises:
-            OSError: no worker can be started.
-        """
+        """Name one object after the other, until the rest is loaded."""
         try:
             self._run(left_out)
         finally:

@@ -20,12 +20,7 @@ _HARMLESS = frozenset({"IPython", "_pydevd_bundle", "debugpy", "ipykernel", "pyd
 
 
 def inherited(parts: Mapping[str, Any], root: str) -> Inherited:
-    """Name what two processes must not share, in these parts of a loader and in this process.
-
-    Args:
-        parts: what every worker has, each under the name that its paths begin with.
-        root: the job's folder, absolute.
-    """
+    """Name what two processes must not share, in these parts of a loader and in this process."""
     walk = held.walk(list(parts.items()))
     return Inherited(
         held=_by_line([_held(one, root) for one in walk.found]),

@@ -15,11 +15,7 @@ from preflight.users_code.main_module import why_no_worker
 
 
 def look(loader: object, job: Job) -> Iterator[Look]:
-    """Walk it, and load what it sends in fresh workers, where this process may start some.
-
-    Raises:
-        MistypedError: it is no loader.
-    """
+    """Walk it, and load what it sends in fresh workers, where this process may start some."""
     if not walk.is_loader(loader):
         raise MistypedError(f"inspect(loader=…): {type(loader).__qualname__} is no DataLoader")
     launch = job.launch

@@ -21,7 +21,7 @@ from preflight.loaders.starting import (
     travels_there,
 )
 from preflight.objects import where
-from preflight.objects.attributes import own_attributes
+from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling
@@ -48,11 +48,8 @@ def is_dataset(thing: object) -> bool:
     """Whether it is a data set that no loader has been made of yet."""
     if is_loader(thing):
         return False
-    data = sys.modules.get("torch.utils.data")
     kind = type(thing)
-    if data is not None and issubclass(kind, cast("Any", data).Dataset):
-        return True
-    return any(
+    return issubclass(kind, classes("torch.utils.data", "Dataset")) or any(
         type_name(base).startswith("datasets.") and "Dataset" in base.__name__
         for base in kind.__mro__
     )
@@ -82,11 +79,6 @@ def walk_loader(
     """Name everything that this loader would send and that cannot travel.
 
     Nothing is walked where there are no workers: then nothing is sent.
-
-    Args:
-        loader: a DataLoader, a WebLoader, or what holds the same attributes.
-        known: what is known of it.
-        walked: walks what is sent.
     """
     name, root, factory, num_workers, start_method = known
     real = _real_loader(loader)
@@ -162,10 +154,7 @@ def kind_of(thing: object) -> str:
         return "file"
     if issubclass(kind, socket.socket) or type_name(kind).partition(".")[0] in _HANDLES:
         return "handle"
-    torch = sys.modules.get("torch")
-    if torch is not None and issubclass(kind, cast("Any", torch).Tensor):
-        return "tensor"
-    return "other"
+    return "tensor" if issubclass(kind, classes("torch", "Tensor")) else "other"
 
 
 def _kind_of_function(function: types.FunctionType) -> str:
@@ -190,7 +179,6 @@ def _kind_by_name(thing: object) -> str:
 
 
 def _said(thing: object, kind: str) -> str:
-    """Say what it is, as a noun phrase."""
     qualname = shown(_qualname(thing))
     outside, _, name = qualname.rpartition(".<locals>.")
     if kind == "lambda":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
-import sys
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
-from preflight.objects.attributes import own_attributes
+from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 
 FROM_LAUNCH = "launch.start_method"
@@ -21,16 +20,7 @@ FROM_IMPORT = "a call of multiprocessing.set_start_method"
 
 
 def configured(loader: object, num_workers: int | None, start_method: str | None) -> object:
-    """Copy a DataLoader with the job's settings; whatever else it is, give it as it is.
-
-    Args:
-        loader: it is not changed.
-        num_workers: how many workers the settings say; None where they do not.
-        start_method: how the settings start them; None where they do not say.
-
-    Raises:
-        CannotLookError: torch does not take them for this loader.
-    """
+    """Copy a DataLoader with the job's settings; whatever else it is, give it as it is."""
     if not _is_data_loader(loader) or (num_workers is None and start_method is None):
         return loader
     copied = _copied(loader)
@@ -73,8 +63,7 @@ _READ_BY_TORCH = ("dataset", "collate_fn", "worker_init_fn", "num_workers")
 
 
 def _is_data_loader(thing: object) -> bool:
-    data = cast("Any", sys.modules.get("torch.utils.data"))
-    return data is not None and issubclass(type(thing), data.DataLoader)
+    return issubclass(type(thing), classes("torch.utils.data", "DataLoader"))
 
 
 def method_of(parts: Mapping[str, Any]) -> str | None:
@@ -88,12 +77,7 @@ def method_of(parts: Mapping[str, Any]) -> str | None:
 
 
 def start_method_of(parts: Mapping[str, Any], launch: str | None) -> tuple[str, str]:
-    """Say how this loader's workers are started in the job, and what makes it so.
-
-    Args:
-        parts: the loader's own attributes, before the settings were applied.
-        launch: how the job's settings start them.
-    """
+    """Say how a loader's workers are started, by itself and by the job's settings, and why."""
     own = method_of(parts)
     if own is not None and launch in (None, own):
         return own, FROM_LOADER

@@ -117,11 +117,7 @@ class Worker:
         self.post(dumps(order).encode())
 
     def reply(self, since: float) -> dict[str, Any] | None:
-        """Wait for an answer; None where the worker is lost.
-
-        Args:
-            since: from when on it has had time for it, by the monotonic clock.
-        """
+        """Wait for an answer, for which it has had time since then; None where it is lost."""
         until = since + self.surroundings.timeout
         while self.lost is None:
             try:
@@ -139,11 +135,7 @@ class Worker:
         return None
 
     def answer(self, since: float | None = None) -> dict[str, Any] | None:
-        """Wait for what it says of a stream; of its start, too, the first time.
-
-        Args:
-            since: from when on it has had time for it; None: from now.
-        """
+        """Wait for what it says of a stream; of its start, too, the first time."""
         since = time.monotonic() if since is None else since
         reply = self.reply(since)
         if reply is not None and reply.get("ready"):
@@ -195,11 +187,7 @@ class Worker:
 
 
 def start(method: str, surroundings: Surroundings) -> Worker:
-    """Start a worker, which begins to import what every worker imports.
-
-    Raises:
-        OSError: no process can be started.
-    """
+    """Start a worker, which begins to import what every worker imports."""
     chosen: Any = multiprocessing.get_context(method)
     handle, place = tempfile.mkstemp(prefix="preflight-")
     os.close(handle)
@@ -315,11 +303,7 @@ class Outlet:
         self._sent = 0
 
     def write(self, part: Any) -> int:
-        """Take a part of the stream.
-
-        Raises:
-            Enough: there is more of it than anybody wants to load for a look.
-        """
+        """Take a part of the stream, unless that is more than anybody wants to load for a look."""
         size = len(part)
         self.written += size
         if size >= self._large:

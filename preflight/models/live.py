@@ -11,11 +11,7 @@ from preflight.settings.job import Job
 
 
 def look(model: object, job: Job) -> Iterator[Look]:
-    """Try a copy of it, without its memory.
-
-    Raises:
-        MistypedError: it is no model.
-    """
+    """Try a copy of it, without its memory."""
     if not is_model(model):
         raise MistypedError(f"inspect(model=…): {type(model).__qualname__} is no nn.Module")
     found = copy_model(model, name="model", root=job.root, factory=None, sources=())

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from preflight.models.facts import Copied, Uncopyable
 from preflight.objects import where
+from preflight.objects.attributes import classes
 from preflight.objects.copying import copying
 from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
@@ -29,9 +30,7 @@ _SETTINGS = re.compile(r"config|cfg|args|opt(ion)?s?\b|state|kwargs|param", re.I
 
 def is_model(thing: object) -> bool:
     """Whether it is a torch module."""
-    torch = sys.modules.get("torch")
-    modules = getattr(torch, "nn", None)
-    return modules is not None and issubclass(type(thing), modules.Module)
+    return issubclass(type(thing), classes("torch.nn", "Module"))
 
 
 def copy_model(
@@ -40,13 +39,7 @@ def copy_model(
     """Copy a model deeply without its memory, and name everything that cannot be copied.
 
     It runs what a copy runs of the user's code (`__deepcopy__`, `__setstate__`, `__del__`).
-
-    Args:
-        model: the module.
-        name: what the user called it.
-        root: the job's folder, absolute.
-        factory: what made it, where that is known.
-        sources: the job's own source files, absolute, which are read for a line that copies.
+    The job's own sources are read for a line that copies one.
     """
     copy = copying.try_copy(model)
     made = where.defined(model if factory is None else factory, root).at
@@ -81,8 +74,8 @@ def kind_of(thing: object) -> str:
     names = {base.__name__ for base in type.__dict__["__mro__"].__get__(type(thing))}
     if any("ProcessGroup" in one for one in names):
         return "process-group"
-    torch = cast("Any", sys.modules.get("torch"))
-    if torch is not None and issubclass(type(thing), torch.Tensor):
+    if issubclass(type(thing), classes("torch", "Tensor")):
+        torch: Any = sys.modules["torch"]
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
             if not cast("Any", thing).is_leaf:
                 return "non-leaf"

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 # What a type that is written in C has in place of a property.
 _OF_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def classes(module: str, *names: str) -> tuple[type, ...]:
+    """Give those classes of a module that there are; none where nobody has imported it."""
+    found = (getattr(sys.modules.get(module), name, None) for name in names)
+    return tuple(one for one in found if isinstance(one, type))
 
 
 def own_attributes(thing: object) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,16 @@ def attribute(name: object) -> str:
     if type(name) is str and name.isidentifier():
         return f".{name}"
     return f".<{_cut(repr(name), 60) if type(name) in _PLAIN else type(name).__name__}>"
+
+
+def parts_of_partial(thing: object) -> Iterator[tuple[str, object]]:
+    """Give what a partial holds, each with the step to it."""
+    own = functools.partial  # a class that derives from it may have properties by these names
+    yield ".func", own.func.__get__(thing)
+    for number, value in enumerate(own.args.__get__(thing)):
+        yield f".args[{number}]", value
+    for key, value in dict.items(own.keywords.__get__(thing)):
+        yield f".keywords{item(key)}", value
 
 
 def written(root: str, steps: str) -> str:

@@ -66,12 +66,7 @@ def kept(holder: object, attribute: str, root: str) -> Place:
 
 
 def kept_by_user(holders: Iterable[tuple[object, str]], root: str) -> Definition | None:
-    """Say which line of the user's own code keeps something.
-
-    Args:
-        holders: the instances that lead to it, innermost first, each with the attribute.
-        root: the job's folder.
-    """
+    """Say which line of the user's own code keeps something, by the instances that lead to it."""
     places = (kept(holder, attribute, root) for holder, attribute in holders)
     return next((place.at for place in places if place.own), None)
 

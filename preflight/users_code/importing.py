@@ -19,11 +19,7 @@ _work_of_import = functools.cache(guard.work_of_import)
 
 
 def import_torch() -> None:
-    """Import torch, before anything of the user's can stand in its way.
-
-    Raises:
-        CannotLookError: this interpreter has none.
-    """
+    """Import torch, before anything of the user's can stand in its way."""
     try:
         importlib.import_module("torch")
     except ImportError as error:

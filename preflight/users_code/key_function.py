@@ -37,12 +37,7 @@ class UsersKey:
 def users_key(
     text: str, options: Mapping[str, Any], step: Callable[[str], AbstractContextManager[None]]
 ) -> UsersKey:
-    """Import the function that makes the keys.
-
-    Args:
-        text: `module:key` or `file.py:key`.
-        options: the job's settings, as plain values.
-        step: says that a step begins, and how long it took.
+    """Import the function that makes the keys, such as `module:key`.
 
     Raises:
         CannotLookError: its module raises, or would start the training; or it is no such function.
@@ -88,11 +83,7 @@ def _imported(spec: Spec, root: str) -> Callable[..., object]:
 
 
 def _takes_caption(function: Callable[..., object], text: str) -> bool:
-    """Whether it wants a caption beside the path.
-
-    Raises:
-        CannotLookError: it wants something else.
-    """
+    """Whether it wants a caption beside the path; raise where it wants something else."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some things made in C have none

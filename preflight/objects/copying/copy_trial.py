@@ -37,12 +37,7 @@ class Trial:
 
 
 def attempt(thing: object, shared: Mapping[int, object]) -> Trial:
-    """Copy something deeply, and throw the copy away.
-
-    Args:
-        thing: what is copied.
-        shared: objects by their id that the copy shares instead of copying them.
-    """
+    """Copy something deeply, but for some objects (by id) that the copy shares; throw it away."""
     ledger = CopyTally()
     try:
         with shared_data(ledger), kept_random_state():

@@ -25,6 +25,7 @@ from preflight.objects.paths import (
     attribute,
     holders_on,
     item,
+    parts_of_partial,
     said,
     ways_to,
     written,
@@ -162,11 +163,7 @@ class _Walk:
                 self.add(thing, said(error))
 
     def _children(self, thing: object) -> Iterable[tuple[str, object]]:
-        """Give what the copy of an object goes on to, each with the step to it.
-
-        Raises:
-            Exception: the object cannot be copied.
-        """
+        """Give what the copy of an object goes on to; raise what the copy raises."""
         kind = type(thing)
         if kind in (list, tuple, dict):
             return self._items(thing)
@@ -198,12 +195,7 @@ class _Walk:
         function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
         if type(thing) is functools.partial:
             rest: dict[str, Any] = (state[3] if state else None) or {}
-            return [
-                (".func", thing.func),
-                *((f".args{item(n)}", one) for n, one in enumerate(thing.args)),
-                *((f".keywords{item(key)}", one) for key, one in thing.keywords.items()),
-                *((attribute(key), one) for key, one in rest.items()),
-            ]
+            return [*parts_of_partial(thing), *_of_state(rest)]
         if getattr(function, "__name__", "") in ("__newobj__", "__newobj_ex__"):
             arguments = arguments[1:]
         steps: Steps = [(f".<argument {n}>", one) for n, one in enumerate(arguments or ())]
@@ -261,11 +253,7 @@ def _own_copier(thing: object) -> Any:
 
 
 def _of_copier(thing: Any, own: Any) -> Steps:
-    """Give what an object goes on to that brings its own `__deepcopy__`.
-
-    Raises:
-        Exception: it cannot be copied.
-    """
+    """Give what an object goes on to that brings its own `__deepcopy__`."""
     function = getattr(own, "__func__", own)
     torch: Any = sys.modules.get("torch")
     if torch is not None:

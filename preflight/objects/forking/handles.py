@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from preflight.objects.attributes import own_attributes
+from preflight.objects.attributes import classes, own_attributes
 
 # From here on h5py reads with pread, which has no position (H5_HAVE_PREADWRITE; every wheel of h5py
 # for Python 3.10 and later holds a newer one). Before, all of its drivers seek and then read.
@@ -45,30 +45,23 @@ def handle_of(thing: object) -> Handle | None:
     for family, ask in _FAMILIES:
         if issubclass(kind, family):
             return ask(thing)
-    if issubclass(kind, of_sqlite("Connection")):
+    if issubclass(kind, classes("sqlite3", "Connection")):
         return _of_sqlite(thing)
-    h5py, lmdb = sys.modules.get("h5py"), sys.modules.get("lmdb")
+    h5py = sys.modules.get("h5py")
     if h5py is not None and _named(kind, "h5py"):
         return _of_h5py(thing, h5py)
-    if lmdb is not None and _is_environment(kind, lmdb):
-        return _of_lmdb(thing, lmdb)
+    if issubclass(kind, classes("lmdb", "Environment")):
+        return _of_lmdb(thing, sys.modules["lmdb"])
     if is_cuda(thing):
         return Handle(kind="cuda-tensor", key=id(thing))
     return None
 
 
-def of_sqlite(name: str) -> tuple[type, ...]:
-    """Give a class of sqlite3, where somebody has imported it: not every Python has one."""
-    kind = getattr(sys.modules.get("sqlite3"), name, None)
-    return (kind,) if isinstance(kind, type) else ()
-
-
 def is_cuda(thing: object) -> bool:
     """Whether it is a tensor in the memory of a GPU."""
-    torch: Any = sys.modules.get("torch")
-    tensor = getattr(torch, "Tensor", None)
-    if tensor is None or not issubclass(type(thing), tensor):
+    if not issubclass(type(thing), classes("torch", "Tensor")):
         return False
+    torch: Any = sys.modules["torch"]
     # `is_cuda` would run the `__torch_dispatch__` of a class that says its own device.
     keys = torch._C._dispatch_keys(thing)  # noqa: SLF001
     known = (getattr(torch._C.DispatchKey, name, None) for name in _CUDA)  # noqa: SLF001
@@ -170,11 +163,6 @@ def _of_lmdb(thing: object, lmdb: Any) -> Handle | None:
     except lmdb.Error:  # closed
         return None
     return Handle(kind="lmdb", key=id(thing), file=_text(path))
-
-
-def _is_environment(kind: type, lmdb: Any) -> bool:
-    environment = getattr(lmdb, "Environment", None)
-    return type(environment) is type and issubclass(kind, environment)
 
 
 def _named(kind: type, package: str) -> bool:

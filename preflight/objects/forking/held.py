@@ -10,20 +10,20 @@ import collections
 import functools
 import itertools
 import logging
-import sys
 import threading
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from preflight.objects.attributes import own_attributes, slots
-from preflight.objects.forking.handles import Handle, handle_of, is_cuda, of_sqlite
+from preflight.objects.attributes import classes, own_attributes, slots
+from preflight.objects.forking.handles import Handle, handle_of, is_cuda
 from preflight.objects.paths import (
     PATHS,
     attribute,
     holders_on,
     item,
+    parts_of_partial,
     type_name,
     ways_to,
     written,
@@ -69,11 +69,7 @@ class HandleWalk:
 
 
 def walk(roots: Sequence[tuple[str, object]]) -> HandleWalk:
-    """Find everything below these roots that two processes must not share over a fork.
-
-    Args:
-        roots: the parts of a loader, each under the name that its paths begin with.
-    """
+    """Find everything below these roots that two processes must not share over a fork."""
     walker = _Walker(roots)
     walker.run()
     return HandleWalk(found=tuple(walker.named()), cut=tuple(walker.cut))
@@ -140,15 +136,16 @@ class _Walker:
         if issubclass(kind, (*_LISTS, dict)):
             yield from self._items(thing)
         elif issubclass(kind, functools.partial):
-            yield from _of_partial(thing)
+            yield from parts_of_partial(thing)
         elif kind is types.FunctionType:
             yield from _of_function(thing)
         elif kind is types.MethodType:
             yield ".__func__", thing.__func__
         elif kind is types.MappingProxyType:
             return
-        elif issubclass(kind, of_sqlite("Cursor")):
-            yield ".connection", vars(of_sqlite("Cursor")[0])["connection"].__get__(thing)
+        elif issubclass(kind, classes("sqlite3", "Cursor")):
+            cursor: Any = classes("sqlite3", "Cursor")[0]
+            yield ".connection", cursor.connection.__get__(thing)
         if kind in (types.MethodType, types.BuiltinMethodType):
             yield ".__self__", thing.__self__
         yield from self._attributes(thing)
@@ -156,10 +153,7 @@ class _Walker:
     def _items(self, thing: Any) -> Iterator[tuple[str, object]]:
         """Give a container's items; many that can hold nothing are passed over at once."""
         if issubclass(type(thing), collections.defaultdict):
-            yield (
-                ".default_factory",
-                vars(collections.defaultdict)["default_factory"].__get__(thing),
-            )
+            yield ".default_factory", collections.defaultdict.default_factory.__get__(thing)
         if issubclass(type(thing), dict):
             if not self._too_many(thing, dict.values(thing), dict.__len__(thing)):
                 pairs = list(itertools.islice(dict.items(thing), _ITEMS))
@@ -181,7 +175,6 @@ class _Walker:
         return False
 
     def _attributes(self, thing: object) -> Steps:
-        """Give an instance's own attributes, and its slots."""
         held = [*list(dict.items(dict(own_attributes(thing)))), *slots(thing)]
         mapped = any(type_name(type(value)) in _MAPS for _, value in held)
         for name, value in held:
@@ -214,15 +207,6 @@ class _Walker:
         return written("", "".join(reversed(steps)))
 
 
-def _of_partial(thing: object) -> Steps:
-    own = vars(functools.partial)
-    yield ".func", own["func"].__get__(thing)
-    for number, value in enumerate(own["args"].__get__(thing)):
-        yield f".args[{number}]", value
-    for key, value in dict.items(own["keywords"].__get__(thing)):
-        yield f".keywords{item(key)}", value
-
-
 def _of_function(function: types.FunctionType) -> Steps:
     names = function.__code__.co_freevars
     for name, cell in zip(names, function.__closure__ or (), strict=False):
@@ -238,9 +222,8 @@ def _of_function(function: types.FunctionType) -> Steps:
 
 def _of_module(thing: object, told: set[int]) -> Handle | None:
     """Let a module of torch stand for all of its tensors on a GPU, and note that it does."""
-    torch: Any = sys.modules.get("torch")
-    kind = getattr(getattr(torch, "nn", None), "Module", None)
-    if kind is None or not issubclass(type(thing), kind) or id(thing) in told:
+    kind = classes("torch.nn", "Module")
+    if not issubclass(type(thing), kind) or id(thing) in told:
         return None
     todo, tensors = [thing], set()
     while todo:

@@ -154,12 +154,7 @@ _Unhurried.dispatch = {**_Unpickler.dispatch, **{code: _marking(code) for code i
 
 
 def main(channel: Connection, path: str) -> None:
-    """Load one stream after another, until the other side is gone.
-
-    Args:
-        channel: where orders and streams come from, and where answers go.
-        path: a file that says how far loading has come.
-    """
+    """Load one stream after another, until the other side is gone; say in a file how far it is."""
     with contextlib.suppress(EOFError, OSError):
         place = ProgressFile(path)
         order = loads(channel.recv_bytes())

@@ -103,25 +103,16 @@ class _Survey(PythonPickler):  # type: ignore[misc]
             self._at = above
             self._depth -= 1
 
-    def save_reduce(
-        self,
-        func: Any,
-        args: Any,
-        state: Any = None,
-        listitems: Any = None,
-        dictitems: Any = None,
-        *rest: Any,
-        **more: Any,
-    ) -> None:
+    def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
         """Keep the parts of a reduction; what gives nobody knows how many items is one whole."""
         node = cast("Node", self._at)
         frame = node.frame
         frame.function, frame.arguments, frame.state = func, args, state
-        endless = listitems is not None or dictitems is not None
-        if endless and not issubclass(type(frame.thing), _SIZED):
+        has_items = any(one is not None for one in rest[:2])
+        if has_items and not issubclass(type(frame.thing), _SIZED):
             self._keep_whole()
             return
-        super().save_reduce(func, args, state, listitems, dictitems, *rest, **more)
+        super().save_reduce(func, args, state, *rest, **more)
 
     def _node(self, thing: object) -> Node:
         node = Node(frame=PickledObject(thing=thing), above=self._at, root=self._root)

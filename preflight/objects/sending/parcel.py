@@ -78,11 +78,7 @@ class _Slow(FramePickler):
 
 
 def pickled_slowly(roots: Roots, sink: Writable, stand_ins: StandIns) -> BaseException | None:
-    """Write all roots by the pickler in Python, without frames; give what was raised.
-
-    Raises:
-        Enough: the sink takes no more.
-    """
+    """Write all roots by the pickler in Python, without frames; give what was raised."""
     pickler = _Slow(sink, stand_ins)
     with deep():
         for _, thing in roots:
@@ -146,12 +142,8 @@ class _Finder(_Slow):
 def find(roots: Roots, place: tuple[int, int], stand_ins: StandIns) -> ObjectAtByte | None:
     """Find the innermost object to which a byte of the slow stream belongs.
 
-    Args:
-        roots: what was written.
-        place: which of the roots it is in, and the byte, from the beginning of that root.
-        stand_ins: as large data was written.
-
-    None where the objects give another stream now.
+    The place is the number of the root, and the byte from its beginning. None where the objects
+    give another stream now.
     """
     number, offset = place
     finder = _Finder(stand_ins)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from preflight.objects.attributes import own_attributes, slots
-from preflight.objects.paths import attribute, item
+from preflight.objects.paths import attribute, item, parts_of_partial
 from preflight.objects.sending.pickle_trial import PROTOCOL, PythonPickler, Writable, reducers
 
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
@@ -124,13 +124,7 @@ def _partial_or_method(thing: object) -> list[tuple[str, object]] | None:
     """Name the parts of a partial or a bound method, which pickle sends as arguments."""
     if type(thing) in (types.MethodType, types.BuiltinMethodType):
         return [(".__self__", cast("types.MethodType", thing).__self__)]
-    if type(thing) is not functools.partial:
-        return None
-    return [
-        (".func", thing.func),
-        *((f".args[{number}]", value) for number, value in enumerate(thing.args)),
-        *((f".keywords{item(key)}", value) for key, value in thing.keywords.items()),
-    ]
+    return list(parts_of_partial(thing)) if type(thing) is functools.partial else None
 
 
 def _keys(thing: Any, child: object) -> Iterator[str]:

@@ -138,11 +138,7 @@ class Sink:
         self.written = 0
 
     def write(self, part: Any) -> int:
-        """Count a part of the stream.
-
-        Raises:
-            Enough: there is too much of it.
-        """
+        """Count a part of the stream, unless there is too much of it."""
         size = len(part)
         self.written += size
         if self.written > self.most:

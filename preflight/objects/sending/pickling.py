@@ -83,9 +83,7 @@ class PickleWalk:
 def walk(roots: Roots, *, sent: Refusal | EllipsisType | None = ...) -> PickleWalk:
     """Name every object below these roots that cannot be sent to a spawned worker.
 
-    Args:
-        roots: what is sent together, each under the name that its paths begin with.
-        sent: what was said where they have been pickled already.
+    Where they have been pickled already, `sent` is what was said then.
     """
     with spawning(), kept_random_state():
         first = refusal(roots, {}) if sent is ... else sent

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, cast
 
+from preflight.objects.attributes import classes
 from preflight.objects.sending.pickle_trial import NOTHING, Sink, bulk, reducers
 
 # Protocol 5 hands data over instead of copying it; what is written is as long as in protocol 4.
@@ -69,20 +70,16 @@ class Scale(pickle.Pickler):
 
     def _count(self, thing: Any) -> None:
         kind = type(thing)
-        numpy = cast("Any", sys.modules.get("numpy"))
-        if numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ())):
+        if issubclass(kind, classes("numpy", "ndarray")):
+            numpy = cast("Any", sys.modules["numpy"])
             size = numpy.ndarray.nbytes.__get__(thing)
             self._data += size
             self.mapped += size if _is_mapped(numpy, thing) else 0
-            return
-        torch = cast("Any", sys.modules.get("torch"))
-        if torch is not None and hasattr(torch, "UntypedStorage"):
-            held = _storages(torch, thing)
-            if held is not None:
-                for storage in held:
-                    self._share(storage)
-                return
-        self._data += int(thing.size)  # a buffer of pyarrow
+        elif issubclass(kind, classes("pyarrow", "Buffer")):
+            self._data += int(thing.size)
+        else:
+            for storage in _storages(sys.modules["torch"], thing):
+                self._share(storage)
 
     def _share(self, storage: Any) -> None:
         """Count a storage that torch moves to memory which all workers share."""
@@ -104,11 +101,7 @@ def is_bulk(thing: object) -> bool:
 
 def _holds_data(kind: type) -> bool:
     """Whether one of these may be weighed in another way than the next one."""
-    numpy = cast("Any", sys.modules.get("numpy"))
-    torch = cast("Any", sys.modules.get("torch"))
-    return (numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ()))) or (
-        torch is not None and issubclass(kind, getattr(torch, "Tensor", ()))
-    )
+    return issubclass(kind, (*classes("numpy", "ndarray"), *classes("torch", "Tensor")))
 
 
 def _is_mapped(numpy: Any, thing: Any) -> bool:
@@ -121,15 +114,13 @@ def _is_mapped(numpy: Any, thing: Any) -> bool:
     return False
 
 
-def _storages(torch: Any, thing: Any) -> list[Any] | None:
-    """Give the storages of a tensor or storage; None where it is neither."""
+def _storages(torch: Any, thing: Any) -> list[Any]:
+    """Give the storages of a tensor or storage."""
     kind = type(thing)
     if issubclass(kind, torch.storage.TypedStorage):
         return [thing._untyped_storage]  # noqa: SLF001  the public way warns
     if issubclass(kind, torch.UntypedStorage):
         return [thing]
-    if not issubclass(kind, torch.Tensor):
-        return None
     found = []
     for tensor in _dense(torch, thing):
         # Some tensors have no storage: those of a compiler's trace, of other libraries.

@@ -50,7 +50,6 @@ class LeftOut:
         return LeftOut(things={**self.things, id(thing): thing}, kinds=kinds)
 
     def __bool__(self) -> bool:
-        """Whether anything is."""
         return bool(self.things or self.kinds)
 
 
@@ -79,11 +78,7 @@ class StandIns:
         return any(one.expired() for one in self.storages)
 
     def reduction(self, thing: object) -> Any:
-        """Say how an object is pickled; NotImplemented for what travels as any object does.
-
-        Raises:
-            RuntimeError: torch does not send this tensor.
-        """
+        """Say how an object is pickled; NotImplemented for what travels as any object does."""
         if self.left_out and self.left_out.has(thing):
             return NOTHING
         if type(thing) is _Call:
