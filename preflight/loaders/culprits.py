@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from preflight.loaders.workers import Outlet, Surroundings, Worker, start
 from preflight.objects.random_state import kept_random_state
-from preflight.objects.sending.parcel import find, pickled_slowly
+from preflight.objects.sending.parcel import ObjectAtByte, find, pickled_slowly
 from preflight.objects.sending.pickle_trial import Enough, Roots, spawning
 from preflight.objects.sending.stand_ins import LARGE, LeftOut, StandIns
 
@@ -35,10 +35,10 @@ _SECOND_CHANCE = 20.0
 class Culprit:
     """An object that a worker could not load. It holds the object, and does not outlive a look."""
 
-    thing: object
-    root: str
-    steps: str = ""
-    holders: tuple[tuple[object, str], ...] = ()
+    at: ObjectAtByte
+    methods: list[str] = field(default_factory=list)
+    """With which ways of starting workers."""
+
     kind: type | None = None
     """The class that could not be found, where any instance of it is at fault."""
 
@@ -95,7 +95,7 @@ class Search:
             fails, lacking = self._fails_alone(culprit) if doubtful else (True, False)
             if fails:
                 self.found.append(replace(culprit, guess=lacking))
-            left_out = left_out.and_also(culprit.thing, culprit.kind)
+            left_out = left_out.and_also(culprit.at.thing, culprit.kind)
 
     def _send(
         self, roots: Roots, left_out: LeftOut, large: int
@@ -146,27 +146,22 @@ class Search:
         if found is None:
             return None
         is_class = issubclass(type(found.thing), type)
-        return Culprit(
-            thing=found.thing,
-            root=found.root,
-            steps=found.steps,
-            holders=found.holders,
-            kind=cast("type", found.thing) if is_class else None,
-            **_described(self.worker, said),
-        )
+        kind = cast("type", found.thing) if is_class else None
+        return Culprit(at=found, kind=kind, **_described(self.worker, said))
 
     def _whole(self, reply: Mapping[str, Any]) -> Culprit:
         """Blame a root, where no object in it can be named."""
         assert self.worker is not None  # noqa: S101  something was sent to it
         said: Mapping[str, Any] = reply.get("refused", {})
         name, thing = self.roots[said.get("root", 0)]
+        at = ObjectAtByte(thing=thing, root=name)
         if "unsent" in reply:  # it was refused when it was sent the fast way
-            return Culprit(thing=thing, root=name, error=self.error)
-        return Culprit(thing=thing, root=name, **_described(self.worker, said))
+            return Culprit(at=at, error=self.error)
+        return Culprit(at=at, **_described(self.worker, said))
 
     def _fails_alone(self, culprit: Culprit) -> tuple[bool, bool]:
         """Whether it cannot be loaded by itself, and whether its own data was lacking then."""
-        roots = [("", culprit.kind or culprit.thing)]
+        roots = [("", culprit.kind or culprit.at.thing)]
         reply, lacking = self._send(roots, LeftOut(), _IN_EARNEST)
         if reply is not None and "unsent" in reply:
             return False, False

@@ -25,8 +25,8 @@ from preflight.loaders.workers import (
     start,
 )
 from preflight.objects.random_state import kept_random_state
-from preflight.objects.sending.parcel import makers_of_fleeting, pickled
-from preflight.objects.sending.pickle_trial import Enough, Refusal, Roots, spawning
+from preflight.objects.sending.parcel import ObjectAtByte, makers_of_fleeting
+from preflight.objects.sending.pickle_trial import Enough, Refusal, Roots, pickled, spawning
 from preflight.objects.sending.stand_ins import LeftOut, StandIns
 
 _GONE = "it makes a tensor while it is sent, whose memory is gone before a worker can open it"
@@ -46,9 +46,6 @@ class Journey:
     answers: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
     culprits: dict[int, Culprit] = field(default_factory=dict)
     """By id of the object."""
-
-    methods: dict[int, list[str]] = field(default_factory=dict)
-    """By id of the object: with which methods it could not be loaded."""
 
     bytes: int = 0
     """What pickle wrote, with the data of arrays."""
@@ -85,9 +82,10 @@ class Journey:
             worker.order(roots=len(self.roots), slowly=False)
         refused: Refusal | None = None
         self.cut = False
+        sent = [(name, None if left_out.has(thing) else thing) for name, thing in self.roots]
         try:
             with spawning(), kept_random_state():
-                refused = pickled(self.roots, outlet, stand_ins)
+                refused = pickled(sent, outlet, stand_ins.reduction)
         except Enough:
             self.cut = True
         outlet.close()
@@ -149,24 +147,15 @@ class Journey:
         return True
 
     def _blame_known(self, method: str) -> None:
-        for methods in self.methods.values():
-            if method not in methods:
-                methods.append(method)
+        for one in self.culprits.values():
+            if method not in one.methods:
+                one.methods.append(method)
 
     def _search(self, method: str, left_out: LeftOut, error: str) -> bool:
         """Name what workers of this kind cannot load; False where they can, after all."""
         known = left_out
         for one in self.culprits.values():
-            known = known.and_also(one.thing, one.kind)
-        found = self._search_but(method, known, error)
-        if not found and self.culprits:  # all of them were known already
-            self._blame_known(method)
-            return True
-        for one in found:
-            self._blame(one, [method])
-        return bool(found)
-
-    def _search_but(self, method: str, left_out: LeftOut, error: str) -> list[Culprit]:
+            known = known.and_also(one.at.thing, one.kind)
         search = Search(
             method=method,
             roots=self.roots,
@@ -176,32 +165,28 @@ class Journey:
             error=error,
         )
         try:
-            return search.run(left_out)
+            found = search.run(known)
         except OSError as refusal:
             name, thing = self.roots[0]
             reason = f"no second worker could be started: {refusal.strerror or refusal}"
-            return [Culprit(thing=thing, root=name, error=reason, guess=True)]
+            at = ObjectAtByte(thing=thing, root=name)
+            found = [Culprit(at=at, error=reason, guess=True)]
+        if not found and self.culprits:  # all of them were known already
+            self._blame_known(method)
+            return True
+        for one in found:
+            self._blame(one, [method])
+        return bool(found)
 
     def _name_fleeting(self, left_out: LeftOut) -> None:
-        """Name what makes tensors only to send them."""
         with spawning(), kept_random_state():
             makers = makers_of_fleeting(self.roots, left_out)
         self.fleeting = bool(makers)
         for one in makers:
-            maker = Culprit(
-                thing=one.thing,
-                root=one.root,
-                steps=one.steps,
-                holders=one.holders,
-                how="gone",
-                error=_GONE,
-            )
-            self._blame(maker, list(self.workers))
+            self._blame(Culprit(at=one, how="gone", error=_GONE), list(self.workers))
 
     def _blame(self, culprit: Culprit, methods: list[str]) -> None:
-        key = id(culprit.thing)
-        self.culprits.setdefault(key, culprit)
-        self.methods[key] = [*self.methods.get(key, ()), *methods]
+        self.culprits.setdefault(id(culprit.at.thing), culprit).methods.extend(methods)
 
 
 def _place(said: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -210,7 +195,6 @@ def _place(said: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 
 def _outcome(worker: Worker, answer: Mapping[str, Any] | None) -> tuple[str, str | None]:
-    """Say how a worker fared, and in its words why."""
     if answer is None:
         return worker.lost or "died", worker.said
     if "refused" in answer:

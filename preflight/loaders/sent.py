@@ -7,12 +7,11 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from preflight.loaders.facts import Sent, Unsendable
 from preflight.loaders.inherited import inherited
-from preflight.loaders.resampling import resamples
 from preflight.loaders.starting import (
     configured,
     is_of_forking,
@@ -26,7 +25,11 @@ from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
+from preflight.sources.resampled_shards import RESAMPLED
 from preflight.values.names import shown
+
+# Pipelines that stand in one another: more is nobody's loader.
+_DEEPEST = 5
 
 SENT = ("dataset", "collate_fn", "worker_init_fn")
 """What torch hands to each worker. The sampler and the generator stay where they are."""
@@ -114,6 +117,21 @@ def _real_loader(thing: object) -> object:
     """Give a loader itself; of webdataset's WebLoader, the DataLoader in it."""
     stages = own_attributes(thing).get("pipeline")
     return stages[0] if type(stages) is list and stages else thing
+
+
+def resamples(parts: Mapping[str, Any]) -> bool:
+    """Whether a loader draws shards with replacement, by its own attributes and those in them."""
+    return any(type(one).__name__ in RESAMPLED for one in _stages(parts, 0))
+
+
+def _stages(parts: Mapping[str, Any], depth: int) -> Iterator[object]:
+    if depth > _DEEPEST:
+        return
+    inner = parts.get("pipeline")
+    for one in (parts.get("dataset"), *(inner if isinstance(inner, (list, tuple)) else ())):
+        if one is not None:
+            yield one
+            yield from _stages(own_attributes(one), depth + 1)
 
 
 # --- what was refused -----------------------------------------------------------------------------

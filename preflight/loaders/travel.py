@@ -102,38 +102,35 @@ def _trip(trip: Trip, sent: Sent) -> Trip:
 
 
 def _unloadables(going: Journey, root: str, made: Definition) -> tuple[Unloadable, ...]:
-    things = [one.thing for one in going.culprits.values()]
+    things = [one.at.thing for one in going.culprits.values()]
     paths = pickling.paths_to(going.roots, things)
     return tuple(
-        replace(
-            _unloadable(culprit, paths.get(key, ()), root, made),
-            methods=tuple(going.methods[key]),
-        )
+        _unloadable(culprit, paths.get(key, ()), root, made)
         for key, culprit in going.culprits.items()
     )
 
 
 def _unloadable(culprit: Culprit, paths: Sequence[str], root: str, made: Definition) -> Unloadable:
-    first = written(culprit.root, culprit.steps)
+    at = culprit.at
+    first = written(at.root, at.steps)
     known = [path.removesuffix(".__class__") for path in (paths or [first])]
-    thing = culprit.thing
-    named = thing if culprit.kind is None else culprit.kind
+    named = at.thing if culprit.kind is None else culprit.kind
     return Unloadable(
-        type=type_name(type(thing) if culprit.kind is None else culprit.kind),
+        type=type_name(type(at.thing) if culprit.kind is None else culprit.kind),
         text=_said(culprit),
         error=culprit.error,
         paths=tuple(dict.fromkeys(known)),
-        defined=where.first_to_look_at(named, culprit.holders, root) or made,
+        defined=where.first_to_look_at(named, at.holders, root) or made,
         raised=_raised(culprit, root),
         missing=culprit.missing,
         how=culprit.how,
+        methods=tuple(culprit.methods),
         guess=culprit.guess,
     )
 
 
 def _said(culprit: Culprit) -> str:
-    """Say what it is, as a noun phrase."""
-    thing = culprit.thing
+    thing = culprit.at.thing
     if culprit.kind is not None:
         return f"object of class {shown(type_name(culprit.kind))}"
     if type(thing) is types.FunctionType:

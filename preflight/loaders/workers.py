@@ -7,6 +7,7 @@ settled; each is ended, and so is what multiprocessing starts beside them.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 import multiprocessing
 import os
@@ -106,11 +107,7 @@ class Worker:
                 self._outbox.put(message, timeout=_MOMENT)
                 break
             except queue.Full:
-                self.surroundings.alive()
-                if not self.process.is_alive() and not self.channel.poll():
-                    self._died()
-                elif time.monotonic() > until:
-                    self._late()
+                self._give_up(until)
 
     def order(self, **order: Any) -> None:
         """Say what comes next."""
@@ -127,11 +124,7 @@ class Worker:
             except (EOFError, OSError, ValueError):
                 self._died()
                 break
-            self.surroundings.alive()
-            if not self.process.is_alive() and not self.channel.poll():
-                self._died()
-            elif time.monotonic() > until:
-                self._late()
+            self._give_up(until)
         return None
 
     def answer(self, since: float | None = None) -> dict[str, Any] | None:
@@ -149,9 +142,14 @@ class Worker:
         self.lost = "died"
         self.said = "closed its end" if status is None else ending(status)
 
-    def _late(self) -> None:
-        self.lost = "late"
-        self.said = f"said nothing for {self.surroundings.timeout:g} s"
+    def _give_up(self, until: float) -> None:
+        """Call it lost where it has ended, or where its time is over."""
+        self.surroundings.alive()
+        if not self.process.is_alive() and not self.channel.poll():
+            self._died()
+        elif time.monotonic() > until:
+            self.lost = "late"
+            self.said = f"said nothing for {self.surroundings.timeout:g} s"
 
     def forget_place(self) -> None:
         """Begin a stream of which it has loaded nothing yet."""
@@ -192,7 +190,7 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     handle, place = tempfile.mkstemp(prefix="preflight-")
     os.close(handle)
     ours, theirs = chosen.Pipe()
-    text = f"{_text()}\nmain(channel, path)\n"
+    text = f"{inspect.getsource(arrival)}\nmain(channel, path)\n"
     given = {"__name__": "arrival", "channel": theirs, "path": place}
     try:
         with theirs, _as_if_nothing_was_started(surroundings.path):
@@ -208,14 +206,6 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     names = (*_IMPORTS, *surroundings.modules)
     worker.order(imports=names, files=dict(surroundings.files))
     return worker
-
-
-def _text() -> str:
-    """Give the text that the worker runs, from wherever we are installed."""
-    loader: Any = arrival.__spec__ and arrival.__spec__.loader
-    text = loader.get_source(arrival.__name__)
-    assert isinstance(text, str)  # noqa: S101  we are installed with our sources
-    return text
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 import preflight
-from preflight.loaders.resampling import resamples
+from preflight.loaders.sent import resamples
 from preflight.sources.resampled_shards import resampled_in
 from tests.archives import tarred
 

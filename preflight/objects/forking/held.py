@@ -153,7 +153,8 @@ class _Walker:
     def _items(self, thing: Any) -> Iterator[tuple[str, object]]:
         """Give a container's items; many that can hold nothing are passed over at once."""
         if issubclass(type(thing), collections.defaultdict):
-            yield ".default_factory", collections.defaultdict.default_factory.__get__(thing)
+            own: Any = collections.defaultdict
+            yield ".default_factory", own.default_factory.__get__(thing)
         if issubclass(type(thing), dict):
             if not self._too_many(thing, dict.values(thing), dict.__len__(thing)):
                 pairs = list(itertools.islice(dict.items(thing), _ITEMS))

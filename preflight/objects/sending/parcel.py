@@ -1,8 +1,7 @@
-"""Pickles what a DataLoader sends into a stream that a worker can load, and keeps none of it.
+"""Pickles what a DataLoader sends into a stream each byte of which belongs to one object.
 
-The fast way is Python's own pickler at multiprocessing's own protocol. The slow way is the one in
-Python, without frames: each byte of its stream belongs to one object, so that the byte at which a
-worker stopped names the object that it could not load.
+This is the slow way: by the pickler in Python, and without frames. So the byte at which a worker
+stopped names the object that it could not load.
 """
 
 from __future__ import annotations
@@ -22,44 +21,12 @@ from preflight.objects.sending.pickle_paths import (
 from preflight.objects.sending.pickle_trial import (
     PROTOCOL,
     Enough,
-    Refusal,
     Roots,
     Sink,
     Writable,
     deep,
-    reducers,
 )
 from preflight.objects.sending.stand_ins import LeftOut, StandIns
-
-
-class _Fast(pickle.Pickler):
-    def __init__(self, sink: Writable, stand_ins: StandIns) -> None:
-        super().__init__(sink, PROTOCOL)
-        self.dispatch_table = reducers()
-        self.stand_ins = stand_ins
-
-    def reducer_override(self, thing: object) -> Any:
-        return self.stand_ins.reduction(thing)
-
-
-def pickled(roots: Roots, sink: Writable, stand_ins: StandIns) -> Refusal | None:
-    """Write all roots, one pickle each; give the root that is refused, and what was said.
-
-    Raises:
-        Enough: the sink takes no more.
-    """
-    pickler = _Fast(sink, stand_ins)
-    for name, thing in roots:
-        try:
-            pickler.dump(None if stand_ins.left_out.has(thing) else thing)
-        except (KeyboardInterrupt, Enough):
-            raise
-        except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
-            return name, error
-    return None
-
-
-# --- the slow way ---------------------------------------------------------------------------------
 
 
 class _Slow(FramePickler):
@@ -93,24 +60,15 @@ def pickled_slowly(roots: Roots, sink: Writable, stand_ins: StandIns) -> BaseExc
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ObjectAtByte:
-    """The innermost object that a byte of the stream belongs to."""
+    """An object below a root, such as the innermost one that a byte of the stream belongs to."""
 
     thing: object
     root: str
-    steps: str
+    steps: str = ""
     """The path to it, from the root."""
 
-    holders: tuple[tuple[object, str], ...]
+    holders: tuple[tuple[object, str], ...] = ()
     """The instances on that path, innermost first, each with the attribute that leads on."""
-
-    above: tuple[object, ...]
-    """What it is in, the outermost first."""
-
-
-class _Here(Exception):  # noqa: N818  it is no error: the search ends here
-    def __init__(self, found: ObjectAtByte) -> None:
-        super().__init__()
-        self.found = found
 
 
 class _Finder(_Slow):
@@ -120,23 +78,22 @@ class _Finder(_Slow):
         super().__init__(Sink(), stand_ins)
         self.root = ""
         self.wanted: int | None = None
+        self.found: ObjectAtByte | None = None
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002, ARG002  as pickle calls it
         begun = self.sink.written
         self.frames.append(PickledObject(thing=obj))
         super().save(obj)
         if self.wanted is not None and begun <= self.wanted < self.sink.written:
-            above = self.frames[:-1]
-            raise _Here(
-                ObjectAtByte(
-                    thing=obj,
-                    root=self.root,
-                    steps="".join(steps_to(above, obj)),
-                    holders=holders_of(above, obj),
-                    above=tuple(frame.thing for frame in above),
-                )
-            )
+            self.found = self.at(len(self.frames) - 1)
+            raise Enough
         self.frames.pop()
+
+    def at(self, number: int) -> ObjectAtByte:
+        """Describe what one of the frames is of."""
+        above, thing = self.frames[:number], self.frames[number].thing
+        steps, holders = "".join(steps_to(above, thing)), holders_of(above, thing)
+        return ObjectAtByte(thing=thing, root=self.root, steps=steps, holders=holders)
 
 
 def find(roots: Roots, place: tuple[int, int], stand_ins: StandIns) -> ObjectAtByte | None:
@@ -155,10 +112,8 @@ def find(roots: Roots, place: tuple[int, int], stand_ins: StandIns) -> ObjectAtB
                 finder.write_root(thing)
         except KeyboardInterrupt:
             raise
-        except _Here as here:
-            return here.found
         except BaseException:  # noqa: BLE001  pickle runs the user's own code
-            return None
+            return finder.found
     return None
 
 
@@ -186,14 +141,7 @@ class _Watcher(_Finder):
         number = len(self.frames) - 1
         while number and issubclass(type(self.frames[number].thing), parts):
             number -= 1
-        above, thing = self.frames[:number], self.frames[number].thing
-        return ObjectAtByte(
-            thing=thing,
-            root=self.root,
-            steps="".join(steps_to(above, thing)),
-            holders=holders_of(above, thing),
-            above=(),
-        )
+        return self.at(number)
 
 
 def makers_of_fleeting(roots: Roots, left_out: LeftOut) -> list[ObjectAtByte]:

@@ -6,7 +6,7 @@ import contextlib
 import copyreg
 import pickle
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import context, reduction
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -146,16 +146,33 @@ class Sink:
         return size
 
 
-class _Trial(pickle.Pickler):
+class _Pickler(pickle.Pickler):
     """Python's own pickler, with the reducers of a process that is being started."""
 
-    def __init__(self, without: Mapping[int, object]) -> None:
-        super().__init__(Sink(), PROTOCOL)
+    def __init__(self, sink: Writable, reduction: Callable[[object], Any]) -> None:
+        super().__init__(sink, PROTOCOL)
         self.dispatch_table = reducers()
-        self.without = without
+        self.reduction = reduction
 
     def reducer_override(self, thing: object) -> Any:
-        return NOTHING if id(thing) in self.without else bulk(thing)
+        return self.reduction(thing)
+
+
+def pickled(roots: Roots, sink: Writable, reduction: Callable[[object], Any]) -> Refusal | None:
+    """Write all roots, one pickle each; give the root that is refused, and what was said.
+
+    Raises:
+        Enough: the sink takes no more.
+    """
+    pickler = _Pickler(sink, reduction)
+    for name, thing in roots:
+        try:
+            pickler.dump(thing)
+        except (KeyboardInterrupt, Enough):
+            raise
+        except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
+            return name, error
+    return None
 
 
 def refusal(roots: Roots, without: Mapping[int, object]) -> Refusal | None:
@@ -163,15 +180,12 @@ def refusal(roots: Roots, without: Mapping[int, object]) -> Refusal | None:
 
     None where all is taken, and where nothing is refused in the first 4 GiB of an endless stream.
     """
-    trial = _Trial(without)
-    for name, thing in roots:
-        try:
-            if id(thing) not in without:
-                trial.dump(thing)
-        except KeyboardInterrupt:
-            raise
-        except Enough:
-            return None
-        except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
-            return name, error
-    return None
+
+    def reduction(thing: object) -> Any:
+        return NOTHING if id(thing) in without else bulk(thing)
+
+    try:
+        sent = [(name, thing) for name, thing in roots if id(thing) not in without]
+        return pickled(sent, Sink(), reduction)
+    except Enough:
+        return None
