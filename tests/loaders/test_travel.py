@@ -82,13 +82,9 @@ if __name__ == "__main__":
 
 
 def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -> Loaded:
-    """Look at a loader in a process of its own; nothing that was started is left over.
+    """Look in a process of its own at the loader that `make` gives; nothing is left over.
 
-    Args:
-        folder: where the code is written to.
-        code: makes the loader, by a function `make`.
-        timeout: seconds after which a worker that says nothing is late.
-        fresh: whether each worker imports torch itself.
+    Where `fresh`, each worker imports torch itself.
     """
     (folder / "job.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
     text = LOOK.format(root=str(ROOT), folder=str(folder), timeout=timeout)
@@ -261,14 +257,6 @@ def test_instances_of_a_class_that_is_not_found_are_one_object(tmp_path: Path) -
     assert one.paths == ("dataset.held[0]", "dataset.held[1][0]", "dataset.held[1][1]")
 
 
-def test_zeros_in_place_of_data_raise_no_alarm(tmp_path: Path) -> None:
-    """What minds them is sent once more, as it is."""
-    loaded = look(tmp_path, "def make(): return DataLoader(Numbers(Unequal()), num_workers=1)")
-
-    assert outcomes(loaded) == ["loaded", "loaded"]
-    assert loaded.objects == ()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="tensors are shared by name there")
 def test_a_tensor_that_is_gone_before_the_worker_starts_is_named(tmp_path: Path) -> None:
     """Its memory goes by a descriptor, which is closed with it."""
@@ -312,25 +300,6 @@ def test_what_only_misses_what_was_left_out_is_not_blamed(tmp_path: Path) -> Non
     assert outcomes(loaded) == ["unsent", "unsent"]
 
 
-def test_locks_and_pipes_of_multiprocessing_arrive(tmp_path: Path) -> None:
-    """They travel while a process starts, and then only."""
-    loaded = look(
-        tmp_path,
-        """
-        import multiprocessing
-        def make():
-            spawn = multiprocessing.get_context("spawn")
-            global kept
-            kept = [spawn.Lock(), spawn.Queue(), spawn.Value("i", 3), spawn.Array("d", 10),
-                    spawn.Event(), spawn.SimpleQueue(), *spawn.Pipe()]
-            return DataLoader(Numbers(*kept), num_workers=1)
-        """,
-        fresh=True,
-    )
-
-    assert outcomes(loaded) == ["loaded", "loaded"]
-
-
 def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -> None:
     """As multiprocessing itself says in a worker, by the line that did it."""
     (tmp_path / "unguarded.py").write_text(
@@ -364,22 +333,6 @@ def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -
     assert outcomes(loaded) == ["refused", "refused"]
 
 
-def test_a_default_that_was_not_chosen_stays_so(tmp_path: Path) -> None:
-    """The user's own set_start_method would raise otherwise."""
-    loaded = look(
-        tmp_path,
-        """
-        import atexit, multiprocessing
-        atexit.register(multiprocessing.set_start_method, "forkserver")
-        def make():
-            return DataLoader(Numbers(), num_workers=1)
-        """,
-        fresh=True,
-    )
-
-    assert outcomes(loaded) == ["loaded", "loaded"]
-
-
 def test_a_real_culprit_beside_large_data_is_no_guess(tmp_path: Path) -> None:
     """It fails alone, with all that it holds."""
     loaded = look(
@@ -398,11 +351,27 @@ def test_a_real_culprit_beside_large_data_is_no_guess(tmp_path: Path) -> None:
     assert [(one.paths[0], one.guess) for one in loaded.objects] == [("dataset.held[1]", False)]
 
 
-def test_a_worker_sees_what_it_sees_while_it_starts(tmp_path: Path) -> None:
-    """It has no parent yet and no number; its main module has been imported."""
-    loaded = look(
-        tmp_path,
-        """
+ARRIVING = {
+    "data that minds zeros in its place, and is sent once more": """
+        def make():
+            return DataLoader(Numbers(Unequal()), num_workers=1)
+        """,
+    "locks and pipes, which travel while a process starts only": """
+        import multiprocessing
+        def make():
+            spawn = multiprocessing.get_context("spawn")
+            global kept
+            kept = [spawn.Lock(), spawn.Queue(), spawn.Value("i", 3), spawn.Array("d", 10),
+                    spawn.Event(), spawn.SimpleQueue(), *spawn.Pipe()]
+            return DataLoader(Numbers(*kept), num_workers=1)
+        """,
+    "beside a start method that is chosen later, and would raise were it settled": """
+        import atexit, multiprocessing
+        atexit.register(multiprocessing.set_start_method, "forkserver")
+        def make():
+            return DataLoader(Numbers(), num_workers=1)
+        """,
+    "what looks for a parent and a number, which a worker that starts has not": """
         import multiprocessing
         class Curious:
             def __setstate__(self, state):
@@ -414,18 +383,7 @@ def test_a_worker_sees_what_it_sees_while_it_starts(tmp_path: Path) -> None:
         def make():
             return DataLoader(Numbers(Curious()), num_workers=1)
         """,
-        fresh=True,
-    )
-
-    assert outcomes(loaded) == ["loaded", "loaded"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-def test_processes_that_loading_starts_do_not_hold_us_up(tmp_path: Path) -> None:
-    """They have inherited our pipes, and outlive their worker."""
-    loaded = look(
-        tmp_path,
-        """
+    "what starts a process that inherits our pipes, and outlives its worker": """
         kept = True
         class Forks:
             def __setstate__(self, state):
@@ -437,9 +395,18 @@ def test_processes_that_loading_starts_do_not_hold_us_up(tmp_path: Path) -> None
         def make():
             return DataLoader(Numbers(Forks()), num_workers=1)
         """,
-    )
+}
+
+
+@pytest.mark.parametrize("case", ARRIVING)
+def test_it_is_loaded_by_both(tmp_path: Path, case: str) -> None:
+    code = ARRIVING[case]
+    if "os.fork" in code and sys.platform == "win32":
+        pytest.skip("there is no fork")
+    loaded = look(tmp_path, code, fresh="multiprocessing" in code)
 
     assert outcomes(loaded) == ["loaded", "loaded"]
+    assert loaded.objects == ()
 
 
 # --- a look from the caller's own process ---------------------------------------------------------
@@ -466,13 +433,20 @@ class Fussy:
 """
 
 
+def ran(folder: Path, text: str, **variables: str) -> tuple[int, str, str]:
+    """Run a script: its exit status, and what it says."""
+    (folder / "script.py").write_text(text, encoding="utf-8")
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
 def inspected(folder: Path, guard: str) -> preflight.Report:
     """Run a script that looks at its own loader."""
-    (folder / "script.py").write_text(SCRIPT.format(root=str(ROOT), guard=guard), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "script.py"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert ran(folder, SCRIPT.format(root=str(ROOT), guard=guard)) == (0, "", "")
     return preflight.Report.from_json((folder / "report.json").read_text(encoding="utf-8"))
 
 
@@ -539,12 +513,8 @@ loader = DataLoader([1], num_workers=1)
 def test_a_script_is_not_run_again_by_looking_at_it(tmp_path: Path, way: str) -> None:
     """However it comes to ask."""
     text = ASKED.format(root=str(ROOT)) + textwrap.dedent(ASKING[way])
-    (tmp_path / "script.py").write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "runs\n", "")
+    assert ran(tmp_path, text) == (0, "runs\n", "")
 
 
 LEFT_ALONE = """
@@ -580,16 +550,7 @@ if __name__ == "__main__":
 @pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
 def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
     """Its descriptors, its start method, its folders, the names of its next processes."""
-    (tmp_path / "script.py").write_text(LEFT_ALONE.format(root=str(ROOT)), encoding="utf-8")
     (tmp_path / "tmp").mkdir()
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    text = LEFT_ALONE.format(root=str(ROOT))
 
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert ran(tmp_path, text, TMPDIR=str(tmp_path / "tmp")) == (0, "", "")

@@ -247,19 +247,6 @@ def test_one_group_in_many_places_is_one_object(group: Any) -> None:
     }
 
 
-def test_a_module_under_two_names_gives_two_paths(group: Any) -> None:
-    """Both have to be known to whoever mends it."""
-    model = Net(lock=threading.Lock())
-    outer = Net(first=model, second=[model])
-
-    assert named(outer) == {"first.lock": ("second[0].lock",)}
-
-
-def test_what_fails_while_it_is_rebuilt_is_named_too() -> None:
-    """No walk could see it beforehand."""
-    assert named(Net(own=[NeedsAnArgument(1)])) == {"own[0]": ()}
-
-
 class Looks:
     """It asks for its settings before it has any."""
 
@@ -272,26 +259,6 @@ class Looks:
         raise AttributeError(name)
 
 
-@pytest.mark.parametrize("make", [Recurses, Looks])
-def test_what_goes_round_by_itself_is_named(make: Any) -> None:
-    """It is no deep nesting, and the attribute is to blame, not the model."""
-    assert named(Net(own=[make()], lock=threading.Lock())) == {"lock": (), "own[0]": ()}
-
-
-def test_nesting_that_is_too_deep_has_no_one_culprit() -> None:
-    """Each level is as good as the next."""
-    deep: object = None
-    for _ in range(3000):
-        deep = [deep]
-
-    assert named(Net(deep=deep)) == {"the model itself": ()}
-
-
-def test_a_model_that_refuses_itself_is_named_as_a_whole() -> None:
-    """There is no attribute to blame."""
-    assert named(RefusesToBeCopied()) == {"the model itself": ()}
-
-
 def test_a_circle_does_not_multiply_paths(group: Any) -> None:
     """A layer that knows its parent is no second way in."""
     model = Net(group=group)
@@ -301,12 +268,46 @@ def test_a_circle_does_not_multiply_paths(group: Any) -> None:
     assert named(model) == {"blocks[0].group": ("blocks[1].group",)}
 
 
-def test_a_list_that_holds_itself_is_followed_once() -> None:
-    """However the circle is closed."""
+def under_two_names() -> nn.Module:
+    model = Net(lock=threading.Lock())
+    return Net(first=model, second=[model])
+
+
+def a_list_in_itself() -> nn.Module:
     inner: list[object] = [threading.Lock()]
     inner.append({"inner": inner})
+    return Net(inner=inner)
 
-    assert named(Net(inner=inner)) == {"inner[0]": ()}
+
+NAMED = {
+    "what lies in a module under two names, by both": (
+        under_two_names,
+        {"first.lock": ("second[0].lock",)},
+    ),
+    "what fails while it is rebuilt, which no walk sees": (
+        lambda: Net(own=[NeedsAnArgument(1)]),
+        {"own[0]": ()},
+    ),
+    "what goes round by itself, which is no deep nesting": (
+        lambda: Net(own=[Recurses()], lock=threading.Lock()),
+        {"lock": (), "own[0]": ()},
+    ),
+    "what looks for its own settings": (
+        lambda: Net(own=[Looks()], lock=threading.Lock()),
+        {"lock": (), "own[0]": ()},
+    ),
+    "no level of a nesting that is too deep": (
+        lambda: Net(deep=functools.reduce(lambda inner, _: [inner], range(3000), None)),
+        {"the model itself": ()},
+    ),
+    "a model that refuses itself, as a whole": (RefusesToBeCopied, {"the model itself": ()}),
+    "what lies in a list that holds itself, once": (a_list_in_itself, {"inner[0]": ()}),
+}
+
+
+@pytest.mark.parametrize(("make", "expected"), NAMED.values(), ids=NAMED.keys())
+def test_it_is_named(make: Any, expected: dict[str, tuple[str, ...]]) -> None:
+    assert named(make()) == expected
 
 
 def test_the_bytes_are_those_of_a_real_copy() -> None:

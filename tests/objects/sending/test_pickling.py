@@ -325,14 +325,6 @@ def test_a_circle_does_not_multiply_paths() -> None:
     assert paths(ring) == {"x.items[1]": ""}
 
 
-def test_plain_values_are_passed_over_without_being_counted() -> None:
-    """A million numbers are looked at all the same."""
-    found = walk([("x", [list(range(10**6)), dict.fromkeys(range(10**5)), threading.Lock()])])
-
-    assert [tuple(one.paths) for one in found.refused] == [("x[2]",)]
-    assert found.cut == ()
-
-
 def test_what_is_sent_together_is_one_look() -> None:
     """The dataset and the collate function may hold the same thing."""
     lock = threading.Lock()
@@ -532,32 +524,34 @@ def test_a_chain_that_is_too_deep_for_pickle_is_found() -> None:
     assert found.cut == ("x.held.held.held.held.held.held: goes deeper than 1,000 levels",)
 
 
-def test_the_last_of_many_is_found() -> None:
-    """However many healthy ones stand before it."""
-    many: list[object] = [{"n": n} for n in range(20_000)]
-    many.append(threading.Lock())
-    found = walk([("x", many)])
+MANY = {
+    "beside a million plain values, which are not counted": (
+        lambda lock: [list(range(10**6)), dict.fromkeys(range(10**5)), lock],
+        "x[2]",
+    ),
+    "behind many healthy ones": (
+        lambda lock: [*({"n": n} for n in range(20_000)), lock],
+        "x[20000]",
+    ),
+    "before many, of which pickle takes those that were passed over": (
+        lambda lock: [lock, *({"n": n} for n in range(20_000))],
+        "x[0]",
+    ),
+}
 
-    assert [tuple(one.paths) for one in found.refused] == [("x[20000]",)]
+
+@pytest.mark.parametrize(("make", "path"), MANY.values(), ids=MANY.keys())
+def test_one_is_found_among_many(make: Any, path: str) -> None:
+    found = walk([("x", make(threading.Lock()))])
+
+    assert [tuple(one.paths) for one in found.refused] == [(path,)]
     assert found.cut == ()
 
 
-def test_what_was_passed_over_does_not_matter_where_all_is_named() -> None:
-    """Pickle takes the rest: there cannot be more."""
-    found = walk([("x", [threading.Lock(), *({"n": n} for n in range(20_000))])])
-
-    assert [tuple(one.paths) for one in found.refused] == [("x[0]",)]
-    assert found.cut == ()
-
-
-def test_a_billion_bytes_of_an_array_cost_nothing() -> None:
-    """Nor do they in the look that follows a refusal."""
-    resource = pytest.importorskip("resource")
-    array = numpy.zeros(10**9, dtype=numpy.uint8)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-    assert paths([array, array[::2], array.data.obj, threading.Lock()]) == {"x[3]": ""}
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+def array() -> list[Any]:
+    """Hold a billion bytes, of which no page is touched, in an array and views of it."""
+    made = numpy.zeros(10**9, dtype=numpy.uint8)
+    return [made, made[::2], made.data.obj]
 
 
 def table() -> Any:
@@ -566,8 +560,12 @@ def table() -> Any:
     return arrow.table({"x": numpy.zeros(3 * 10**8 // 8)})
 
 
-@pytest.mark.parametrize("make", [lambda: bytes(3 * 10**8), table], ids=["bytes", "table"])
-def test_other_large_data_costs_nothing(make: Any) -> None:
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [(array, 200_000), (lambda: bytes(3 * 10**8), 100_000), (table, 100_000)],
+    ids=["array", "bytes", "table"],
+)
+def test_large_data_costs_nothing(make: Any, most: int) -> None:
     """Nor does it where something beside it is refused."""
     resource = pytest.importorskip("resource")
     data = make()
@@ -575,7 +573,7 @@ def test_other_large_data_costs_nothing(make: Any) -> None:
 
     assert paths([data]) == {}
     assert paths([data, threading.Lock()]) == {"x[1]": ""}
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < most
 
 
 def test_a_tensor_is_not_moved_to_shared_memory() -> None:

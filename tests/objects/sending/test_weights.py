@@ -184,27 +184,6 @@ def test_random_numbers_go_on_as_they_would() -> None:
 # --- which parts ----------------------------------------------------------------------------------
 
 
-def test_a_light_data_set_has_no_parts() -> None:
-    """Nobody asks what 60 MiB are made of."""
-    assert named(Held(images=zeros(LARGE - MB))) == []
-
-
-def test_the_heavy_attribute_is_named_and_not_its_owner() -> None:
-    """The most specific name that holds nearly all."""
-    data = Held(images=zeros(), names=WORDS, inner=Held(more=zeros(1000)))
-
-    assert named(data) == [("dataset.images", 100)]
-    wrapped = Subset(ConcatDataset([Subset(data, [0])]), [0])  # type: ignore[arg-type]
-    assert named(wrapped) == [("dataset.dataset.datasets[0].dataset.images", 100)]
-
-
-def test_the_heaviest_comes_first_and_what_is_light_is_not_named() -> None:
-    """A twentieth of the whole is the least."""
-    data = Held(a=zeros(20 * MB), b=zeros(70 * MB), c=zeros(3 * MB), d=zeros(MB))
-
-    assert named(data) == [("dataset.b", 70), ("dataset.a", 20)]
-
-
 @pytest.mark.parametrize("count", [10, 500, 30_000])
 def test_a_list_of_many_is_one_part(count: int) -> None:
     """Its items have nothing to say one by one."""
@@ -217,14 +196,6 @@ def test_a_list_of_many_is_one_part(count: int) -> None:
     assert 99 <= size <= 110
 
 
-def test_a_few_in_a_list_are_named_one_by_one() -> None:
-    """A reader can do something about each."""
-    assert named([zeros(), zeros(1000), zeros(2 * HEAVY)]) == [
-        ("dataset[2]", 200),
-        ("dataset[0]", 100),
-    ]
-
-
 def test_of_many_parts_the_heaviest_are_named() -> None:
     """A list of them all helps nobody."""
     data = Held(
@@ -234,26 +205,26 @@ def test_of_many_parts_the_heaviest_are_named() -> None:
     assert len(named(data)) == MOST_PARTS
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: [{"id": number, "text": f"{number:01000}"} for number in range(80_000)],
-        lambda: {number: f"{number:01000}" for number in range(80_000)},
-        lambda: [Held(id=number, text=f"{number:01000}") for number in range(80_000)],
-        lambda: Batch(f"{number:01000}" for number in range(80_000)),
-        lambda: collections.deque(f"{number:01000}" for number in range(80_000)),
-        lambda: numpy.array([f"{number:01000}" for number in range(80_000)], dtype=object),
-        lambda: [f"{number:01000}".encode() for number in range(80_000)],
-        lambda: "x" * HEAVY,
-        lambda: b"x" * HEAVY,
-        lambda: bytearray(HEAVY),
-        lambda: array.array("B", bytes(HEAVY)),
-        lambda: numpy.zeros(HEAVY // 4, "f4"),
-        lambda: [[[f"{a}{b}{c}" * 100 for a in range(10)] for b in range(60)] for c in range(300)],
+SAMPLES: dict[str, Callable[[], object]] = {
+    "dicts": lambda: [{"id": number, "text": f"{number:01000}"} for number in range(80_000)],
+    "dict": lambda: {number: f"{number:01000}" for number in range(80_000)},
+    "instances": lambda: [Held(id=number, text=f"{number:01000}") for number in range(80_000)],
+    "list of one's own": lambda: Batch(f"{number:01000}" for number in range(80_000)),
+    "deque": lambda: collections.deque(f"{number:01000}" for number in range(80_000)),
+    "objects": lambda: numpy.array([f"{n:01000}" for n in range(80_000)], dtype=object),
+    "bytes": lambda: [f"{number:01000}".encode() for number in range(80_000)],
+    "text": lambda: "x" * HEAVY,
+    "one bytes": lambda: b"x" * HEAVY,
+    "bytearray": lambda: bytearray(HEAVY),
+    "array": lambda: array.array("B", bytes(HEAVY)),
+    "numpy": lambda: numpy.zeros(HEAVY // 4, "f4"),
+    "lists in lists in a list": lambda: [
+        [[f"{a}{b}{c}" * 100 for a in range(10)] for b in range(60)] for c in range(300)
     ],
-    ids=["dicts", "dict", "instances", "list of one's own", "deque", "objects", "bytes", "text",
-         "one bytes", "bytearray", "array", "numpy", "lists in lists in a list"],
-)  # fmt: skip
+}
+
+
+@pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES.keys())
 def test_the_name_is_found_whatever_is_in_it(make: Callable[[], object]) -> None:
     """What has many items is weighed as a whole."""
     data = Held(first=WORDS, samples=make(), last=Held(a=1))
@@ -266,24 +237,56 @@ def test_the_name_is_found_whatever_is_in_it(make: Callable[[], object]) -> None
     assert total * 0.98 <= part.bytes <= total * 1.02
 
 
-@pytest.mark.parametrize(
-    ("make", "path"),
-    [
-        (lambda: {"train": zeros(), 1: "x"}, "dataset['train']"),
-        (lambda: Held(text={"a": "x" * HEAVY}), "dataset.text['a']"),
-        (lambda: functools.partial(max, zeros(), key=len), "dataset.args[0]"),
-        (lambda: functools.partial(max, default=zeros()), "dataset.keywords['default']"),
-        (lambda: Slotted(zeros()), "dataset.images"),
-        (lambda: (1, (2, zeros())), "dataset[1][1]"),
-        (lambda: collections.OrderedDict(a=zeros()), "dataset['a']"),
-        (lambda: collections.deque([1, zeros()]), "dataset[1]"),
-        (lambda: Batch([zeros()]), "dataset[0]"),
-    ],
-    ids=["dict", "text", "argument", "keyword", "slot", "tuple", "ordered", "deque", "list"],
-)
-def test_a_path_reads_as_code_does(make: Callable[[], object], path: str) -> None:
-    """So that it can be typed."""
-    assert named(make()) == [(path, 100)]
+def light_beside_heavy() -> Held:
+    return Held(images=zeros(), names=WORDS, inner=Held(more=zeros(1000)))
+
+
+def ring() -> Held:
+    made = Held(images=zeros())
+    made.me, made.items = made, [made]
+    return made
+
+
+PARTS: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
+    "none of what is light": (lambda: Held(images=zeros(LARGE - MB)), {}),
+    "an attribute, and not its owner": (light_beside_heavy, {"dataset.images": 100}),
+    "an attribute of what others wrap": (
+        lambda: Subset(ConcatDataset([Subset(light_beside_heavy(), [0])]), [0]),  # type: ignore[arg-type]
+        {"dataset.dataset.datasets[0].dataset.images": 100},
+    ),
+    "the heaviest first, and no more than a twentieth": (
+        lambda: Held(a=zeros(20 * MB), b=zeros(70 * MB), c=zeros(3 * MB), d=zeros(MB)),
+        {"dataset.b": 70, "dataset.a": 20},
+    ),
+    "each of a few in a list": (
+        lambda: [zeros(), zeros(1000), zeros(2 * HEAVY)],
+        {"dataset[2]": 200, "dataset[0]": 100},
+    ),
+    "once in a ring": (ring, {"dataset.images": 100}),
+    "an item": (lambda: {"train": zeros(), 1: "x"}, {"dataset['train']": 100}),
+    "a text": (lambda: Held(text={"a": "x" * HEAVY}), {"dataset.text['a']": 100}),
+    "an argument": (lambda: functools.partial(max, zeros(), key=len), {"dataset.args[0]": 100}),
+    "a keyword": (
+        lambda: functools.partial(max, default=zeros()),
+        {"dataset.keywords['default']": 100},
+    ),
+    "a slot": (lambda: Slotted(zeros()), {"dataset.images": 100}),
+    "an item of tuples": (lambda: (1, (2, zeros())), {"dataset[1][1]": 100}),
+    "an item of an ordered dict": (
+        lambda: collections.OrderedDict(a=zeros()),
+        {"dataset['a']": 100},
+    ),
+    "an item of a deque": (lambda: collections.deque([1, zeros()]), {"dataset[1]": 100}),
+    "an item of a list of one's own": (lambda: Batch([zeros()]), {"dataset[0]": 100}),
+}
+
+
+@pytest.mark.parametrize(("make", "expected"), PARTS.values(), ids=PARTS.keys())
+def test_parts_are_named_as_code_names_them(
+    make: Callable[[], object], expected: dict[str, int]
+) -> None:
+    """The most specific name that holds nearly all, so that it can be typed."""
+    assert named(make()) == [*expected.items()]
 
 
 def test_a_bound_method_drags_its_self_along() -> None:
@@ -337,14 +340,6 @@ def test_the_parts_are_no_more_than_the_whole() -> None:
     assert sum(one.bytes for one in weighed.parts) <= weighed.bytes + 1000
 
 
-def test_a_ring_is_walked_once() -> None:
-    """However it closes."""
-    ring = Held(images=zeros())
-    ring.me, ring.items = ring, [ring]
-
-    assert named(ring) == [("dataset.images", 100)]
-
-
 # --- memory maps ----------------------------------------------------------------------------------
 
 
@@ -363,28 +358,21 @@ def test_a_memory_map_is_pickled_whole() -> None:
     assert numpy.memmap.__reduce_ex__ is numpy.ndarray.__reduce_ex__
 
 
-def test_a_memory_map_is_told_apart(mapped: Any) -> None:
-    """Its owner believes that nothing is sent."""
-    (part,) = weigh([("dataset", Held(images=mapped))]).parts
-
-    assert (part.path, part.mapped) == ("dataset.images", True)
-
-
-def test_so_are_parts_and_views_of_one(mapped: Any) -> None:
-    """All of them look at the file."""
-    parts = [mapped[number * MB : (number + 1) * MB] for number in range(100)]
-    (views,) = weigh([("dataset", Held(images=parts))]).parts
-    (array_,) = weigh([("dataset", Held(images=numpy.asarray(mapped)))]).parts
-
-    assert (views.path, views.mapped) == ("dataset.images", True)
-    assert (array_.path, array_.mapped) == ("dataset.images", True)
+MAPS: dict[str, tuple[Callable[[Any], object], bool]] = {
+    "a map, whose owner believes that nothing is sent": (lambda mapped: mapped, True),
+    "parts of one": (lambda mapped: [mapped[n * MB : (n + 1) * MB] for n in range(100)], True),
+    "an array that looks at one": (numpy.asarray, True),
+    "a copy, whose type says otherwise": (lambda mapped: mapped.copy(), False),
+}
 
 
-def test_a_copy_of_one_is_in_memory(mapped: Any) -> None:
-    """Its type says otherwise."""
-    (part,) = weigh([("dataset", Held(images=mapped.copy()))]).parts
+@pytest.mark.parametrize(("make", "is_mapped"), MAPS.values(), ids=MAPS.keys())
+def test_what_looks_at_a_file_is_told_apart(
+    mapped: Any, make: Callable[[Any], object], *, is_mapped: bool
+) -> None:
+    (part,) = weigh([("dataset", Held(images=make(mapped)))]).parts
 
-    assert not part.mapped
+    assert (part.path, part.mapped) == ("dataset.images", is_mapped)
 
 
 # --- what is not sent, and what is not asked ------------------------------------------------------
