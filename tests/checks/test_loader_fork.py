@@ -87,32 +87,35 @@ def test_a_shared_archive_is_told_with_its_place_and_its_paths() -> None:
     assert "when it is first used" in (one.fix or "")
 
 
-@pytest.mark.parametrize(
-    ("kind", "severity"),
-    [
-        ("cuda-tensor", Severity.ERROR),
-        ("file", Severity.WARNING),
-        ("h5py", Severity.ERROR),
-        ("lmdb", Severity.ERROR),
-        ("sqlite", Severity.WARNING),
-        ("zip", Severity.ERROR),
-    ],
-)
-def test_each_kind_is_as_severe_as_what_it_does(kind: str, severity: Severity) -> None:
+# A method of a trainer holds the trainer, and with it a model that no worker touches.
+BY_METHOD = {"paths": ("dataset.pipeline[3].args[0].__self__.model",)}
+BY_CLOSURE = {"paths": ("collate_fn.<closure model>",)}
+BY_BOTH = {"paths": ("collate_fn.<closure model>", "dataset.model")}
+
+SEVERE: dict[str, tuple[str, dict[str, Any], Severity, str]] = {
+    "memory of a GPU": ("cuda-tensor", {}, Severity.ERROR, "Cannot re-initialize CUDA"),
+    "memory of a GPU, by a method": ("cuda-tensor", BY_METHOD, Severity.WARNING, "never use it"),
+    "memory of a GPU, by a closure": ("cuda-tensor", BY_CLOSURE, Severity.WARNING, "never use it"),
+    "memory of a GPU, also in the data": ("cuda-tensor", BY_BOTH, Severity.ERROR, "CUDA"),
+    "a file": ("file", {}, Severity.WARNING, "one position"),
+    "HDF5": ("h5py", {}, Severity.ERROR, "one position"),
+    "HDF5, read at positions": ("h5py", {"by_position": True}, Severity.NOTE, "they read right"),
+    "LMDB": ("lmdb", {}, Severity.ERROR, "lock table"),
+    "SQLite": ("sqlite", {}, Severity.WARNING, "across a fork"),
+    "an archive": ("zip", {}, Severity.ERROR, "BadZipFile"),
+}
+
+
+@pytest.mark.parametrize(("kind", "how", "severity", "why"), SEVERE.values(), ids=SEVERE.keys())
+def test_each_kind_is_as_severe_as_what_it_does(
+    kind: str, how: dict[str, Any], severity: Severity, why: str
+) -> None:
     """Each with a reason and a fix of its own."""
-    (one,) = asked(of_kind(kind))
+    (one,) = asked(of_kind(kind, **how))
 
     assert one.severity is severity
-    assert one.fix and one.why
+    assert one.fix and why in (one.why or "")
     assert one.evidence["kind"] == kind
-
-
-def test_hdf5_that_reads_at_given_positions_is_a_note() -> None:
-    """Its workers read right; with another driver they would not."""
-    (one,) = asked(of_kind("h5py", by_position=True))
-
-    assert one.severity is Severity.NOTE
-    assert "they read right" in (one.why or "")
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
@@ -123,24 +126,6 @@ def test_gpu_memory_that_is_sent_to_workers_is_a_note(method: str) -> None:
     assert one.severity is Severity.NOTE
     assert "each of the 2 workers starts CUDA for itself" in (one.why or "")
     assert one.workaround is None
-
-
-@pytest.mark.parametrize(
-    ("paths", "severity"),
-    [
-        (("dataset.pipeline[3].args[0].__self__.model",), Severity.WARNING),
-        (("collate_fn.<closure model>",), Severity.WARNING),
-        (("collate_fn.<closure model>", "dataset.model"), Severity.ERROR),
-    ],
-    ids=["bound method", "closure", "also held by the dataset"],
-)
-def test_a_model_that_a_function_drags_along_is_a_warning(
-    paths: tuple[str, ...], severity: Severity
-) -> None:
-    """A method of a trainer holds the trainer, and with it a model that no worker touches."""
-    (one,) = asked(of_kind("cuda-tensor", paths=paths))
-
-    assert one.severity is severity
 
 
 def test_what_no_line_of_the_user_keeps_stands_where_the_loader_is_made() -> None:

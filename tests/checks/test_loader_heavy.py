@@ -126,9 +126,9 @@ def test_more_than_the_machine_has_is_an_error() -> None:
 
 def test_elsewhere_it_is_a_warning() -> None:
     """The other machine may have more."""
-    assert only(replace(HEAVY, memory_limit=16 * GB), job(elsewhere=True)).severity == (
-        Severity.WARNING
-    )
+    found = only(replace(HEAVY, memory_limit=16 * GB), job(elsewhere=True))
+
+    assert found.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
@@ -242,22 +242,27 @@ def test_where_workers_are_forked_it_is_a_note() -> None:
     assert "Here workers are forked (the default of Python 3.11)" in (found.why or "")
 
 
-def test_a_memory_map_is_named_as_what_it_is() -> None:
-    """Its owner believes that only its path is sent."""
-    weight = Weight(bytes=2_200 * MB, parts=(replace(IMAGES, mapped=True),))
-    found = only(replace(HEAVY, weight=weight))
-
-    assert "is 2.1 GB of it (a numpy.memmap is pickled whole)" in found.message
-    assert "open the numpy.memmap in the worker" in (found.fix or "")
-
-
-def test_a_bound_method_is_named_as_what_drags() -> None:
-    """Nobody sees that it does."""
-    part = Part(path="collate_fn.__self__.images", bytes=2 * GB, dragged_by="Trainer.decode")
+@pytest.mark.parametrize(
+    ("part", "message", "fix"),
+    [
+        (
+            replace(IMAGES, mapped=True),
+            "is 2.1 GB of it (a numpy.memmap is pickled whole)",
+            "open the numpy.memmap in the worker",
+        ),
+        (
+            replace(IMAGES, dragged_by="Trainer.decode"),
+            "(the bound method Trainer.decode drags its self along)",
+            "a function of the module in place of Trainer.decode",
+        ),
+    ],
+    ids=["a memory map", "a bound method"],
+)
+def test_what_nobody_sees_being_sent_is_named(part: Part, message: str, fix: str) -> None:
     found = only(replace(HEAVY, weight=Weight(bytes=2_200 * MB, parts=(part,))))
 
-    assert "(the bound method Trainer.decode drags its self along)" in found.message
-    assert "a function of the module in place of Trainer.decode" in (found.fix or "")
+    assert message in found.message
+    assert fix in (found.fix or "")
 
 
 def test_no_more_than_three_parts_are_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -93,50 +94,39 @@ def test_where_workers_are_forked_it_is_a_warning() -> None:
     assert all("Windows" in (one.why or "") for one in found)
 
 
-def test_a_bound_method_is_told_to_let_go_of_its_object() -> None:
-    """The known mending of a lambda is what brought it here."""
-    config, _ = ask("loader-unloadable", LOADED, JOB)
-
-    assert "bound method" in (config.fix or "")
-
-
-def test_a_tensor_that_is_gone_too_soon_is_to_be_made_in_the_worker() -> None:
-    """No `__reduce__` would help there."""
-    gone = replace(CONFIG, how="gone", raised=Definition())
-
-    (found,) = ask("loader-unloadable", replace(LOADED, objects=(gone,)), JOB)
-
-    assert "make the tensor in the worker" in (found.fix or "")
-
-
-def test_zeros_in_place_of_data_are_told_as_a_guess() -> None:
-    """What was found over stand-ins may be their fault."""
-    guessed = replace(CONFIG, guess=True)
-
-    (found,) = ask("loader-unloadable", replace(LOADED, objects=(guessed,)), JOB)
-
-    assert "zeros stood in" in found.message
-    assert found.severity is Severity.WARNING
-
-
-def test_what_is_late_may_only_be_slow() -> None:
-    """A warning, with the way to give it longer."""
-    late = replace(CONFIG, how="late", error="the worker said nothing for 120 s")
-
-    (found,) = ask("loader-unloadable", replace(LOADED, objects=(late,)), JOB)
-
-    assert found.severity is Severity.WARNING
-    assert "--timeout" in (found.fix or "")
+ODD = {
+    "a bound method has to let go of its object": ({}, Severity.ERROR, "bound method"),
+    "a tensor that is gone too soon is to be made in the worker": (
+        {"how": "gone", "raised": Definition()},
+        Severity.ERROR,
+        "make the tensor in the worker",
+    ),
+    "what was found over stand-ins may be their fault": (
+        {"guess": True},
+        Severity.WARNING,
+        "zeros stood in",
+    ),
+    "what is late may only be slow, and is given longer": (
+        {"how": "late", "error": "the worker said nothing for 120 s"},
+        Severity.WARNING,
+        "--timeout",
+    ),
+    "what only the other way cannot load does not stop this job": (
+        {"methods": ("forkserver",)},
+        Severity.NOTE,
+        "which loads it",
+    ),
+}
 
 
-def test_what_only_the_other_way_cannot_load_is_a_note() -> None:
-    """This job's workers start."""
-    other = replace(CONFIG, methods=("forkserver",))
+@pytest.mark.parametrize(("changes", "severity", "words"), ODD.values(), ids=ODD.keys())
+def test_each_way_to_fail_is_told_as_what_it_is(
+    changes: dict[str, Any], severity: Severity, words: str
+) -> None:
+    (found,) = ask("loader-unloadable", replace(LOADED, objects=(replace(CONFIG, **changes),)), JOB)
 
-    (found,) = ask("loader-unloadable", replace(LOADED, objects=(other,)), JOB)
-
-    assert found.severity is Severity.NOTE
-    assert "which loads it" in (found.why or "")
+    assert found.severity is severity
+    assert words in f"{found.message} {found.why} {found.fix}"
 
 
 @pytest.mark.parametrize(

@@ -148,29 +148,19 @@ def test_the_line_that_copies_is_found(tmp_path: Path, line: str) -> None:
     assert (found.copied_at.file, found.copied_at.line) == ("train/run.py", 3)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "state = copy.deepcopy(model.state_dict())",
-        "settings = deepcopy(config)",
-        "settings = deepcopy(model_args)",
-        "batch = deepcopy(batch)",
-        "ema = EMAModel(net.parameters())",
-        "ema = EMA()",
-        "def broken(:",
-        "\x00",
-    ],
-    ids=[
-        "a state",
-        "settings",
-        "a model's settings",
-        "data",
-        "diffusers",
-        "nothing",
-        "no Python",
-        "zeros",
-    ],
-)
+NO_COPIES = {
+    "a state": "state = copy.deepcopy(model.state_dict())",
+    "settings": "settings = deepcopy(config)",
+    "a model's settings": "settings = deepcopy(model_args)",
+    "data": "batch = deepcopy(batch)",
+    "diffusers": "ema = EMAModel(net.parameters())",
+    "nothing": "ema = EMA()",
+    "no Python": "def broken(:",
+    "zeros": "\x00",
+}
+
+
+@pytest.mark.parametrize("line", NO_COPIES.values(), ids=NO_COPIES.keys())
 def test_a_line_that_copies_no_model_is_not_taken_for_one(tmp_path: Path, line: str) -> None:
     """Better no line than a wrong one."""
     source = tmp_path / "run.py"
