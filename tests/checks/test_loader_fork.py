@@ -43,20 +43,17 @@ def of_kind(kind: str, **rest: Any) -> Held:
 
 
 def test_a_loader_that_holds_nothing_open_is_left_alone() -> None:
-    """However its workers start."""
     for method in ("fork", "spawn", "forkserver"):
         assert asked(method=method) == []
 
 
 def test_without_workers_nothing_is_forked_and_nothing_said() -> None:
-    """The training process reads its own files."""
     assert asked(ZIP, num_workers=0, threads=("a",), cuda=True) == []
     assert ask("loader-fork", replace(SENT, inherited=None)) == []
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_where_workers_are_not_forked_nothing_is_shared(method: str) -> None:
-    """Neither handles, nor threads, nor CUDA itself."""
     held = [of_kind(kind) for kind in KINDS if kind != "cuda-tensor"]
 
     assert asked(*held, method=method, threads=("a",), cuda=True) == []
@@ -69,7 +66,6 @@ def test_one_worker_has_the_position_of_a_file_for_itself(kind: str) -> None:
 
 
 def test_a_shared_archive_is_told_with_its_place_and_its_paths() -> None:
-    """Two workers stop with BadZipFile."""
     held = replace(ZIP, paths=("dataset.archive", "collate_fn.args[0]"))
     (one,) = asked(held)
 
@@ -129,7 +125,6 @@ def test_gpu_memory_that_is_sent_to_workers_is_a_note(method: str) -> None:
 
 
 def test_what_no_line_of_the_user_keeps_stands_where_the_loader_is_made() -> None:
-    """Such as a file in a stage of webdataset."""
     (one,) = asked(replace(ZIP, defined=Definition()))
 
     assert one.at == Location(file="train.py", line=20, name="dataset.archive")
@@ -145,7 +140,6 @@ def test_cuda_that_was_started_is_a_note() -> None:
 
 
 def test_threads_are_a_note_with_their_names() -> None:
-    """The first five of them."""
     (one,) = asked(threads=("reader", "b\x1b", "c", "d", "e", "f"), num_workers=1)
     (single,) = asked(threads=("reader",))
 
@@ -171,14 +165,12 @@ def test_behind_the_last_it_is_said_that_there_may_be_more() -> None:
 
 
 def test_no_two_findings_share_a_fingerprint() -> None:
-    """A baseline keeps what is held, the threads and CUDA apart."""
     found = asked(ZIP, cuda=True, threads=("a",))
 
     assert len({one.fingerprint for one in found}) == 3
 
 
 def test_a_name_from_the_data_is_not_obeyed_by_a_console() -> None:
-    """Neither a path nor a file's name."""
     (one,) = asked(replace(ZIP, paths=("dataset['\x1b[2J']",), file="a\u202e.zip"))
 
     assert one.at.name == "dataset['\\x1b[2J']"

@@ -74,7 +74,6 @@ QUIET: dict[str, Loaded] = {
 
 @pytest.mark.parametrize("facts", QUIET.values(), ids=QUIET.keys())
 def test_what_fits_is_left_alone(facts: Loaded) -> None:
-    """The first thing a check owes its users is silence."""
     assert ask("loader-heavy", facts, job()) == []
 
 
@@ -89,7 +88,6 @@ def test_what_is_free_here_says_nothing_of_another_machine() -> None:
 
 
 def test_more_than_the_machine_has_is_an_error() -> None:
-    """The whole finding, as it is read."""
     facts = replace(HEAVY, memory_limit=16 * GB)
 
     assert only(facts) == Finding(
@@ -125,7 +123,6 @@ def test_more_than_the_machine_has_is_an_error() -> None:
 
 
 def test_elsewhere_it_is_a_warning() -> None:
-    """The other machine may have more."""
     found = only(replace(HEAVY, memory_limit=16 * GB), job(elsewhere=True))
 
     assert found.severity is Severity.WARNING
@@ -166,7 +163,6 @@ def test_light_workers_of_many_ranks_take_memory_too() -> None:
 
 
 def test_the_tensors_of_each_rank_count_once() -> None:
-    """The workers of a rank share them, those of another rank do not."""
     facts = replace(LIGHT, weight=Weight(bytes=9000, shared_bytes=10 * GB))
     found = only(facts, job(gpus=8))
 
@@ -175,7 +171,6 @@ def test_the_tensors_of_each_rank_count_once() -> None:
 
 
 def test_more_than_is_free_now_is_a_warning() -> None:
-    """What else runs here may end before."""
     found = only(replace(LIGHT, memory_available=2 * GB))
 
     assert found.severity == Severity.WARNING
@@ -183,7 +178,6 @@ def test_more_than_is_free_now_is_a_warning() -> None:
 
 
 def test_a_worker_of_which_only_the_weight_is_known_takes_that() -> None:
-    """It could not be started, or not be loaded."""
     found = only(replace(HEAVY, trips=(), memory_limit=16 * GB))
 
     assert found.evidence["worker_bytes"] == 2_200 * MB
@@ -199,7 +193,6 @@ def test_the_trip_of_the_jobs_own_way_counts() -> None:
 
 
 def test_where_not_one_fits_none_is_advised() -> None:
-    """Then the training process loads the batches."""
     assert "num_workers=0" in (only(replace(HEAVY, memory_limit=GB)).workaround or "")
 
 
@@ -221,7 +214,6 @@ def test_two_numbers_that_would_read_alike_are_said_in_bytes() -> None:
     ids=["256 MiB", "nearly a GiB", "a GiB"],
 )
 def test_what_fits_and_is_much_is_said(size: int, severity: Severity) -> None:
-    """It takes time and memory for each worker."""
     found = only(replace(LIGHT, weight=Weight(bytes=size)))
 
     assert found.severity == severity
@@ -231,7 +223,6 @@ def test_what_fits_and_is_much_is_said(size: int, severity: Severity) -> None:
 
 
 def test_where_workers_are_forked_it_is_a_note() -> None:
-    """It runs well here."""
     forked = replace(HEAVY, start_method="fork", start_method_from="the default of Python 3.11")
     found = only(replace(forked, memory_limit=GB, memory_available=GB))
 
@@ -266,7 +257,6 @@ def test_what_nobody_sees_being_sent_is_named(part: Part, message: str, fix: str
 
 
 def test_no_more_than_three_parts_are_named() -> None:
-    """The first is the one to mend."""
     parts = tuple(replace(IMAGES, path=f"dataset.part{number}") for number in range(5))
     found = only(replace(HEAVY, weight=Weight(bytes=11 * GB, parts=parts)))
 
@@ -275,7 +265,6 @@ def test_no_more_than_three_parts_are_named() -> None:
 
 
 def test_one_worker_waits_for_no_other() -> None:
-    """Its own time is all."""
     why = only(replace(HEAVY, num_workers=1)).why or ""
 
     assert "to start and to load it." in why
@@ -292,5 +281,4 @@ def test_a_name_from_the_data_is_not_obeyed_by_a_console() -> None:
 
 
 def test_two_loaders_are_two_findings() -> None:
-    """A baseline keeps them apart."""
     assert only(HEAVY).fingerprint != only(replace(HEAVY, name="train:val")).fingerprint

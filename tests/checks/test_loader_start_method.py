@@ -45,13 +45,11 @@ def said(facts: Loaded) -> Finding:
     ids=["everywhere", "on Windows", "too much to try", "no workers"],
 )
 def test_nothing_is_said_where_nothing_fails(facts: Loaded) -> None:
-    """A page of a healthy job has no line more for it."""
     assert ask("loader-start-method", facts, Job()) == []
 
 
 @pytest.mark.parametrize("outcome", ["unsent", "refused", "died", "late"])
 def test_one_line_says_where_it_works(outcome: str) -> None:
-    """By the start method, and by the systems that use it."""
     found = said(loaded(outcome, outcome))
 
     assert found.severity is Severity.NOTE
@@ -75,7 +73,6 @@ def test_each_way_is_told_for_itself() -> None:
 
 
 def test_what_was_not_tried_is_not_called_working() -> None:
-    """Windows has no forkserver."""
     found = said(replace(loaded("refused", "unavailable", here="spawn")))
 
     assert found.message.endswith("; not tried here: forkserver (Linux from Python 3.14 on)")

@@ -77,7 +77,6 @@ def test_healthy_scripts_are_left_alone(
 
 
 def test_a_loader_that_forks_by_itself_is_left_alone_in_a_folder(tmp_path: Path) -> None:
-    """Whatever others do there."""
     text = TUTORIAL.replace("=4)", '=4, multiprocessing_context="fork")')
 
     assert of_source(tmp_path, text, path=".") == []
@@ -85,14 +84,12 @@ def test_a_loader_that_forks_by_itself_is_left_alone_in_a_folder(tmp_path: Path)
 
 
 def test_a_job_without_workers_is_left_alone(tmp_path: Path) -> None:
-    """Whatever the script would do by itself."""
     job = replace(SPAWN, launch=replace(SPAWN.launch, num_workers=0))
 
     assert of_source(tmp_path, TUTORIAL, job) == []
 
 
 def test_imports_without_workers_are_left_alone(tmp_path: Path) -> None:
-    """The only loader is made in another file."""
     data = "def make():\n    return DataLoader(data)\n"
 
     assert of_source(tmp_path, "from data import make\nloader = make()\n" + LOOP, more=data) == []
@@ -116,7 +113,6 @@ def test_a_tutorials_script_is_an_error_where_workers_are_spawned(tmp_path: Path
 
 
 def test_it_is_a_warning_where_workers_are_forked(tmp_path: Path) -> None:
-    """It works here today, and stops with the next Python."""
     (finding,) = of_source(tmp_path, TUTORIAL, FORK)
 
     assert finding.severity is Severity.WARNING
@@ -148,7 +144,6 @@ def test_in_a_folder_a_loader_whose_workers_nobody_knows_is_left_alone(tmp_path:
 
 
 def test_workers_that_the_source_leaves_open_are_a_warning(tmp_path: Path) -> None:
-    """A guess says that it is one."""
     (finding,) = of_source(tmp_path, TUTORIAL.replace("=4)", "=args.n)"))
 
     assert finding.severity is Severity.WARNING
@@ -247,7 +242,6 @@ def test_the_start_method_of_the_job_decides(
 
 
 def test_the_loader_with_spawned_workers_is_the_one_that_is_named() -> None:
-    """A second one is forked."""
     own = replace(CALL, line=9, start_method="spawn")
     facts = replace(LINUX, unguarded=(replace(FOUND, loaders=(CALL, own)),))
     (finding,) = ask(ID, facts)
@@ -315,7 +309,6 @@ def test_a_line_without_a_file_is_named_all_the_same() -> None:
 
 @pytest.mark.parametrize("path", ["train.py", "."], ids=["named", "in a folder"])
 def test_a_source_is_judged_without_torch_and_without_being_run(tmp_path: Path, path: str) -> None:
-    """The word names no loader, so that nothing is imported."""
     (tmp_path / "train.py").write_text(f"open('ran', 'w')\n{TUTORIAL}", encoding="utf-8")
     (tmp_path / "preflight.toml").write_text('[launch]\nstart_method = "spawn"\n', "utf-8")
 

@@ -47,7 +47,6 @@ WELL = tuple(replace(trip, outcome="loaded") for trip in FELL)
 
 
 def test_a_loader_that_can_be_loaded_is_left_alone() -> None:
-    """However its workers start."""
     for method in ("fork", "spawn", "forkserver"):
         healthy = replace(LOADED, objects=(), trips=WELL, start_method=method)
         assert ask("loader-unloadable", healthy) == []
@@ -65,7 +64,6 @@ def test_without_workers_there_is_nothing_to_load() -> None:
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_where_workers_are_spawned_it_is_an_error(method: str) -> None:
-    """At the line that keeps it, with the line that raised and every other path beside it."""
     config, gone = ask("loader-unloadable", replace(LOADED, start_method=method), JOB)
 
     assert config.severity is gone.severity is Severity.ERROR
@@ -79,7 +77,6 @@ def test_where_workers_are_spawned_it_is_an_error(method: str) -> None:
 
 
 def test_what_the_worker_looks_for_in_vain_is_named() -> None:
-    """The module, and not Python's words for it."""
     _, gone = ask("loader-unloadable", LOADED, JOB)
 
     assert gone.message.endswith("function plugin.crop; a worker finds no plugin")
@@ -87,7 +84,6 @@ def test_what_the_worker_looks_for_in_vain_is_named() -> None:
 
 
 def test_where_workers_are_forked_it_is_a_warning() -> None:
-    """Nothing is loaded there; elsewhere it would be."""
     found = ask("loader-unloadable", replace(LOADED, start_method="fork"), JOB)
 
     assert {one.severity for one in found} == {Severity.WARNING}
@@ -137,7 +133,6 @@ def test_each_way_to_fail_is_told_as_what_it_is(
     ],
 )
 def test_what_was_not_tried_is_no_pass(outcome: str, reason: str) -> None:
-    """It is skipped, and says why."""
     trips = tuple(replace(trip, outcome=outcome) for trip in FELL)
     looks = [Looked(facts=replace(LOADED, objects=(), trips=trips))]
     checks = {"loader-unloadable": load()[0]["loader-unloadable"]}

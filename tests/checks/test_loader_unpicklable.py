@@ -44,7 +44,6 @@ JOB = Job(origins={"launch.start_method": "preflight.toml:6"})
 
 
 def test_a_loader_that_can_be_sent_is_left_alone() -> None:
-    """However its workers start."""
     for method in ("fork", "spawn", "forkserver"):
         assert ask("loader-unpicklable", replace(SENT, objects=(), start_method=method)) == []
 
@@ -66,7 +65,6 @@ def test_a_loader_without_workers_was_looked_at() -> None:
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_where_workers_are_spawned_it_is_an_error(method: str) -> None:
-    """One for each object, at the line that makes it."""
     found = ask("loader-unpicklable", replace(SENT, start_method=method), JOB)
 
     assert [(one.severity, one.at, one.also) for one in found] == [
@@ -87,7 +85,6 @@ def test_where_workers_are_spawned_it_is_an_error(method: str) -> None:
 
 
 def test_where_workers_are_forked_it_is_a_warning() -> None:
-    """It works here, and nowhere else."""
     forked = replace(
         SENT, start_method="fork", start_method_from="the default of Python 3.11 on Linux"
     )
@@ -98,7 +95,6 @@ def test_where_workers_are_forked_it_is_a_warning() -> None:
 
 
 def test_the_only_object_is_not_called_the_first() -> None:
-    """There is no next one to uncover."""
     (one,) = ask("loader-unpicklable", replace(SENT, objects=(LOCK,)), JOB)
 
     assert "only the first" not in (one.why or "")
@@ -115,7 +111,6 @@ def test_the_only_object_is_not_called_the_first() -> None:
     ids=["nothing", "one name", "two names"],
 )
 def test_what_a_lambda_holds_is_part_of_the_fix(captures: tuple[str, ...], words: str) -> None:
-    """A function of the module has to be given it."""
     held = replace(LAMBDA, captures=captures)
     (one,) = ask("loader-unpicklable", replace(SENT, objects=(held,)))
 
@@ -124,7 +119,6 @@ def test_what_a_lambda_holds_is_part_of_the_fix(captures: tuple[str, ...], words
 
 
 def test_what_would_fail_next_is_said_at_once() -> None:
-    """So that one round of mending is enough."""
     held = replace(LAMBDA, inside=("<closure lock>: _thread.lock",))
     (one,) = ask("loader-unpicklable", replace(SENT, objects=(held,)))
 
@@ -137,7 +131,6 @@ def test_what_would_fail_next_is_said_at_once() -> None:
      "forked-lock", "file", "handle", "tensor", "other"],
 )  # fmt: skip
 def test_each_kind_has_a_reason_and_a_fix(kind: str) -> None:
-    """Also one that nobody has thought of."""
     (one,) = ask("loader-unpicklable", replace(SENT, objects=(replace(LOCK, kind=kind),)))
 
     assert one.message.startswith("cannot be sent to a worker: lock of type _thread.lock; ")
@@ -146,7 +139,6 @@ def test_each_kind_has_a_reason_and_a_fix(kind: str) -> None:
 
 
 def test_behind_the_last_it_is_said_that_there_may_be_more() -> None:
-    """Where the look was cut short."""
     cut = ("dataset['\x1b']: goes deeper than 1,000 levels", "collate_fn: not looked at")
     first, last = ask("loader-unpicklable", replace(SENT, cut=cut))
 
@@ -160,7 +152,6 @@ def test_behind_the_last_it_is_said_that_there_may_be_more() -> None:
 
 
 def test_one_function_in_two_loaders_is_two_findings() -> None:
-    """A baseline keeps them apart."""
     (first,) = ask("loader-unpicklable", replace(SENT, objects=(LAMBDA,)))
     (second,) = ask("loader-unpicklable", replace(SENT, objects=(LAMBDA,), name="train:val"))
 
@@ -168,7 +159,6 @@ def test_one_function_in_two_loaders_is_two_findings() -> None:
 
 
 def test_a_name_from_the_data_is_not_obeyed_by_a_console() -> None:
-    """Keys of dicts may hold anything."""
     odd = replace(LOCK, paths=("dataset['\x1b[2J']", "x['\u202e']"))
     (one,) = ask("loader-unpicklable", replace(SENT, objects=(odd,)))
 

@@ -31,12 +31,10 @@ COPIED = Copied(
 
 
 def test_a_model_that_can_be_copied_is_left_alone() -> None:
-    """Whether anybody copies it or not."""
     assert ask("model-uncopyable", replace(COPIED, error=None, objects=())) == []
 
 
 def test_one_group_in_two_layers_is_one_finding() -> None:
-    """At the line that keeps it, with the line that copies the model."""
     (one,) = ask("model-uncopyable", COPIED)
 
     assert one.severity is Severity.ERROR
@@ -53,7 +51,6 @@ def test_one_group_in_two_layers_is_one_finding() -> None:
 
 
 def test_where_no_copy_was_seen_it_is_said_who_makes_them() -> None:
-    """The trainer may be in another package."""
     (one,) = ask("model-uncopyable", replace(COPIED, copied_at=None, copied_by=None))
 
     assert "AveragedModel" in (one.why or "")
@@ -65,7 +62,6 @@ def test_where_no_copy_was_seen_it_is_said_who_makes_them() -> None:
     ids=["a computed tensor", "a sharded module", "anything else", "a kind nobody knows"],
 )
 def test_each_kind_has_its_own_fix(kind: str, words: str) -> None:
-    """One thing to do."""
     odd = replace(GROUP, kind=kind, type="app.Engine", paths=("engine",))
     (one,) = ask("model-uncopyable", replace(COPIED, objects=(odd,)))
 
@@ -75,7 +71,6 @@ def test_each_kind_has_its_own_fix(kind: str, words: str) -> None:
 
 
 def test_each_object_is_a_finding_of_its_own() -> None:
-    """They are mended in different places."""
     lock = replace(GROUP, kind="other", paths=("lock",))
     found = ask("model-uncopyable", replace(COPIED, objects=(GROUP, lock)))
 
@@ -83,7 +78,6 @@ def test_each_object_is_a_finding_of_its_own() -> None:
 
 
 def test_behind_the_last_it_is_said_that_there_may_be_more() -> None:
-    """Where the look was cut short."""
     lock = replace(GROUP, kind="other", paths=("lock",))
     cut = ("2,000 of 3,001 items of a list", "more than 500,000 objects")
     first, last = ask("model-uncopyable", replace(COPIED, objects=(GROUP, lock), cut=cut))

@@ -58,7 +58,6 @@ def look(dataset: Pictures, workers: int, method: str = "fork") -> Sent:
 
 
 def test_what_one_line_keeps_is_told_once(pictures: Pictures) -> None:
-    """With the path to each, and the line in the class of what holds them."""
     text = "self.archives = [zipfile.ZipFile(path) for path in paths]"
     line = 1 + next(
         number
@@ -85,7 +84,6 @@ def test_what_one_line_keeps_is_told_once(pictures: Pictures) -> None:
 
 
 def test_without_workers_nothing_is_inherited(pictures: Pictures) -> None:
-    """So nothing is looked at."""
     assert look(pictures, 0).inherited is None
     assert look(pictures, 1, "spawn").inherited is not None
 
@@ -100,7 +98,6 @@ def test_what_is_closed_in_time_is_not_told(pictures: Pictures) -> None:
 
 
 def test_a_file_in_the_folder_is_named_as_reports_name_it(tmp_path: Path) -> None:
-    """Relative to the job's folder."""
     (tmp_path / "data").mkdir()
     with open(tmp_path / "data" / "a.bin", "w+b") as file:
         (held,) = inherited({"dataset": [file]}, str(tmp_path)).held
@@ -109,7 +106,6 @@ def test_a_file_in_the_folder_is_named_as_reports_name_it(tmp_path: Path) -> Non
 
 
 def test_threads_that_run_are_named() -> None:
-    """Neither the one that asks, nor one that has ended."""
     stop = threading.Event()
     runs = threading.Thread(target=stop.wait, name="prefetch")
     ended = threading.Thread(target=int, name="ended")

@@ -97,7 +97,6 @@ def test_odd_loaders_that_start_are_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_hand")
 def test_odd_loaders_that_do_not_start_are_named(tmp_path: Path) -> None:
-    """Each by its path, whatever else there is beside it."""
     report = run(
         tmp_path,
         """

@@ -176,7 +176,6 @@ def test_the_verdict_is_what_really_happens(
 
 
 def test_the_cases_are_many() -> None:
-    """And no name stands for two of them."""
     words = [word for module in GROUPS for word in words_of(module)]
 
     assert len(set(words)) == len(words)

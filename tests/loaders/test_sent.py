@@ -101,7 +101,6 @@ def test_a_healthy_loader_is_left_alone(make: Any) -> None:
 
 
 def test_everything_that_cannot_be_sent_is_named_with_its_place() -> None:
-    """In the order in which pickle would come to it."""
     longest = 3
     loader = DataLoader(
         pipeline(webdataset.map(lambda x: x), webdataset.select(lambda x: x != longest)),
@@ -121,7 +120,6 @@ def test_everything_that_cannot_be_sent_is_named_with_its_place() -> None:
 
 
 def test_what_is_written_in_c_is_placed_at_the_line_that_keeps_it() -> None:
-    """There one can do something about it."""
     (lock,) = look(DataLoader(Opened(), num_workers=1)).objects
 
     assert (lock.kind, lock.paths) == ("lock", ("dataset.lock",))
@@ -236,7 +234,6 @@ NAMES = {
 
 
 def test_what_is_there_under_its_own_name_is_refused_for_another_reason() -> None:
-    """Such as how deep it lies."""
     assert [kind_of(one) for one in (as_is, Numbers, Numbers.__len__)] == ["other"] * 3
 
 
@@ -252,7 +249,6 @@ def renamed_to(qualname: str, module: Any = __name__) -> Any:
 
 @pytest.mark.parametrize(("make", "text"), NAMES.values(), ids=NAMES.keys())
 def test_what_is_under_a_name_is_said_as_it_is(make: Any, text: str) -> None:
-    """Something else, or nothing at all."""
     (one,) = look(DataLoader(Numbers(held=make()), num_workers=1)).objects
 
     assert one.text == text
@@ -266,21 +262,18 @@ def test_a_lambda_that_took_another_name_is_a_lambda() -> None:
 
 
 def test_without_workers_nothing_is_sent() -> None:
-    """So nothing is looked at."""
     sent = look(DataLoader(Opened()))
 
     assert (sent.num_workers, sent.objects) == (0, ())
 
 
 def test_the_jobs_number_of_workers_comes_first() -> None:
-    """In both directions."""
     assert look(DataLoader(Opened()), num_workers=3).num_workers == 3
     assert len(look(DataLoader(Opened()), num_workers=3).objects) == 1
     assert look(DataLoader(Opened(), num_workers=1), num_workers=0).objects == ()
 
 
 def test_the_factory_is_where_the_loader_comes_from() -> None:
-    """So that a page can name its line."""
     sent = look(DataLoader(Numbers()), factory=as_is)
 
     assert sent.defined.qualname == "as_is"
@@ -318,7 +311,6 @@ def test_settings_go_to_a_copy() -> None:
 
 
 def test_settings_that_torch_does_not_take_are_told() -> None:
-    """A method that this system does not have."""
     with pytest.raises(CannotLookError, match="does not take the job's settings"):
         configured(DataLoader(Numbers(), num_workers=1), None, "teleport")
 
@@ -402,7 +394,6 @@ def test_a_pool_is_refused_wherever_it_is_made() -> None:
 
 
 def test_loaders_and_data_sets_are_told_apart() -> None:
-    """By what they are, and never by asking them."""
     loader = DataLoader(Numbers())
     fluid = webdataset.WebLoader(Numbers())
 

@@ -140,14 +140,12 @@ def test_a_healthy_loader_is_loaded_by_both(tmp_path: Path) -> None:
 
 
 def test_without_workers_nothing_is_started(tmp_path: Path) -> None:
-    """Nothing is sent, however badly it would travel."""
     loaded = look(tmp_path, "def make(): return DataLoader(Numbers(Fussy(1)))")
 
     assert (loaded.trips, loaded.objects, loaded.weight) == ((), (), None)
 
 
 def test_the_innermost_object_is_named_with_all_its_paths(tmp_path: Path) -> None:
-    """By the path to it, where its class is and where it raised."""
     loaded = look(
         tmp_path,
         """
@@ -196,7 +194,6 @@ def test_all_of_them_are_named_in_one_look(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
 def test_a_worker_that_is_killed_is_put_down_to_its_object(tmp_path: Path) -> None:
-    """As a crash in somebody's C would end it."""
     loaded = look(tmp_path, "def make(): return DataLoader(Numbers(1, Killed()), num_workers=1)")
 
     (one,) = loaded.objects
@@ -206,7 +203,6 @@ def test_a_worker_that_is_killed_is_put_down_to_its_object(tmp_path: Path) -> No
 
 
 def test_a_worker_that_never_comes_back_is_put_down_to_its_object(tmp_path: Path) -> None:
-    """It is given its time, and then ended."""
     code = "def make(): return DataLoader(Numbers(1, Slow()), num_workers=1)"
 
     loaded = look(tmp_path, code, timeout=4 if CAN_COPY else 13)
@@ -241,7 +237,6 @@ def test_what_a_worker_looks_for_in_vain_is_named(tmp_path: Path) -> None:
 
 
 def test_instances_of_a_class_that_is_not_found_are_one_object(tmp_path: Path) -> None:
-    """The class is at fault, and each instance is a path to it."""
     loaded = look(
         tmp_path,
         """
@@ -301,7 +296,6 @@ def test_what_only_misses_what_was_left_out_is_not_blamed(tmp_path: Path) -> Non
 
 
 def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -> None:
-    """As multiprocessing itself says in a worker, by the line that did it."""
     (tmp_path / "unguarded.py").write_text(
         textwrap.dedent(
             """
@@ -334,7 +328,6 @@ def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -
 
 
 def test_a_real_culprit_beside_large_data_is_no_guess(tmp_path: Path) -> None:
-    """It fails alone, with all that it holds."""
     loaded = look(
         tmp_path,
         """
@@ -461,7 +454,6 @@ def test_a_guarded_script_is_told_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("at_hand")
 def test_no_worker_is_started_from_a_main_module_without_a_guard(tmp_path: Path) -> None:
-    """It would run the script again, and this look in it."""
     report = inspected(tmp_path, "if True")
 
     assert report.findings == ()
@@ -511,7 +503,6 @@ loader = DataLoader([1], num_workers=1)
 @pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize("way", ASKING)
 def test_a_script_is_not_run_again_by_looking_at_it(tmp_path: Path, way: str) -> None:
-    """However it comes to ask."""
     text = ASKED.format(root=str(ROOT)) + textwrap.dedent(ASKING[way])
 
     assert ran(tmp_path, text) == (0, "runs\n", "")
@@ -549,7 +540,6 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
 def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
-    """Its descriptors, its start method, its folders, the names of its next processes."""
     (tmp_path / "tmp").mkdir()
     text = LEFT_ALONE.format(root=str(ROOT))
 

@@ -35,7 +35,6 @@ def look(model: object, *, sources: tuple[str, ...] = (), root: str = HERE) -> C
 
 
 def test_a_healthy_model_is_copied() -> None:
-    """With what it would take, in bytes and in parameters."""
     model = make_model()
     model[1].q = model[0].q
     found = look(model)
@@ -51,7 +50,6 @@ def test_a_lazy_model_has_no_number_of_parameters_yet() -> None:
 
 
 def test_what_cannot_be_copied_is_placed_at_the_line_that_keeps_it() -> None:
-    """With all its paths."""
     found = look(make_model(threading.Lock()))
 
     assert found.error == "TypeError: cannot pickle '_thread.lock' object"
@@ -84,7 +82,6 @@ class FSDPModule(nn.Module):
     ids=["a computed tensor", "a sharded module"],
 )
 def test_other_kinds_are_told_by_what_they_are(held: Any, kind: str) -> None:
-    """So that each has its own way out."""
     assert [one.kind for one in look(make_model(held())).objects] == [kind]
 
 
@@ -97,7 +94,6 @@ class Raises(torch.Tensor):
 
 
 def test_a_tensor_that_answers_nothing_is_told_all_the_same() -> None:
-    """As the copy that it stops."""
     model = make_model()
     model[0].__dict__["mask"] = torch.Tensor._make_subclass(Raises, torch.ones(2))
     parameter = torch.Tensor._make_subclass(Raises, torch.ones(2))
@@ -112,7 +108,6 @@ def test_a_tensor_that_answers_nothing_is_told_all_the_same() -> None:
 
 
 def test_a_module_is_a_model_and_nothing_else_is() -> None:
-    """Not even what pretends to be one."""
 
     class Pretender:
         @property
@@ -162,7 +157,6 @@ NO_COPIES = {
 
 @pytest.mark.parametrize("line", NO_COPIES.values(), ids=NO_COPIES.keys())
 def test_a_line_that_copies_no_model_is_not_taken_for_one(tmp_path: Path, line: str) -> None:
-    """Better no line than a wrong one."""
     source = tmp_path / "run.py"
     source.write_text(line + "\n", encoding="utf-8")
     found = look(make_model(), sources=(str(source), str(tmp_path / "gone.py")), root=str(tmp_path))
@@ -171,7 +165,6 @@ def test_a_line_that_copies_no_model_is_not_taken_for_one(tmp_path: Path, line: 
 
 
 def test_a_model_is_the_same_after_the_look() -> None:
-    """Values, memory, and what can be done with it."""
     model = make_model(threading.Lock())
     before = copy.deepcopy(model.state_dict())
     places = [p.data_ptr() for p in model.parameters()]

@@ -96,7 +96,6 @@ def line_of(text: str) -> int:
 
 
 def test_a_function_stands_at_its_def_and_not_at_its_decorator(code: Any, tmp_path: Path) -> None:
-    """Where an editor jumps to."""
     assert defined(code.decorated, str(tmp_path)) == Place(
         Definition(
             file="lib/code.py",
@@ -109,7 +108,6 @@ def test_a_function_stands_at_its_def_and_not_at_its_decorator(code: Any, tmp_pa
 
 
 def test_what_is_made_inside_a_function_is_found_there(code: Any, tmp_path: Path) -> None:
-    """A function, a lambda, and a class."""
     places = [defined(one, str(tmp_path)) for one in code.make()]
 
     assert [(place.at.line, place.at.qualname) for place in places] == [
@@ -126,19 +124,16 @@ def test_an_instance_stands_where_its_class_does(code: Any, tmp_path: Path) -> N
 
 
 def test_a_partial_and_a_method_stand_where_their_function_does(code: Any, tmp_path: Path) -> None:
-    """Through as many layers as there are."""
     partial = functools.partial(functools.partial(code.Base().open))
 
     assert defined(partial, str(tmp_path)).at.qualname == "Base.open"
 
 
 def test_wraps_does_not_mislead(code: Any, tmp_path: Path) -> None:
-    """The code that runs is the wrapper's."""
     assert defined(code.around, str(tmp_path)).at.line == line_of("    def around():")
 
 
 def test_the_line_that_keeps_an_attribute_is_found_in_a_base_too(code: Any, tmp_path: Path) -> None:
-    """Where it is not, the class itself is named."""
     child = code.Child()
     lines = [kept(child, name, str(tmp_path)).at.line for name in ("lock", "file", "elsewhere")]
 
@@ -162,7 +157,6 @@ def test_installed_packages_are_named_with_their_version(tmp_path: Path) -> None
 
 
 def test_the_standard_library_is_named_as_python(tmp_path: Path) -> None:
-    """Not by the folder it was installed in."""
     python = f"python {sys.version_info[0]}.{sys.version_info[1]}"
 
     assert defined(collections.OrderedDict.fromkeys, str(tmp_path)).at.line is None
@@ -170,13 +164,11 @@ def test_the_standard_library_is_named_as_python(tmp_path: Path) -> None:
 
 
 def test_what_is_written_in_c_has_no_place(tmp_path: Path) -> None:
-    """Only a name."""
     assert defined(len, str(tmp_path)).at.file is None
     assert defined(threading.Lock(), str(tmp_path)).at.file is None
 
 
 def test_code_without_a_file_is_named_as_python_names_it(tmp_path: Path) -> None:
-    """Such as a lambda from a settings file."""
     place = defined(eval("lambda: 0"), str(tmp_path))
 
     assert (place.at.file, place.at.line, place.at.line_text) == ("<string>", 1, None)

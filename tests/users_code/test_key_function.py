@@ -84,7 +84,6 @@ def test_a_function_is_called_in_a_process_of_its_own(tmp_path: Path, source: st
 def test_what_goes_wrong_in_a_function_is_put_down_to_it(
     tmp_path: Path, source: str, said: str
 ) -> None:
-    """And to the line of the user's."""
     result = ask(tmp_path, source)
 
     assert isinstance(result, Fault)
@@ -92,7 +91,6 @@ def test_what_goes_wrong_in_a_function_is_put_down_to_it(
 
 
 def test_a_function_that_hangs_is_ended(tmp_path: Path) -> None:
-    """Silence is what gives it away."""
     result = ask(tmp_path, "import time\ndef key(path):\n    time.sleep(60)", timeout=2)
 
     assert isinstance(result, Fault)
@@ -100,7 +98,6 @@ def test_a_function_that_hangs_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_module_that_would_start_the_training_is_not_imported(tmp_path: Path) -> None:
-    """As with a loader."""
     training = "def main(): ...\ndef key(path): return path\nmain()\n"
     result = ask(tmp_path, training)
 

@@ -210,7 +210,6 @@ def real(model: nn.Module) -> str | None:
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
 def test_the_verdict_is_that_of_a_real_copy(make: Any, group: Any) -> None:
-    """In the same words."""
     model = make(group)
 
     assert try_copy(model).error == real(model)
@@ -234,7 +233,6 @@ def named(model: object) -> dict[str, tuple[str, ...]]:
 
 
 def test_one_group_in_many_places_is_one_object(group: Any) -> None:
-    """All its paths are given, those along the modules first."""
     model = Net(group=group, settings={"group": group})
     model.forward = functools.partial(model.forward, group=group)
 
@@ -311,7 +309,6 @@ def test_it_is_named(make: Any, expected: dict[str, tuple[str, ...]]) -> None:
 
 
 def test_the_bytes_are_those_of_a_real_copy() -> None:
-    """Each storage once, however many tensors look at it."""
     model = Net(view=torch.ones(8)[2:4], same=torch.ones(0), table=numpy.ones(16))
     parameters = sum(p.numel() * 4 for p in model.parameters())
 
@@ -330,7 +327,6 @@ def test_a_large_model_costs_nothing() -> None:
 
 
 def test_the_users_weights_are_not_written() -> None:
-    """Also where a copy writes into its tensors as it is rebuilt."""
     own = WritesWhenItIsRebuilt()
     shared = WritesWhenItIsRebuilt()
     shared.weight.share_memory_()
@@ -376,7 +372,6 @@ LIVE = {
 @pytest.mark.parametrize("make", LIVE.values(), ids=LIVE.keys())
 @pytest.mark.parametrize("lock", [False, True], ids=["in a model", "beside a lock"])
 def test_nothing_that_is_alive_is_written(make: Any, lock: bool) -> None:  # noqa: FBT001
-    """However large it is, and whatever memory it lies in."""
     held = make()
     before = held[:4].tolist()
     found = try_copy(Net(own=StartsFromNothing(held), lock=threading.Lock() if lock else None))
@@ -450,7 +445,6 @@ def test_an_array_that_lies_in_a_file_is_not_read(tmp_path: Path) -> None:
 
 
 def test_large_arrays_and_shared_tensors_cost_nothing() -> None:
-    """Nor many of them, together."""
     resource = pytest.importorskip("resource")
     arrays = [numpy.zeros(10**8, dtype=numpy.uint8) for _ in range(20)]
     tensors = [torch.from_numpy(numpy.zeros(10**8, dtype=numpy.uint8)) for _ in range(20)]
@@ -468,7 +462,6 @@ class DrawsNumbers:
 
 
 def test_everything_is_left_as_it_was() -> None:
-    """Random states, torch's own functions, and the weights' memory."""
     model = Net(own=DrawsNumbers(), lock=threading.Lock())
     where = [p.data_ptr() for p in model.parameters()]
     states = (random.getstate(), torch.get_rng_state().tolist(), str(numpy.random.get_state()))  # noqa: NPY002

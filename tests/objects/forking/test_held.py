@@ -169,7 +169,6 @@ class OwnDict:
 
 
 def test_objects_that_lie_are_not_asked(opened: ExitStack) -> None:
-    """What they hold is found all the same."""
     file = opened.enter_context(open("a.bin", "rb"))
     hidden = Hidden()
     dict.__setitem__(hidden, "k", Lies(file))
@@ -224,7 +223,6 @@ def test_one_handle_is_found_once(opened: ExitStack) -> None:
 
 
 def test_what_a_file_is_called_is_told(opened: ExitStack) -> None:
-    """As it was opened."""
     file = opened.enter_context(gzip.open(opened.enter_context(open("a.bin", "rb"))))
     (found,) = walk([("dataset", Data(file=file))]).found
 
@@ -238,14 +236,12 @@ class Pickles(Data):
 
 
 def test_what_getstate_leaves_out_is_found(opened: ExitStack) -> None:
-    """A fork does not ask it."""
     file = opened.enter_context(open("a.bin", "rb"))
 
     assert held(Pickles(file=file)) == {"dataset.file": "file"}
 
 
 def test_every_way_to_hold_something_is_followed(opened: ExitStack) -> None:
-    """Each written as the user would, all paths to one object together."""
     file = opened.enter_context(open("a.bin", "rb"))
     reader = Reader(file)
 
@@ -286,7 +282,6 @@ def test_every_way_to_hold_something_is_followed(opened: ExitStack) -> None:
 
 
 def test_a_pipeline_is_walked_with_its_functions(opened: ExitStack) -> None:
-    """Where webdataset keeps them."""
     archive = opened.enter_context(zipfile.ZipFile("a.zip"))
     stages = (
         webdataset.SimpleShardList("a.tar"),
@@ -299,7 +294,6 @@ def test_a_pipeline_is_walked_with_its_functions(opened: ExitStack) -> None:
 
 
 def test_the_roots_are_walked_together(opened: ExitStack) -> None:
-    """What two of them hold is one thing with two paths."""
     file = opened.enter_context(open("a.bin", "rb"))
     (found,) = walk([("dataset", Data(file=file)), ("collate_fn", file.read)]).found
 
@@ -307,7 +301,6 @@ def test_the_roots_are_walked_together(opened: ExitStack) -> None:
 
 
 def test_whoever_holds_it_is_told_innermost_first(opened: ExitStack) -> None:
-    """So that the line that keeps it can be looked for."""
     inner = Data(file=opened.enter_context(open("a.bin", "rb")))
     outer = Data(reader=inner)
     (found,) = walk([("dataset", outer)]).found
@@ -335,7 +328,6 @@ def test_tensors_of_a_gpu_are_found_without_one() -> None:
 
 
 def test_a_module_on_the_cpu_is_walked(opened: ExitStack) -> None:
-    """Also one on a GPU, for what else it holds."""
     layer = torch.nn.ReLU()
     layer.file = opened.enter_context(open("a.bin", "rb"))
     with FakeTensorMode():
@@ -385,7 +377,6 @@ def test_large_data_is_not_walked() -> None:
 
 
 def test_what_is_left_out_of_a_long_list_is_told(opened: ExitStack) -> None:
-    """Its first items are looked at."""
     file = opened.enter_context(open("a.bin", "rb"))
     found = walk([("dataset", Data(rows=[[file], *([n, "x"] for n in range(5_000))]))])
 
@@ -394,7 +385,6 @@ def test_what_is_left_out_of_a_long_list_is_told(opened: ExitStack) -> None:
 
 
 def test_a_walk_without_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And says where."""
     monkeypatch.setattr("preflight.objects.forking.held._NODES", 100)
     found = walk([("dataset", [[[n] for n in range(50)] for _ in range(50)])])
 
@@ -426,7 +416,6 @@ def test_what_another_thread_changes_is_left_and_told(opened: ExitStack) -> None
 
 
 def test_circles_and_many_paths_end(opened: ExitStack) -> None:
-    """No more than a hundred paths to one object are written."""
     file = opened.enter_context(open("a.bin", "rb"))
     ring: list[object] = [file] * 500
     ring += [ring, Data(ring=ring)]

@@ -201,7 +201,6 @@ HEALTHY = {
 
 @pytest.mark.parametrize("make", HEALTHY.values(), ids=HEALTHY.keys())
 def test_what_can_be_sent_is_left_alone(make: Any) -> None:
-    """The first thing a walk owes its users is silence."""
     assert paths([make(), make()]) == {}
 
 
@@ -212,7 +211,6 @@ def test_what_can_be_sent_is_left_alone_beside_what_cannot(make: Any) -> None:
 
 
 def test_shared_memory_can_be_sent() -> None:
-    """It travels by its name."""
     block = shared_memory.SharedMemory(create=True, size=16)
     try:
         assert paths([threading.Lock(), block]) == {"x[0]": ""}
@@ -299,7 +297,6 @@ def test_what_cannot_be_sent_is_named_by_its_path(make: Any, path: str) -> None:
 
 
 def test_all_are_named_in_one_look() -> None:
-    """Python names the first one only."""
     lock = threading.Lock()
     thing = Plain([lambda: 0, lock], {"a": lambda: 1, "again": lock})
 
@@ -317,7 +314,6 @@ def test_a_shared_holder_gives_each_object_below_it_more_paths() -> None:
 
 
 def test_a_circle_does_not_multiply_paths() -> None:
-    """Nobody would go round it to get at the object."""
     ring = Ring()
     ring.items.append(threading.Lock())
     ring.items.append(ring)
@@ -326,7 +322,6 @@ def test_a_circle_does_not_multiply_paths() -> None:
 
 
 def test_what_is_sent_together_is_one_look() -> None:
-    """The dataset and the collate function may hold the same thing."""
     lock = threading.Lock()
     found = walk([("dataset", Plain(lock)), ("collate_fn", functools.partial(double, lock))])
 
@@ -334,7 +329,6 @@ def test_what_is_sent_together_is_one_look() -> None:
 
 
 def test_an_object_under_very_many_names_keeps_some_of_them() -> None:
-    """A list of a thousand equal entries is one problem."""
     found = walk([("x", [threading.Lock()] * 1000)])
 
     assert len(found.refused) == 1
@@ -354,7 +348,6 @@ def test_what_a_closure_holds_is_told_beforehand() -> None:
 
 
 def test_an_empty_cell_of_a_closure_is_no_trouble() -> None:
-    """A name that is only set later."""
 
     def collate() -> object:
         return later
@@ -375,7 +368,6 @@ class Raises:
 
 @pytest.mark.parametrize("error", [TypeError, SystemExit, RecursionError, StopIteration])
 def test_whatever_a_class_raises_is_a_refusal(error: type[BaseException]) -> None:
-    """And the look goes on behind it."""
     assert paths([Raises(error), threading.Lock()]) == {"x[0]": "", "x[1]": ""}
 
 
@@ -471,7 +463,6 @@ ANEW = {
 
 @pytest.mark.parametrize(("make", "path"), ANEW.values(), ids=ANEW.keys())
 def test_what_is_made_anew_each_time_is_one_refusal(make: Any, path: str) -> None:
-    """And not one more of the whole that it is in."""
     assert paths(Plain([make(), make()])) == {path: "", path.replace("held[0]", "held[1]"): ""}
 
 
@@ -481,7 +472,6 @@ def test_what_is_made_anew_each_time_is_one_refusal(make: Any, path: str) -> Non
     ids=["a lambda made anew", "a lock"],
 )
 def test_what_the_walk_cannot_name_is_told_beside_what_it_can(make: Any, error: str) -> None:
-    """A chain that is too deep, for one."""
     deep: object = None
     for _ in range(3000):
         deep = Plain(deep)
@@ -507,7 +497,6 @@ def test_an_object_that_lies_about_its_class_breaks_nothing() -> None:
 
 
 def test_an_exception_without_words_breaks_nothing() -> None:
-    """Its type is said."""
     (one,) = walk([("x", Raises(UnspeakableError))]).refused
 
     assert one.error == "UnspeakableError: "
@@ -577,7 +566,6 @@ def test_large_data_costs_nothing(make: Any, most: int) -> None:
 
 
 def test_a_tensor_is_not_moved_to_shared_memory() -> None:
-    """As sending it in earnest would."""
     tensor = torch.ones(3)
     walk([("x", [tensor, threading.Lock(), tensor.untyped_storage()])])
 
@@ -585,7 +573,6 @@ def test_a_tensor_is_not_moved_to_shared_memory() -> None:
 
 
 def test_everything_is_left_as_it_was() -> None:
-    """Also where the look finds something."""
     module: Any = context
     popen, limit, state = (
         module.get_spawning_popen(),
@@ -608,7 +595,6 @@ class DrawsNumbers:
 
 @pytest.mark.parametrize("beside", [None, threading.Lock()], ids=["alone", "beside a lock"])
 def test_random_numbers_go_on_as_if_nothing_had_been_asked(beside: object) -> None:
-    """A look changes no training."""
     draw = (random.random, numpy.random.rand, lambda: torch.rand(1).item())
     states = (random.getstate(), numpy.random.get_state(), torch.get_rng_state())  # noqa: NPY002
     expected = [one() for one in draw]
@@ -621,7 +607,6 @@ def test_random_numbers_go_on_as_if_nothing_had_been_asked(beside: object) -> No
 
 
 def test_a_lock_of_a_forking_context_is_refused() -> None:
-    """As it is by multiprocessing itself."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     assert list(paths([multiprocessing.get_context("fork").Lock()])) == ["x[0]"]

@@ -104,14 +104,12 @@ def test_it_weighs_what_pickle_writes(make: Callable[[], object]) -> None:
 
 
 def test_what_two_roots_share_is_sent_once() -> None:
-    """They travel in one stream."""
     shared = zeros()
 
     assert weigh([("dataset", Held(a=shared)), ("collate_fn", Held(b=shared))]).bytes < HEAVY + MB
 
 
 def test_two_views_of_one_array_are_sent_twice() -> None:
-    """Pickle writes the data of each."""
     whole = zeros()
 
     assert weigh([("dataset", [whole, whole[:]])]).bytes > 2 * HEAVY
@@ -159,7 +157,6 @@ def test_each_kind_of_tensor_is_weighed_by_its_storage(
 
 
 def test_a_tensor_stays_where_it_is() -> None:
-    """Weighing moves nothing to shared memory."""
     tensor = torch.zeros(1000)
     before = tensor.data_ptr()
 
@@ -169,7 +166,6 @@ def test_a_tensor_stays_where_it_is() -> None:
 
 
 def test_random_numbers_go_on_as_they_would() -> None:
-    """Whatever the user's reductions draw."""
 
     class Draws:
         def __reduce__(self) -> Any:
@@ -197,7 +193,6 @@ def test_a_list_of_many_is_one_part(count: int) -> None:
 
 
 def test_of_many_parts_the_heaviest_are_named() -> None:
-    """A list of them all helps nobody."""
     data = Held(
         a=Held(a=zeros(), b=zeros()), b=Held(a=zeros(), b=zeros()), c=Held(a=zeros(), b=zeros())
     )
@@ -226,7 +221,6 @@ SAMPLES: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES.keys())
 def test_the_name_is_found_whatever_is_in_it(make: Callable[[], object]) -> None:
-    """What has many items is weighed as a whole."""
     data = Held(first=WORDS, samples=make(), last=Held(a=1))
     total = weigh([("dataset", data)]).bytes
 
@@ -290,7 +284,6 @@ def test_parts_are_named_as_code_names_them(
 
 
 def test_a_bound_method_drags_its_self_along() -> None:
-    """And is named, since nobody sees it there."""
     trainer = Trainer(images=zeros())
 
     (part,) = weigh([("dataset", Held(a=1)), ("collate_fn", trainer.decode)]).parts
@@ -301,7 +294,6 @@ def test_a_bound_method_drags_its_self_along() -> None:
 
 
 def test_a_method_of_what_is_sent_anyway_drags_nothing() -> None:
-    """The data set would be sent without it."""
     data = Trainer(images=zeros())
     data.collate = data.decode
 
@@ -311,7 +303,6 @@ def test_a_method_of_what_is_sent_anyway_drags_nothing() -> None:
 
 
 def test_a_method_of_a_class_drags_nothing() -> None:
-    """A class is sent by its name."""
 
     class Reader(Held):
         images = zeros()
@@ -331,7 +322,6 @@ def test_what_is_shared_is_counted_where_it_has_a_name() -> None:
 
 
 def test_the_parts_are_no_more_than_the_whole() -> None:
-    """Nothing is counted twice, in whatever order it is met."""
     shared = [f"{number:0100}" for number in range(700_000)]
     data = Held(a=shared, b=[shared, shared], c={"d": shared}, e=Held(f=shared))
     weighed = weigh([("dataset", data), ("collate_fn", Held(a=shared))])
@@ -379,7 +369,6 @@ def test_what_looks_at_a_file_is_told_apart(
 
 
 def test_what_pickle_refuses_ends_nothing() -> None:
-    """What could be weighed is given."""
     data = Held(images=zeros(), lock=threading.Lock(), more=zeros(1000))
 
     weighed = weigh([("dataset", data), ("collate_fn", lambda x: x)])
@@ -406,7 +395,6 @@ class Deep:
     lambda: pickle.PickleBuffer(numpy.zeros((10, 10))[::2, ::2]),
 ], ids=["raises", "deep", "deep lists", "computed", "buffer"])  # fmt: skip
 def test_it_never_raises(make: Callable[[], object]) -> None:
-    """What else there is, is weighed."""
     weighed = weigh([("dataset", Held(images=zeros(), odd=make()))])
 
     assert [one.path for one in weighed.parts] == ["dataset.images"]
@@ -440,12 +428,10 @@ class Trapped:
 
 
 def test_nothing_of_the_users_is_asked() -> None:
-    """Only what pickle itself calls."""
     assert named([Trapped()]) == [("dataset[0].images", 100)]
 
 
 def test_nothing_of_the_users_is_changed() -> None:
-    """The pickle is the same before and after."""
     data = Held(images=numpy.arange(1000), rest=[Held(a="\u00e4"), {1: {2}}], big=b"x" * HEAVY)
     before = pickle.dumps(data)
 
