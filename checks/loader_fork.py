@@ -141,7 +141,6 @@ def _only_dragged(one: Held) -> bool:
 
 
 def _message(one: Held) -> str:
-    """Say what it is and what of."""
     of = f" ({shown(one.file)})" if one.file else ""
     many = f", under {len(one.paths):,} paths" if len(one.paths) > 1 else ""
     if one.kind == "cuda-tensor":
@@ -179,11 +178,8 @@ def _why(one: Held, sent: Sent, job: Job) -> str:
 def _forked(sent: Sent, job: Job) -> str:
     many = counted(sent.num_workers, "worker")
     place = job.said_in(sent.start_method_from)
-    return f"The {many} of {shown(sent.name)} {_are(sent)} forked ({place})"
-
-
-def _are(sent: Sent) -> str:
-    return "is" if sent.num_workers == 1 else "are"
+    verb = "is" if sent.num_workers == 1 else "are"
+    return f"The {many} of {shown(sent.name)} {verb} forked ({place})"
 
 
 def _of_process(facts: Inherited, sent: Sent, job: Job) -> Iterator[Finding]:

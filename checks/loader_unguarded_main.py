@@ -77,7 +77,7 @@ def _seen_in_source(one: Unguarded, facts: SourceFacts, job: Job) -> Iterator[Fi
         severity=Severity.ERROR if spawned and known else Severity.WARNING,
         at=Location(file=one.at, line=one.line),
         also=() if (call.file, call.line) == (one.at, one.line) else (loader,),
-        why=_why(call, one, method, origin) if known else _why_perhaps(call, one, method, origin),
+        why=_why(call, one, method, origin, known=bool(known)),
         fix=shown(one.guard),
         workaround=_WORKAROUND,
         evidence={
@@ -114,22 +114,14 @@ def _start_method(
     return method, facts.default_start_method_from
 
 
-def _why(call: LoaderCall, one: Unguarded, method: str | None, origin: str) -> str:
+def _why(call: LoaderCall, one: Unguarded, method: str | None, origin: str, *, known: bool) -> str:
+    place = _place(call, one)
+    unsaid = f"How many workers its loader has ({place}) is not in the source; --num-workers N says"
+    begin = "" if known else f"{unsaid} it. "
     if method not in SPAWNING:
-        return f"{_harmless(method, origin)} {_elsewhere(one)}"
-    return (
-        f"The workers of its loader ({_place(call, one)}) {_started(method, origin)}: {_again(one)}"
-    )
-
-
-def _why_perhaps(call: LoaderCall, one: Unguarded, method: str | None, origin: str) -> str:
-    unsaid = (
-        f"How many workers its loader has ({_place(call, one)}) is not in the source; "
-        "--num-workers N says it."
-    )
-    if method not in SPAWNING:
-        return f"{unsaid} {_harmless(method, origin)} {_elsewhere(one)}"
-    return f"{unsaid} Where it has any, they {_started(method, origin)}: {_again(one)}"
+        return f"{begin}{_harmless(method, origin)} {_elsewhere(one)}"
+    workers = f"The workers of its loader ({place})" if known else "Where it has any, they"
+    return f"{begin}{workers} {_started(method, origin)}: {_again(one)}"
 
 
 def _started(method: str | None, origin: str) -> str:

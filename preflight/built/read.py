@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import ModuleType, TracebackType
 from typing import Any
@@ -20,6 +20,7 @@ from preflight.loaders import sent as loader
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
+from preflight.objects.paths import type_name
 from preflight.targets.targets import BUILT, Built
 from preflight.users_code.facts import Frame, Unbuilt
 from preflight.users_code.importing import (
@@ -92,7 +93,8 @@ def look(asked: Asked) -> list[Facts]:
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]
         with step(f"look at {spec.name}"), _blaming_users(options["root"]):
-            return _look_at_parts(built, made, factory, options, around)
+            look_at = functools.partial(_look_at_one, built, factory, options, around)
+            return _look_at_parts(built, made, look_at)
     except _RaisedError as raised:
         return [_unbuilt(built, raised, root)]
 
@@ -173,69 +175,56 @@ def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
 
 
 def _look_at_parts(
-    built: Built,
-    made: object,
-    factory: object,
-    options: Mapping[str, Any],
-    around: Surroundings,
+    built: Built, made: object, look_at: Callable[[str, object], list[Facts] | None]
 ) -> list[Facts]:
     """Look at what was made; a tuple, list, dict or dataclass is taken apart one level."""
-    found = _look_at_one(built, made, built.spec, factory, options, around)
-    if found is None:
-        looks = [
-            _look_at_one(built, part, built.spec + write_pick((step,)), factory, options, around)
-            for step, part in _parts(made)
-        ]
-        known = [facts for one in looks if one is not None for facts in one]
-        if not any(one is not None for one in looks):
-            raise CannotLookError(_what_it_gave(made), fix=_what_to_name(built, made))
-        return known
-    return found
+    found = look_at(built.spec, made)
+    if found is not None:
+        return found
+    parts = _parts(made)
+    looks = [look_at(built.spec + write_pick((step,)), part) for step, part in parts]
+    known = [one for one in looks if one is not None]
+    if not known:
+        raise _neither(built, made)
+    return [facts for one in known for facts in one]
 
 
-def _what_it_gave(made: object) -> str:
+def _neither(built: Built, made: object) -> CannotLookError:
+    gave = "None" if made is None else f"an object of type {type_name(type(made))}"
     if type(made).__qualname__ == "CombinedLoader":
-        return f"it gave {_described(made)}, which this version does not look into"
-    return f"it gave {_described(made)}, which is neither a loader nor a model"
-
-
-def _what_to_name(built: Built, made: object) -> str:
-    if type(made).__qualname__ == "CombinedLoader":
-        return "Name what gives the DataLoaders that it combines, in a tuple, list or dict."
-    return (
-        "Name what gives a DataLoader, a Dataset or an nn.Module, or the part of it that is one, "
-        f"such as  {built.spec}[0]"
+        return CannotLookError(
+            f"it gave {gave}, which this version does not look into",
+            fix="Name what gives the DataLoaders that it combines, in a tuple, list or dict.",
+        )
+    return CannotLookError(
+        f"it gave {gave}, which is neither a loader nor a model",
+        fix="Name what gives a DataLoader, a Dataset or an nn.Module, or the part of it that is "
+        f"one, such as  {built.spec}[0]",
     )
 
 
 def _look_at_one(
     built: Built,
-    thing: object,
-    name: str,
     factory: object,
     options: Mapping[str, Any],
     around: Surroundings,
+    name: str,
+    thing: object,
 ) -> list[Facts] | None:
     """Give the facts of a model or a loader; None of anything else."""
-    wants = options["wants"]
+    wants, root = options["wants"], options["root"]
     if model.is_model(thing) and built.kind != "loader":
         if "Copied" not in wants:
             return []
-        sources = _own_sources(options["root"])
-        return [
-            model.copy_model(
-                thing, name=name, root=options["root"], factory=factory, sources=sources
-            )
-        ]
+        sources = _own_sources(root)
+        return [model.copy_model(thing, name=name, root=root, factory=factory, sources=sources)]
     if built.kind == "model":
         return None
     if loader.is_dataset(thing):
         thing = _wrapped(thing, options)
     if not loader.is_loader(thing):
         return None
-    known = loader.Known(
-        name, options["root"], factory, options["num_workers"], options["start_method"]
-    )
+    known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
     if "Loaded" in wants:
         sent, loaded = travel(thing, known, around)
         return [sent, loaded] if "Sent" in wants else [loaded]
@@ -267,20 +256,12 @@ def _parts(made: object) -> Iterator[tuple[Step, object]]:
             yield ("attr", field.name), getattr(made, field.name, None)
 
 
-def _described(made: object) -> str:
-    kind = type(made)
-    return "None" if made is None else f"an object of type {kind.__module__}.{kind.__qualname__}"
-
-
 def _own_sources(root: str) -> list[str]:
     """Files of the job's own modules that are imported by now."""
-    found = []
     base = os.path.abspath(root) + os.sep
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and _is_users(os.path.abspath(file), base):
-            found.append(os.path.abspath(file))
-    return sorted(set(found))
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    known = {os.path.abspath(file) for file in files if isinstance(file, str)}
+    return sorted(file for file in known if _is_users(file, base))
 
 
 def _is_users(path: str, base: str) -> bool:
@@ -308,7 +289,7 @@ def _said_by(error: BaseException) -> str:
     except Exception:  # noqa: BLE001  whatever the user's __str__ raises
         text = "(its text cannot be had)"
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return f"{home}{kind.__qualname__}: {text}" if text else f"{home}{kind.__qualname__}"
+    return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
 
 
 def _unparsed(error: BaseException, root: str) -> tuple[Frame, ...]:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 from preflight.loaders.workers import Outlet, Surroundings, Worker, start
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.parcel import ObjectAtByte, find, pickled_slowly
-from preflight.objects.sending.pickle_trial import Enough, Roots, spawning
+from preflight.objects.sending.pickle_trial import Roots, spawning
 from preflight.objects.sending.stand_ins import LARGE, LeftOut, StandIns
 
 Line: TypeAlias = tuple[str, int, str, str]
@@ -106,12 +106,8 @@ class Search:
         outlet = Outlet([worker], large=large, most=self.most + _IN_EARNEST)
         worker.forget_place()
         worker.order(roots=len(roots), slowly=True)
-        raised: BaseException | None = None
         with spawning(), kept_random_state():
-            try:
-                raised = pickled_slowly(roots, outlet, stand_ins)
-            except Enough as error:
-                raised = error
+            raised = pickled_slowly(roots, outlet, stand_ins)
         outlet.close()
         reply = worker.answer()
         if raised is not None and (reply is None or "root" in reply.get("refused", {})):
@@ -173,12 +169,12 @@ def _described(worker: Worker, said: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "how": "refused" if said else worker.lost or "died",
         "error": str(said.get("error") or f"the worker {worker.said}"),
-        "frames": frames_of(said),
+        "frames": _frames_of(said),
         "missing": _missing(said),
     }
 
 
-def frames_of(said: Mapping[str, Any]) -> tuple[Line, ...]:
+def _frames_of(said: Mapping[str, Any]) -> tuple[Line, ...]:
     """Give the lines that a worker was at, the innermost last."""
     lines = said.get("frames", ())
     return tuple((str(file), int(line), str(name), str(text)) for file, line, name, text in lines)
@@ -186,7 +182,7 @@ def frames_of(said: Mapping[str, Any]) -> tuple[Line, ...]:
 
 def work_begun(said: Mapping[str, Any]) -> tuple[str, int] | None:
     """Give the line by which a worker began the job itself, as multiprocessing says by raising."""
-    frames = frames_of(said)
+    frames = _frames_of(said)
     if not frames or frames[-1][2] != "_check_not_importing_main":
         return None
     inside = f"{os.sep}multiprocessing{os.sep}"
@@ -203,5 +199,5 @@ def _missing(said: Mapping[str, Any]) -> str | None:
     absent = said.get("no_module")
     if absent is not None:
         return str(absent)
-    inside = any(frame[2] != "find_class" for frame in frames_of(said))
+    inside = any(frame[2] != "find_class" for frame in _frames_of(said))
     return None if inside else f"{module}.{name}"

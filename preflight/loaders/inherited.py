@@ -22,10 +22,11 @@ _HARMLESS = frozenset({"IPython", "_pydevd_bundle", "debugpy", "ipykernel", "pyd
 def inherited(parts: Mapping[str, Any], root: str) -> Inherited:
     """Name what two processes must not share, in these parts of a loader and in this process."""
     walk = held.walk(list(parts.items()))
+    cuda: Any = sys.modules.get("torch.cuda")  # to ask it starts nothing
     return Inherited(
         held=_by_line([_held(one, root) for one in walk.found]),
         threads=tuple(_threads()),
-        cuda=_cuda_initialised(),
+        cuda=cuda is not None and bool(cuda.is_initialized()),
         cut=walk.cut,
     )
 
@@ -66,10 +67,3 @@ def _threads() -> list[str]:
         name = object.__getattribute__(thread, "__dict__").get("_name")
         names.append(name if type(name) is str else kind.__name__)
     return names
-
-
-def _cuda_initialised() -> bool:
-    """Ask torch, where somebody has imported it; neither the question nor torch starts CUDA."""
-    torch: Any = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    return cuda is not None and bool(cuda.is_initialized())

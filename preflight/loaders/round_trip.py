@@ -63,15 +63,14 @@ class Journey:
     def depart(self) -> None:
         """Start a worker of each kind."""
         for method in METHODS:
-            if method not in multiprocessing.get_all_start_methods():
-                reason = f"{sys.platform} has no {method}"
-                self.trips[method] = Trip(method=method, outcome="unavailable", error=reason)
-                continue
-            try:
-                self.workers[method] = start(method, self.surroundings)
-            except OSError as error:
-                reason = f"no worker could be started: {error.strerror or error}"
-                self.trips[method] = Trip(method=method, outcome="unavailable", error=reason)
+            reason = f"{sys.platform} has no {method}"
+            if method in multiprocessing.get_all_start_methods():
+                try:
+                    self.workers[method] = start(method, self.surroundings)
+                    continue
+                except OSError as error:
+                    reason = f"no worker could be started: {error.strerror or error}"
+            self.trips[method] = Trip(method=method, outcome="unavailable", error=reason)
 
     def send(self, left_out: LeftOut) -> Refusal | None:
         """Send everything to all workers; give what pickle refused."""
@@ -135,21 +134,17 @@ class Journey:
 
     def _is_known(self, method: str) -> bool:
         """Whether another way refused the same at the same byte, so that its culprits are these."""
-        mine = _place((self.answers[method] or {}).get("refused", {}))
-        others = [
-            _place((self.answers[other] or {}).get("refused", {}))
-            for other, trip in self.trips.items()
-            if trip.outcome == "refused" and other != method
-        ]
-        if mine is None or mine not in others or not self.culprits:
-            return False
-        self._blame_known(method)
-        return True
+        mine = _place(self.answers[method])
+        refused = [other for other, trip in self.trips.items() if trip.outcome == "refused"]
+        others = [_place(self.answers[other]) for other in refused if other != method]
+        return mine is not None and mine in others and self._blame_known(method)
 
-    def _blame_known(self, method: str) -> None:
+    def _blame_known(self, method: str) -> bool:
+        """Put down to all that is known that this way failed, too; False where nothing is."""
         for one in self.culprits.values():
             if method not in one.methods:
                 one.methods.append(method)
+        return bool(self.culprits)
 
     def _search(self, method: str, left_out: LeftOut, error: str) -> bool:
         """Name what workers of this kind cannot load; False where they can, after all."""
@@ -171,12 +166,9 @@ class Journey:
             reason = f"no second worker could be started: {refusal.strerror or refusal}"
             at = ObjectAtByte(thing=thing, root=name)
             found = [Culprit(at=at, error=reason, guess=True)]
-        if not found and self.culprits:  # all of them were known already
-            self._blame_known(method)
-            return True
         for one in found:
             self._blame(one, [method])
-        return bool(found)
+        return bool(found) or self._blame_known(method)
 
     def _name_fleeting(self, left_out: LeftOut) -> None:
         with spawning(), kept_random_state():
@@ -189,8 +181,9 @@ class Journey:
         self.culprits.setdefault(id(culprit.at.thing), culprit).methods.extend(methods)
 
 
-def _place(said: Mapping[str, Any]) -> tuple[Any, ...] | None:
+def _place(answer: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     """Give where in the stream a worker refused what, where it came that far."""
+    said = (answer or {}).get("refused", {})
     return (said["root"], said["at"], said["error"]) if "root" in said else None
 
 

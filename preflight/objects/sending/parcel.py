@@ -51,7 +51,7 @@ def pickled_slowly(roots: Roots, sink: Writable, stand_ins: StandIns) -> BaseExc
         for _, thing in roots:
             try:
                 pickler.write_root(thing)
-            except (KeyboardInterrupt, Enough):
+            except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
                 return error

@@ -196,11 +196,11 @@ class _Walker(FramePickler):
         if _is_one_of(kind, _ATOMS):
             return
         if id(obj) in self.refusals:
-            self._note(id(obj), obj, "")
+            self._note(id(obj), obj, "", self.frames)
             return
         if id(obj) in self.memo:
             for refused, rest in list(self._leads.get(id(obj), ())):
-                self._note(refused, obj, rest)
+                self._note(refused, obj, rest, self.frames)
             return
         if self._enough(obj):
             return
@@ -231,9 +231,8 @@ class _Walker(FramePickler):
             if _all_atoms(part):
                 continue
             if len(thing) > self.items:
-                self._cut(
-                    f"{self.items:,} of {len(thing):,} items looked at", self.frames[:-1], thing
-                )
+                text = f"{self.items:,} of {len(thing):,} items looked at"
+                self._cut(text, self.frames[:-1], thing)
             for child in itertools.islice(part, self.items):
                 self.save(child)
 
@@ -259,7 +258,6 @@ class _Walker(FramePickler):
 
     def _refuse(self, thing: object, error: BaseException) -> None:
         above = self.frames[:-1]
-        steps = steps_to(above, thing)
         alone = refusal([("", thing)], {})  # as Python's own pickler puts it
         self.refusals[id(thing)] = Refused(
             thing=thing,
@@ -268,25 +266,16 @@ class _Walker(FramePickler):
             inside=_inside(thing),
             above=tuple(frame.thing for frame in above),
         )
-        self._note(id(thing), thing, "", above=above, steps=steps)
+        self._note(id(thing), thing, "", above)
 
-    def _note(
-        self,
-        refused: int,
-        thing: object,
-        rest: str,
-        *,
-        above: list[PickledObject] | None = None,
-        steps: list[str] | None = None,
-    ) -> None:
+    def _note(self, refused: int, thing: object, rest: str, above: list[PickledObject]) -> None:
         """Note that a refused object is reached here: `thing`, and from there by `rest`."""
-        above = self.frames if above is None else above
         if any(frame.thing is thing for frame in above):
             return  # round a cycle, and back to where the path has been
         refusal = self.refusals[refused]
         if len(refusal.paths) >= PATHS:
             return
-        steps = steps_to(above, thing) if steps is None else steps
+        steps = steps_to(above, thing)
         for number, frame in enumerate(above):
             lead = (refused, "".join(steps[number:]) + rest)
             self._leads.setdefault(id(frame.thing), {})[lead] = None

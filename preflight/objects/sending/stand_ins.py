@@ -154,7 +154,8 @@ class StandIns:
             self.storages.append(torch.multiprocessing.reductions.StorageWeakRef(thing))
         content = _zeros(size)
         if size < self.large and thing.device.type == "cpu":
-            content = _Call(function=bytearray, arguments=(_bytes_at(thing.data_ptr(), size),))
+            held = ctypes.string_at(thing.data_ptr(), size)
+            content = _Call(function=bytearray, arguments=(held,))
         else:
             self.lacking += size
         flat = functools.partial(torch.frombuffer, dtype=torch.uint8)
@@ -165,10 +166,6 @@ class StandIns:
 def _zeros(size: int) -> _Call:
     """Call for pages that take no memory until they are written to, as a bytearray's would."""
     return _Call(function=mmap.mmap, arguments=(-1, size))
-
-
-def _bytes_at(address: int, size: int) -> bytes:
-    return ctypes.string_at(address, size)
 
 
 def _handle(thing: object) -> Any:
