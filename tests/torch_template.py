@@ -61,12 +61,8 @@ class Template:
     ) -> int | None:
         """Start a copy, and give its number; None where only a fresh process will do.
 
-        Args:
-            words: the command, of which the first is the interpreter.
-            numbers: by their numbers there, the descriptors that it has.
-            environment: all of it; None: ours.
-            folder: its current folder; None: ours.
-            in_session: whether it leads a session of its own.
+        `numbers` are the descriptors that it has, by their numbers there. Its environment and its
+        folder are ours if nothing is said; `in_session`, it leads a session of its own.
         """
         environment = dict(os.environ) if environment is None else dict(environment)
         known = words[0] == sys.executable and settings_of(environment) == self._settings

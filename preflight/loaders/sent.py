@@ -156,10 +156,13 @@ def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsen
 def kind_of(thing: object) -> str:
     """Sort a refused object by what it is; texts of errors differ from Python to Python."""
     kind = type(thing)
+    is_local = "<locals>" in _qualname(thing)
     if kind is types.FunctionType:
-        return _kind_of_function(cast("types.FunctionType", thing))
+        if cast("types.FunctionType", thing).__code__.co_name == "<lambda>":
+            return "lambda"
+        return "local-function" if is_local else _kind_by_name(thing)
     if issubclass(kind, type):
-        return "local-class" if "<locals>" in _qualname(thing) else _kind_by_name(thing)
+        return "local-class" if is_local else _kind_by_name(thing)
     if issubclass(kind, types.ModuleType):
         return "module"
     if issubclass(kind, _GENERATORS):
@@ -173,12 +176,6 @@ def kind_of(thing: object) -> str:
     if issubclass(kind, socket.socket) or type_name(kind).partition(".")[0] in _HANDLES:
         return "handle"
     return "tensor" if issubclass(kind, classes("torch", "Tensor")) else "other"
-
-
-def _kind_of_function(function: types.FunctionType) -> str:
-    if function.__code__.co_name == "<lambda>":
-        return "lambda"
-    return "local-function" if "<locals>" in function.__qualname__ else _kind_by_name(function)
 
 
 def _kind_by_name(thing: object) -> str:

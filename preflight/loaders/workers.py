@@ -65,7 +65,6 @@ class Surroundings:
 class Worker:
     """A worker that was started, and what has become of it."""
 
-    method: str
     process: Any
     channel: connection.Connection
     place: str
@@ -200,9 +199,7 @@ def start(method: str, surroundings: Surroundings) -> Worker:
         ours.close()
         os.unlink(place)
         raise
-    worker = Worker(
-        method=method, process=started, channel=ours, place=place, surroundings=surroundings
-    )
+    worker = Worker(process=started, channel=ours, place=place, surroundings=surroundings)
     names = (*_IMPORTS, *surroundings.modules)
     worker.order(imports=names, files=dict(surroundings.files))
     return worker

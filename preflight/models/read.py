@@ -115,9 +115,7 @@ def _numel(parameter: Any) -> int:
 
 def _copier(sources: Sequence[str], root: str) -> tuple[Definition | None, str | None]:
     """Find the call in the job's sources that copies a model; a class made for it goes first."""
-    found: list[tuple[int, str, ast.Call]] = []
-    for file in sources:
-        found += ((rank, file, call) for rank, call in _copies(file))
+    found = [(rank, file, call) for file in sources for rank, call in _copies(file)]
     if not found:
         return None, None
     _, file, call = min(found, key=lambda one: one[0])

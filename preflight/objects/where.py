@@ -46,7 +46,11 @@ def defined(thing: object, root: str) -> Place:
         else:
             break
     if type(thing) is types.FunctionType:
-        return _place_of_code(thing.__code__, _text(thing.__qualname__), root)
+        code = thing.__code__
+        line = code.co_firstlineno
+        if code.co_name != "<lambda>":
+            line = _past_decorators(code.co_filename, line)
+        return _place(code.co_filename, line, _text(thing.__qualname__), root)
     return _place_of_class(thing if issubclass(type(thing), type) else type(thing), root)  # type: ignore[arg-type]
 
 
@@ -79,13 +83,6 @@ def first_to_look_at(
     if place.own:
         return place.at
     return kept_by_user(holders, root) or (place.at if place.at.line is not None else None)
-
-
-def _place_of_code(code: types.CodeType, qualname: str | None, root: str) -> Place:
-    line = code.co_firstlineno
-    if code.co_name != "<lambda>":
-        line = _past_decorators(code.co_filename, line)
-    return _place(code.co_filename, line, qualname, root)
 
 
 def _place_of_class(cls: type, root: str) -> Place:

@@ -73,7 +73,6 @@ def refuse_unguarded(spec: Spec, root: str) -> None:
 
 
 def _source_of(spec: Spec) -> str | None:
-    """Find the file that an import would run."""
     if spec.file is not None:
         return spec.file
     assert spec.module is not None  # noqa: S101  for the type checker

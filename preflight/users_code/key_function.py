@@ -98,7 +98,6 @@ def _takes_caption(function: Callable[..., object], text: str) -> bool:
 
 
 def _said(error: BaseException, root: str) -> str:
-    """Say what was raised, and in which line of the user's."""
     try:
         text = str(error)[:_LONGEST]
     except Exception:  # noqa: BLE001  whatever the user's __str__ raises

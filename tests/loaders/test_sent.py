@@ -315,6 +315,12 @@ def test_settings_that_torch_does_not_take_are_told() -> None:
         configured(DataLoader(Numbers(), num_workers=1), None, "teleport")
 
 
+def said_by(code: str) -> str:
+    """Run a piece of code in a process of its own."""
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
 SETTLED = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
@@ -328,10 +334,7 @@ print(before, again, start_method_of({{}}, None), sep="|")
 
 def test_asking_for_the_start_method_does_not_settle_it() -> None:
     """A user's own `set_start_method` still works afterwards, and then counts."""
-    run = subprocess.run(
-        [sys.executable, "-c", SETTLED], capture_output=True, text=True, check=True, timeout=60
-    )
-    before, again, after = run.stdout.strip().split("|")
+    before, again, after = said_by(SETTLED).strip().split("|")
 
     assert again == "None"
     assert after == str(("spawn", FROM_IMPORT))
@@ -374,11 +377,7 @@ if __name__ == "__main__":
 )
 def test_a_lock_for_forking_is_told_where_this_process_spawns() -> None:
     """Then somebody asked for it by name, and no other machine makes another one of it."""
-    run = subprocess.run(
-        [sys.executable, "-c", SPAWNING], capture_output=True, text=True, check=True, timeout=60
-    )
-
-    assert run.stdout.splitlines() == ["[]", "['forked-lock']"]
+    assert said_by(SPAWNING).splitlines() == ["[]", "['forked-lock']"]
 
 
 def test_a_pool_is_refused_wherever_it_is_made() -> None:

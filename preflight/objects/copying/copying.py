@@ -82,32 +82,28 @@ def try_copy(thing: object) -> Copy:
     last = first
     rebuilding = False
     for _ in range(_TRIALS):
-        last = attempt(thing, walk.stuck_things())
+        last = attempt(thing, {key: one for key, (one, _) in walk.stuck.items()})
         if last.error is None or _is_too_deep(last):
             break
         rebuilding = True
         walk.add(_culprit(last, walk), said(last.error))
     if last.error is not None and not walk.stuck:
         walk.add(thing, said(last.error))
+    if rebuilding and last.blank:  # the code that rebuilds the copy may have asked for it
+        size = format_size(last.blank)
+        walk.cut.append(f"{size} of arrays and shared tensors copied without their values")
     return Copy(
         error=said(first.error),
         bytes=last.bytes,
         stopped_after=first.bytes,
         stuck=tuple(walk.named()),
-        cut=(*walk.cut, *(_left_blank(last) if rebuilding else ())),
+        cut=tuple(walk.cut),
     )
 
 
 def _is_too_deep(trial: Trial) -> bool:
     """Whether there is no one culprit, since what is copied lies too many levels deep."""
     return isinstance(trial.error, RecursionError) and not trial.own_calls
-
-
-def _left_blank(trial: Trial) -> tuple[str, ...]:
-    """Say what the code that rebuilds the copy did not find in it, and may have asked for."""
-    if not trial.blank:
-        return ()
-    return (f"{format_size(trial.blank)} of arrays and shared tensors copied without their values",)
 
 
 def _culprit(trial: Trial, walk: _Walk) -> object:
@@ -134,10 +130,6 @@ class _Walk:
     def add(self, thing: object, error: str) -> None:
         """Note an object that cannot be copied."""
         self.stuck.setdefault(id(thing), (thing, error))
-
-    def stuck_things(self) -> dict[int, object]:
-        """Give what cannot be copied, as a memo in which it is shared."""
-        return {key: thing for key, (thing, _) in self.stuck.items()}
 
     def _visit(self) -> None:
         """Go breadth first, so that the first way to an object is one of the shortest."""

@@ -7,7 +7,6 @@ import os
 import stat
 import sys
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +41,10 @@ class Handle:
 def handle_of(thing: object) -> Handle | None:
     """Say what an object has open; None where that is nothing, or closed, or only in memory."""
     kind = type(thing)
-    for family, ask in _FAMILIES:
-        if issubclass(kind, family):
-            return ask(thing)
+    if issubclass(kind, (io.FileIO, io.BufferedReader, io.BufferedRandom, io.TextIOWrapper)):
+        return _of_file(thing)
+    if issubclass(kind, zipfile.ZipFile):
+        return _of_zip(thing)
     if issubclass(kind, classes("sqlite3", "Connection")):
         return _of_sqlite(thing)
     h5py = sys.modules.get("h5py")
@@ -120,12 +120,6 @@ def _of_sqlite(thing: object) -> Handle | None:
     except sqlite3.ProgrammingError:  # closed, or its __init__ not called
         return None
     return Handle(kind="sqlite", key=id(thing))
-
-
-_FAMILIES: tuple[tuple[type | tuple[type, ...], Callable[[object], Handle | None]], ...] = (
-    ((io.FileIO, io.BufferedReader, io.BufferedRandom, io.TextIOWrapper), _of_file),
-    (zipfile.ZipFile, _of_zip),
-)
 
 
 # --- packages that may not be here ----------------------------------------------------------------

@@ -247,7 +247,6 @@ def _load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict
 
 
 def _described(error: BaseException) -> dict[str, Any]:
-    """Say what was raised, and by which lines."""
     frames = [
         (frame.filename, frame.lineno or 0, frame.name, frame.line or "")
         for frame in traceback.extract_tb(error.__traceback__)

@@ -107,9 +107,8 @@ def paths_to(roots: Roots, things: Iterable[object]) -> dict[int, tuple[str, ...
     """Give all paths to objects that pickle takes, by their ids, as far as the walk comes."""
     with spawning(), kept_random_state():
         walker = _Walker(items=_ITEMS, nodes=_NODES)
-        for thing in things:
-            walker.refusals[id(thing)] = Refused(thing=thing)
-        wanted = dict(walker.refusals)
+        wanted = {id(thing): Refused(thing=thing) for thing in things}
+        walker.refusals.update(wanted)
         with deep():
             walker.run(roots)
     return {key: tuple(one.paths) for key, one in wanted.items()}
@@ -145,7 +144,6 @@ def _unnamed(roots: Roots, missed: tuple[str, BaseException], cut: list[str]) ->
 
 
 def _walked(roots: Roots, *, items: int, nodes: int) -> _Walker:
-    """Walk in Python, as deep as the pickler in C goes at the recursion limit that holds now."""
     walker = _Walker(items=items, nodes=nodes)
     with deep():
         walker.run(roots)

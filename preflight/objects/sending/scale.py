@@ -115,7 +115,6 @@ def _is_mapped(numpy: Any, thing: Any) -> bool:
 
 
 def _storages(torch: Any, thing: Any) -> list[Any]:
-    """Give the storages of a tensor or storage."""
     kind = type(thing)
     if issubclass(kind, torch.storage.TypedStorage):
         return [thing._untyped_storage]  # noqa: SLF001  the public way warns

@@ -66,6 +66,12 @@ def opened(tmp_path: Path) -> Iterator[ExitStack]:
     os.chdir(before)
 
 
+@pytest.fixture
+def file(opened: ExitStack) -> Any:
+    """Give an open file."""
+    return opened.enter_context(open("a.bin", "rb"))
+
+
 def held(thing: object) -> dict[str, str]:
     """Walk one object: the paths of what is open in it, each with its kind."""
     found = walk([("dataset", thing)])
@@ -120,11 +126,10 @@ def test_what_is_in_memory_is_left_alone(opened: ExitStack) -> None:
     assert held(data) == {}
 
 
-def test_what_has_no_position_is_left_alone(opened: ExitStack) -> None:
+def test_what_has_no_position_is_left_alone(opened: ExitStack, file: Any) -> None:
     """A pipe, a device, and a file that is read through a map of it."""
     ends = [opened.enter_context(open(end, "rb" if n == 0 else "wb", buffering=0)) for n, end in
             enumerate(os.pipe())]  # fmt: skip
-    file = opened.enter_context(open("a.bin", "rb"))
     view = opened.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     device = opened.enter_context(open(os.devnull, "rb"))
 
@@ -168,8 +173,7 @@ class OwnDict:
         raise AssertionError("asked")
 
 
-def test_objects_that_lie_are_not_asked(opened: ExitStack) -> None:
-    file = opened.enter_context(open("a.bin", "rb"))
+def test_objects_that_lie_are_not_asked(file: Any) -> None:
     hidden = Hidden()
     dict.__setitem__(hidden, "k", Lies(file))
 
@@ -235,14 +239,11 @@ class Pickles(Data):
         return {}
 
 
-def test_what_getstate_leaves_out_is_found(opened: ExitStack) -> None:
-    file = opened.enter_context(open("a.bin", "rb"))
-
+def test_what_getstate_leaves_out_is_found(file: Any) -> None:
     assert held(Pickles(file=file)) == {"dataset.file": "file"}
 
 
-def test_every_way_to_hold_something_is_followed(opened: ExitStack) -> None:
-    file = opened.enter_context(open("a.bin", "rb"))
+def test_every_way_to_hold_something_is_followed(file: Any) -> None:
     reader = Reader(file)
 
     def closure(x: object) -> object:
@@ -293,8 +294,7 @@ def test_a_pipeline_is_walked_with_its_functions(opened: ExitStack) -> None:
     }
 
 
-def test_the_roots_are_walked_together(opened: ExitStack) -> None:
-    file = opened.enter_context(open("a.bin", "rb"))
+def test_the_roots_are_walked_together(file: Any) -> None:
     (found,) = walk([("dataset", Data(file=file)), ("collate_fn", file.read)]).found
 
     assert sorted(found.paths) == ["collate_fn.__self__", "dataset.file"]
@@ -376,8 +376,7 @@ def test_large_data_is_not_walked() -> None:
     assert time.perf_counter() - begun < 30
 
 
-def test_what_is_left_out_of_a_long_list_is_told(opened: ExitStack) -> None:
-    file = opened.enter_context(open("a.bin", "rb"))
+def test_what_is_left_out_of_a_long_list_is_told(file: Any) -> None:
     found = walk([("dataset", Data(rows=[[file], *([n, "x"] for n in range(5_000))]))])
 
     assert [one.paths for one in found.found] == [("dataset.rows[0][0]",)]
@@ -393,9 +392,8 @@ def test_a_walk_without_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.cut[0].endswith(": not looked at, nor what comes after it")
 
 
-def test_what_another_thread_changes_is_left_and_told(opened: ExitStack) -> None:
+def test_what_another_thread_changes_is_left_and_told(file: Any) -> None:
     """The rest is looked at; here, a table that loses items while they are counted."""
-    file = opened.enter_context(open("a.bin", "rb"))
     table: dict[int, object] = {n: [] for n in range(200_000)}
     stop = threading.Event()
 
@@ -415,8 +413,7 @@ def test_what_another_thread_changes_is_left_and_told(opened: ExitStack) -> None
         thread.join()
 
 
-def test_circles_and_many_paths_end(opened: ExitStack) -> None:
-    file = opened.enter_context(open("a.bin", "rb"))
+def test_circles_and_many_paths_end(file: Any) -> None:
     ring: list[object] = [file] * 500
     ring += [ring, Data(ring=ring)]
     (found,) = walk([("dataset", ring)]).found

@@ -296,29 +296,37 @@ def test_what_cannot_be_sent_is_named_by_its_path(make: Any, path: str) -> None:
     assert paths(make()) == {path: ""}
 
 
-def test_all_are_named_in_one_look() -> None:
-    lock = threading.Lock()
-    thing = Plain([lambda: 0, lock], {"a": lambda: 1, "again": lock})
-
-    assert paths(thing) == {"x.held[0]": "", "x.held[1]": "x.more['again']", "x.more['a']": ""}
+def shared_by(settings: Plain) -> object:
+    """Hold settings as three parts of a pipeline do."""
+    return [settings, {"of": settings}, Plain(settings)]
 
 
-def test_a_shared_holder_gives_each_object_below_it_more_paths() -> None:
-    """The settings that three parts of a pipeline hold are one object."""
-    settings = Plain({"lock": threading.Lock()})
-    thing = [settings, {"of": settings}, Plain(settings)]
-
-    assert paths(thing) == {
-        "x[0].held['lock']": "x[1]['of'].held['lock'], x[2].held.held['lock']",
-    }
-
-
-def test_a_circle_does_not_multiply_paths() -> None:
+def ring_with(lock: object) -> Ring:
     ring = Ring()
-    ring.items.append(threading.Lock())
-    ring.items.append(ring)
+    ring.items += [lock, ring]
+    return ring
 
-    assert paths(ring) == {"x.items[1]": ""}
+
+SEVERAL = {
+    "all in one look, where Python names the first only": (
+        lambda lock: Plain([lambda: 0, lock], {"a": lambda: 1, "again": lock}),
+        {"x.held[0]": "", "x.held[1]": "x.more['again']", "x.more['a']": ""},
+    ),
+    "what a shared holder has, by a path for each who shares it": (
+        lambda lock: shared_by(Plain({"lock": lock})),
+        {"x[0].held['lock']": "x[1]['of'].held['lock'], x[2].held.held['lock']"},
+    ),
+    "what lies in a circle, without going round": (ring_with, {"x.items[1]": ""}),
+    "what lies about its class, whom pickle asks": (
+        lambda lock: [Liar(), lock],
+        {"x[0]": "", "x[1]": ""},
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "expected"), SEVERAL.values(), ids=SEVERAL.keys())
+def test_it_is_named_with_its_paths(make: Any, expected: dict[str, str]) -> None:
+    assert paths(make(threading.Lock())) == expected
 
 
 def test_what_is_sent_together_is_one_look() -> None:
@@ -489,11 +497,6 @@ class Liar:
 class UnspeakableError(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")
-
-
-def test_an_object_that_lies_about_its_class_breaks_nothing() -> None:
-    """Pickle asks it, and refuses it; the walk does not."""
-    assert paths([Liar(), threading.Lock()]) == {"x[0]": "", "x[1]": ""}
 
 
 def test_an_exception_without_words_breaks_nothing() -> None:
