@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,16 +84,23 @@ def test_a_loader_that_forks_by_itself_is_left_alone_in_a_folder(tmp_path: Path)
     assert [one.severity for one in of_source(tmp_path, text)] == [Severity.WARNING]
 
 
-def test_a_job_without_workers_is_left_alone(tmp_path: Path) -> None:
-    job = replace(SPAWN, launch=replace(SPAWN.launch, num_workers=0))
+OPEN = TUTORIAL.replace("=4)", "=args.n)")
+IMPORTED = "from data import make\nloader = make()\n" + LOOP
 
-    assert of_source(tmp_path, TUTORIAL, job) == []
+LEFT: dict[str, tuple[str, dict[str, Any]]] = {
+    "a job without workers": (
+        TUTORIAL,
+        {"job": replace(SPAWN, launch=replace(SPAWN.launch, num_workers=0))},
+    ),
+    "imports without workers": (IMPORTED, {"more": "def make():\n    return DataLoader(data)\n"}),
+    "what lies about in a folder, where workers are forked": (TUTORIAL, {"job": FORK, "path": "."}),
+    "what lies about in a folder, with workers that nobody knows": (OPEN, {"path": "."}),
+}
 
 
-def test_imports_without_workers_are_left_alone(tmp_path: Path) -> None:
-    data = "def make():\n    return DataLoader(data)\n"
-
-    assert of_source(tmp_path, "from data import make\nloader = make()\n" + LOOP, more=data) == []
+@pytest.mark.parametrize(("text", "how"), LEFT.values(), ids=LEFT)
+def test_it_is_left_alone(tmp_path: Path, text: str, how: dict[str, Any]) -> None:
+    assert of_source(tmp_path, text, **how) == []
 
 
 def test_a_tutorials_script_is_an_error_where_workers_are_spawned(tmp_path: Path) -> None:
@@ -120,11 +128,6 @@ def test_it_is_a_warning_where_workers_are_forked(tmp_path: Path) -> None:
     assert "Linux from Python 3.14 on" in (finding.why or "")
 
 
-def test_in_a_folder_it_is_nothing_where_workers_are_forked(tmp_path: Path) -> None:
-    """Notebooks that were exported, and experiments of last year."""
-    assert of_source(tmp_path, TUTORIAL, FORK, path=".") == []
-
-
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_in_a_folder_each_script_is_told_where_workers_are_not_forked(
     tmp_path: Path, method: StartMethod
@@ -139,12 +142,8 @@ def test_in_a_folder_each_script_is_told_where_workers_are_not_forked(
     assert len({one.fingerprint for one in found}) == 2
 
 
-def test_in_a_folder_a_loader_whose_workers_nobody_knows_is_left_alone(tmp_path: Path) -> None:
-    assert of_source(tmp_path, TUTORIAL.replace("=4)", "=args.n)"), path=".") == []
-
-
 def test_workers_that_the_source_leaves_open_are_a_warning(tmp_path: Path) -> None:
-    (finding,) = of_source(tmp_path, TUTORIAL.replace("=4)", "=args.n)"))
+    (finding,) = of_source(tmp_path, OPEN)
 
     assert finding.severity is Severity.WARNING
     assert (finding.why or "").startswith(
@@ -155,14 +154,14 @@ def test_workers_that_the_source_leaves_open_are_a_warning(tmp_path: Path) -> No
 
 def test_workers_that_the_settings_tell_are_an_error(tmp_path: Path) -> None:
     job = replace(SPAWN, launch=replace(SPAWN.launch, num_workers=8))
-    (finding,) = of_source(tmp_path, TUTORIAL.replace("=4)", "=args.n)"), job)
+    (finding,) = of_source(tmp_path, OPEN, job)
 
     assert finding.severity is Severity.ERROR
 
 
 def test_loaders_that_are_made_elsewhere_are_named_with_their_file(tmp_path: Path) -> None:
     data = "def make():\n    return DataLoader(data, num_workers=2)\n"
-    (finding,) = of_source(tmp_path, "from data import make\nloader = make()\n" + LOOP, more=data)
+    (finding,) = of_source(tmp_path, IMPORTED, more=data)
 
     assert finding.at == Location(file="train.py", line=3)
     assert finding.also == (Location(file="data.py", line=2),)

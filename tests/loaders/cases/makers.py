@@ -11,6 +11,8 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
+_KEPT: list[object] = []
+
 
 class Held(Dataset):
     """A data set of two numbers that holds what a case is about, and never touches it."""
@@ -47,6 +49,12 @@ def holding(*held: object) -> DataLoader:
 
 def as_is(thing: Any) -> Any:
     """Give back what was given."""
+    return thing
+
+
+def kept(thing: Any) -> Any:
+    """Keep open what must be while a loader starts."""
+    _KEPT.append(thing)
     return thing
 
 

@@ -22,9 +22,6 @@ from makers import Held, Stream, as_is, holding, ready, spawned
 from torch.utils import data
 from torch.utils.data import DataLoader
 
-_KEPT: list[object] = []  # what must stay open while a loader starts
-
-
 # --- kinds of loaders -----------------------------------------------------------------------------
 
 

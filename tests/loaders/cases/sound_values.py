@@ -43,12 +43,10 @@ import makers
 import numpy
 import torch
 import travelling
-from makers import Held, as_is, holding
+from makers import Held, as_is, holding, kept
 from PIL import Image
 from torch import nn
 from torch.utils.data import DataLoader
-
-_KEPT: list[object] = []  # what must stay open while a loader starts
 
 
 def _tensors() -> dict[str, Any]:
@@ -84,8 +82,7 @@ def _tensors() -> dict[str, Any]:
 
 def _arrays_and_images() -> dict[str, Any]:
     Image.new("RGB", (4, 4)).save("image.png")
-    opened = Image.open("image.png")
-    _KEPT.append(opened)
+    opened = kept(Image.open("image.png"))
     fixed = numpy.arange(4)
     fixed.flags.writeable = False
     mapped = numpy.memmap("mapped.bin", dtype="u1", mode="w+", shape=(4,))
@@ -226,10 +223,9 @@ def _functions() -> dict[str, Any]:
 
 
 def _objects() -> list[Any]:
-    opened = travelling.OpensAgain(os.devnull)
+    opened = kept(travelling.OpensAgain(os.devnull))
     cached = travelling.Augment()
     assert cached.slow
-    _KEPT.append(opened)
     return [
         travelling.Frozen("a"),
         travelling.Slotted("a"),
@@ -295,7 +291,7 @@ def shared_by_processes() -> DataLoader:
     manager, ended = spawn.Manager(), spawn.Manager()
     left = ended.dict()
     ended.shutdown()
-    _KEPT.extend([ends, sockets, memory, manager])
+    kept([ends, sockets, memory, manager])
     return holding(
         {
             "locks": [spawn.Lock(), spawn.RLock(), spawn.Semaphore(2), spawn.BoundedSemaphore(2)],

@@ -14,18 +14,10 @@ import numpy
 import refusing
 import torch
 import webdataset
-from makers import Held, Stream, as_is, holding, ready, spawned
+from makers import Held, Stream, as_is, holding, kept, ready, spawned
 from torch import nn
 from torch.utils import data
 from torch.utils.data import DataLoader
-
-_KEPT: list[object] = []  # what must stay open while a loader starts
-
-
-def _kept(thing: Any) -> Any:
-    _KEPT.append(thing)
-    return thing
-
 
 # --- functions ------------------------------------------------------------------------------------
 
@@ -127,7 +119,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "named_tuple_of_another_name": lambda: holding(refusing.Renamed(1, 2)),
     "enum_of_another_name": lambda: holding(refusing.Colour.RED),
     "bound_method_that_drags_a_file": lambda: spawned(
-        Held(), collate_fn=_kept(refusing.Trainer()).collate
+        Held(), collate_fn=kept(refusing.Trainer()).collate
     ),
     # webdataset
     "lambda_in_a_map": lambda: _weblo(_fluid().map(lambda sample: sample)),
@@ -161,7 +153,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "many_at_once": lambda: spawned(
         Held([threading.Lock(), lambda: 0, sys]),
         collate_fn=refusing.inner_function(),
-        worker_init_fn=functools.partial(ready, _kept(open(os.devnull, "rb"))),  # noqa: SIM115  it stays open
+        worker_init_fn=functools.partial(ready, kept(open(os.devnull, "rb"))),  # noqa: SIM115  it stays open
     ),
 }
 globals().update(CASES)  # each is named as module:name

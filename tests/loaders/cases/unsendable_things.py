@@ -1,5 +1,7 @@
 """Loaders that pickle refuses, in the parent: for what belongs to this process alone."""
 
+# ruff: noqa: SIM115  what is opened is kept open, or ended by the case
+
 from __future__ import annotations
 
 import argparse
@@ -36,57 +38,25 @@ from typing import Any
 import numpy
 import refusing
 import torch
-from makers import Held, as_is, holding, ready, spawned
+from makers import Held, as_is, holding, kept, ready, spawned
 from PIL import Image
 from torch import nn
 from torch.utils.data import DataLoader
 
-_KEPT: list[object] = []  # what must stay open while a loader starts
 
-
-def _kept(thing: Any) -> Any:
-    _KEPT.append(thing)
-    return thing
+def _ended(opened: Any) -> Any:
+    """Give what can be closed or waited for, once it has been."""
+    with opened as thing:
+        return thing
 
 
 # --- what belongs to this process -----------------------------------------------------------------
 
 
 def pool() -> DataLoader:
-    made = _kept(multiprocessing.pool.ThreadPool(1))
+    made = kept(multiprocessing.pool.ThreadPool(1))
     made.terminate()
     return holding(made)
-
-
-def started_process() -> DataLoader:
-    with subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE) as started:
-        return holding(started)
-
-
-def closed_file() -> DataLoader:
-    with open(os.devnull, "rb") as file:
-        return holding(file)
-
-
-def closed_memory() -> DataLoader:
-    memory = io.BytesIO(b"a")
-    memory.close()
-    return holding(memory)
-
-
-def archive() -> DataLoader:
-    with tarfile.open("some.tar", "w") as archive:
-        return holding(archive)
-
-
-def zip_archive() -> DataLoader:
-    with zipfile.ZipFile("some.zip", "w") as archive:
-        return holding(archive)
-
-
-def compressed_file() -> DataLoader:
-    with gzip.open("some.gz", "w") as file:
-        return holding(file)
 
 
 def entries_of_a_folder() -> DataLoader:
@@ -97,18 +67,18 @@ def entries_of_a_folder() -> DataLoader:
 def hdf5_file() -> DataLoader:
     import h5py
 
-    return holding(_kept(h5py.File("some.h5", "w", driver="core", backing_store=False)))
+    return holding(kept(h5py.File("some.h5", "w", driver="core", backing_store=False)))
 
 
 def lmdb_environment() -> DataLoader:
     import lmdb
 
-    return holding(_kept(lmdb.open("some.lmdb", lock=False)))
+    return holding(kept(lmdb.open("some.lmdb", lock=False)))
 
 
 def archive_of_numpy() -> DataLoader:
     numpy.savez("some.npz", a=numpy.ones(1))
-    return holding(_kept(numpy.load("some.npz")))
+    return holding(kept(numpy.load("some.npz")))
 
 
 def closed_image() -> DataLoader:
@@ -157,15 +127,23 @@ CASES: dict[str, Callable[[], Any]] = {
     "signals_of_threads": lambda: holding(threading.Event()),
     "values_of_threads": lambda: holding(threading.local()),
     "thread": lambda: holding(threading.Thread(target=ready)),
-    "executor": lambda: holding(_kept(concurrent.futures.ThreadPoolExecutor(1))),
+    "executor": lambda: holding(kept(concurrent.futures.ThreadPoolExecutor(1))),
     "queue_of_threads": lambda: holding(queue.Queue()),
     "simple_queue_of_threads": lambda: holding(queue.SimpleQueue()),
-    "open_file": lambda: holding(_kept(open(os.devnull, encoding="utf-8"))),  # noqa: SIM115  it stays open
+    "open_file": lambda: holding(kept(open(os.devnull, encoding="utf-8"))),
     "standard_output": lambda: holding(sys.stderr),
-    "temporary_file": lambda: holding(_kept(tempfile.TemporaryFile())),  # noqa: SIM115  it stays open
-    "mapped_file": lambda: holding(_kept(mmap.mmap(-1, 8))),
+    "temporary_file": lambda: holding(kept(tempfile.TemporaryFile())),
+    "mapped_file": lambda: holding(kept(mmap.mmap(-1, 8))),
+    "started_process": lambda: holding(
+        _ended(subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE))
+    ),
+    "closed_file": lambda: holding(_ended(open(os.devnull, "rb"))),
+    "closed_memory": lambda: holding(_ended(io.BytesIO(b"a"))),
+    "archive": lambda: holding(_ended(tarfile.open("some.tar", "w"))),
+    "zip_archive": lambda: holding(_ended(zipfile.ZipFile("some.zip", "w"))),
+    "compressed_file": lambda: holding(_ended(gzip.open("some.gz", "w"))),
     "environment": lambda: holding(os.environ),
-    "sqlite_connection": lambda: holding(_kept(sqlite3.connect(":memory:"))),
+    "sqlite_connection": lambda: holding(kept(sqlite3.connect(":memory:"))),
     "handler_of_logs": lambda: holding(logging.StreamHandler()),
     "security_context": lambda: holding(ssl.create_default_context()),
     "system_random": lambda: holding(random.SystemRandom()),
@@ -182,7 +160,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "proxy_of_a_dict": lambda: holding(types.MappingProxyType({"a": 1})),
     "view_of_a_dict": lambda: holding({"a": 1}.keys()),
     "memory_view": lambda: holding(memoryview(b"a")),
-    "weak_reference": lambda: holding(weakref.ref(_kept(Held()))),
+    "weak_reference": lambda: holding(weakref.ref(kept(Held()))),
     "weak_dict": lambda: holding(weakref.WeakValueDictionary()),
     "context_variable": lambda: holding(contextvars.ContextVar("a")),
     "pointer": lambda: holding(ctypes.pointer(ctypes.c_int(1))),
