@@ -79,6 +79,7 @@ def test_a_function_is_called_in_a_process_of_its_own(tmp_path: Path, source: st
         ("1 / 0\ndef key(path): ...", "importing keys raises ZeroDivisionError"),
         ("import os\ndef key(path):\n    os._exit(3)", "the process that looked at it"),
         ("def other(path): ...", "keys has no key"),
+        ("def main(): ...\ndef key(path): return path\nmain()\n", "would start the training"),
     ],
 )
 def test_what_goes_wrong_in_a_function_is_put_down_to_it(
@@ -95,11 +96,3 @@ def test_a_function_that_hangs_is_ended(tmp_path: Path) -> None:
 
     assert isinstance(result, Fault)
     assert "said nothing for 2 s" in result.error
-
-
-def test_a_module_that_would_start_the_training_is_not_imported(tmp_path: Path) -> None:
-    training = "def main(): ...\ndef key(path): return path\nmain()\n"
-    result = ask(tmp_path, training)
-
-    assert isinstance(result, Fault)
-    assert "would start the training" in result.error
