@@ -11,10 +11,10 @@ from typing import Any
 _OF_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
-def classes(module: str, *names: str) -> tuple[type, ...]:
-    """Give those classes of a module that there are; none where nobody has imported it."""
-    found = (getattr(sys.modules.get(module), name, None) for name in names)
-    return tuple(one for one in found if isinstance(one, type))
+def classes(module: str, name: str) -> tuple[type, ...]:
+    """Give a class of a module, where somebody has imported it; else none."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return (kind,) if isinstance(kind, type) else ()
 
 
 def own_attributes(thing: object) -> Mapping[str, Any]:
