@@ -1,108 +1,26 @@
 """What readers give and checks judge: frozen plain values; public, for plug-ins too.
 
-Files are named as reports name them: relative to the job's folder, with forward slashes. Each kind
-of facts is imported when it is first asked for.
+Files are named as reports name them: relative to the job's folder, with forward slashes.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from preflight.cached_files.facts import (
-        CacheFacts,
-        CachePiece,
-    )
-    from preflight.caches.facts import (
-        Alike,
-        Burst,
-        CacheFolderFacts,
-        Unread,
-    )
-    from preflight.checkpoints.facts import (
-        Checkpoint,
-        CheckpointFacts,
-    )
-    from preflight.datasets.facts import (
-        DatasetFacts,
-        KeyNames,
-    )
-    from preflight.file_access.facts import (
-        Damage,
-    )
-    from preflight.findings.check import Facts
-    from preflight.host.facts import (
-        Gpu,
-        GpuProcess,
-        Gpus,
-        HostFacts,
-    )
-    from preflight.images.facts import (
-        FolderFacts,
-        ImageDamage,
-        Picture,
-        Pictures,
-        Size,
-    )
-    from preflight.keys.facts import (
-        CacheKeys,
-        LackedKind,
-        Respelled,
-        SharedKey,
-    )
-    from preflight.loaders.facts import (
-        Held,
-        Inherited,
-        Loaded,
-        Sent,
-        Trip,
-        Unloadable,
-        Unsendable,
-    )
-    from preflight.models.facts import (
-        Copied,
-        Uncopyable,
-    )
-    from preflight.objects.facts import (
-        Definition,
-        Part,
-        Weight,
-    )
-    from preflight.pairing.facts import (
-        Captioned,
-        CaptionLengths,
-        Length,
-        Pairing,
-        Unpaired,
-    )
-    from preflight.shards.facts import (
-        Field,
-        FieldSet,
-        Oddity,
-        SampleFields,
-        ShardFacts,
-        Shared,
-    )
-    from preflight.sources.facts import (
-        EnvironmentRead,
-        LoaderCall,
-        SourceFacts,
-        Unguarded,
-    )
-    from preflight.targets.facts import (
-        Absent,
-    )
-    from preflight.tensors.facts import (
-        CacheContents,
-        CachedTensor,
-        Content,
-        OddContent,
-    )
-    from preflight.users_code.facts import (
-        Frame,
-        Unbuilt,
-    )
+from preflight.cached_files.facts import CacheFacts, CachePiece
+from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
+from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
+from preflight.datasets.facts import DatasetFacts, KeyNames
+from preflight.file_access.facts import Damage
+from preflight.findings.check import Facts
+from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
+from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
+from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
+from preflight.loaders.facts import Held, Inherited, Loaded, Sent, Trip, Unloadable, Unsendable
+from preflight.models.facts import Copied, Uncopyable
+from preflight.objects.facts import Definition, Part, Weight
+from preflight.pairing.facts import Captioned, CaptionLengths, Length, Pairing, Unpaired
+from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
+from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
+from preflight.targets.facts import Absent
+from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
+from preflight.users_code.facts import Frame, Unbuilt
 
 __all__ = [
     "Absent",
@@ -165,32 +83,3 @@ __all__ = [
     "Unsendable",
     "Weight",
 ]
-
-_ROOMS = (
-    "cached_files.facts",
-    "caches.facts",
-    "checkpoints.facts",
-    "datasets.facts",
-    "file_access.facts",
-    "host.facts",
-    "images.facts",
-    "keys.facts",
-    "loaders.facts",
-    "models.facts",
-    "objects.facts",
-    "pairing.facts",
-    "shards.facts",
-    "sources.facts",
-    "targets.facts",
-    "tensors.facts",
-    "users_code.facts",
-)
-
-
-def __getattr__(name: str) -> object:
-    """Import a kind of facts when it is asked for."""
-    for room in _ROOMS if name in __all__ else ():
-        found = vars(importlib.import_module(f"preflight.{room}")).get(name)
-        if found is not None:
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

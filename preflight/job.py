@@ -11,13 +11,4 @@ from preflight.settings.job import (
     Look,
 )
 
-__all__ = [
-    "CacheSettings",
-    "DataSettings",
-    "Factory",
-    "Gate",
-    "Ignore",
-    "Job",
-    "Launch",
-    "Look",
-]
+__all__ = ["CacheSettings", "DataSettings", "Factory", "Gate", "Ignore", "Job", "Launch", "Look"]
