@@ -9,24 +9,16 @@ from typing import cast
 
 from preflight.findings.report import Report
 
-FORMATS: Mapping[str, str] = {
-    "terminal": "preflight.render.terminal",
-    "json": "preflight.render.json",
-    "markdown": "preflight.render.markdown",
-}
-"""The name that `--format` takes, and the module whose `render(report)` gives the text."""
+FORMATS = ("terminal", "json", "markdown")
+"""The names that `--format` takes: each is a module, whose `render(report)` gives the text."""
 
 SUFFIXES: Mapping[str, str] = {".json": "json", ".md": "markdown"}
 """The format of a file, where `-o FILE` does not say it."""
 
 
 def renderer(name: str) -> Callable[[Report], str]:
-    """Load one format.
-
-    Raises:
-        KeyError: there is no such format.
-    """
-    module = importlib.import_module(FORMATS[name])
+    """Load one format."""
+    module = importlib.import_module(f"preflight.render.{name}")
     return cast("Callable[[Report], str]", module.render)
 
 

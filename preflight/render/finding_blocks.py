@@ -11,16 +11,14 @@ from preflight.render.groups import (
     Group,
     Unseen,
     advice,
-    alike,
+    first_word,
     foremost,
-    own_advice,
     sentence,
-    shared_advice,
     summary,
     where,
     within,
 )
-from preflight.render.lines import Line, Paper, Span, cells, padded, spread
+from preflight.render.lines import Line, Paper, Span, cells, hanging, padded, spread
 from preflight.values.names import counted
 
 PLACES = 5
@@ -63,18 +61,18 @@ def list_lines(found: Sequence[Group], view: View, *, digits: int) -> Iterator[L
 def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
     """Give the places that could not be looked at, each with its reason and what to do."""
     paper = view.paper
-    words = max([6, *(len(one.word) for one in dark)])
+    words = max([6, *(len(first_word(checks[0])) for _, checks in dark)])
     indent = words + 7
-    for one in dark:
-        head = (Span("  !", "number.broken"), Span(f"  {padded(paper.say(one.word), words)}  "))
-        place = paper.say(str(one.broken.at) or "this job")
-        texts = paper.wrap(f"{place}: {paper.say(one.broken.error)}", paper.width - indent)
-        yield (*head, Span(texts[0]))
-        yield from ((Span(" " * indent + text),) for text in texts[1:])
-        if one.broken.fix:
-            yield from _labelled("fix", one.broken.fix, view, indent)
-        if view.verbose and len(one.checks) > 1:
-            yield from _labelled("for", ", ".join(one.checks), view, indent)
+    for broken, checks in dark:
+        word = paper.say(first_word(checks[0]))
+        head = (Span("  !", "number.broken"), Span(f"  {padded(word, words)}  "))
+        place = paper.say(str(broken.at) or "this job")
+        text = f"{place}: {paper.say(broken.error)}"
+        yield from hanging(head, paper.wrap(text, paper.width - indent))
+        if broken.fix:
+            yield from _labelled("fix", broken.fix, view, indent)
+        if view.verbose and len(checks) > 1:
+            yield from _labelled("for", ", ".join(checks), view, indent)
 
 
 def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
@@ -82,16 +80,16 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
     indent = digits + 2
     yield from _header(group, view, digits=digits)
     shown = group.findings if view.verbose else foremost(group.findings, PLACES)
+    shared, sorts = advice(shown)
     if group.total == 1:
         yield from _text(sentence(shown[0]), view, indent)
         yield from _also(shown[0], view, indent)
-        yield from _advice(advice(shown[0]), view, indent)
+        yield from _advice(shared, view, indent)
         return
-    shared = shared_advice(shown)
     column = _text_column(shown, view, indent)
-    for some in alike(shown):
+    for some, own in sorts:
         yield from _rows(some, view, indent, column)
-        yield from _advice(own_advice(some[0], shared), view, column)
+        yield from _advice(own, view, column)
     yield from _rest(group, len(shown), view, indent)
     yield from _advice(shared, view, indent)
 
@@ -192,16 +190,15 @@ def _advice(said: Advice, view: View, indent: int) -> Iterator[Line]:
 
 def _labelled(label: str, text: str, view: View, indent: int) -> Iterator[Line]:
     paper = view.paper
-    hanging = indent + _LABEL_WIDTH
-    start: Line = (Span(" " * indent), Span(padded(label, _LABEL_WIDTH), "label"))
+    pieces = []
     for number, part in enumerate(text.splitlines()):
         # What has a line of its own, such as a command, is kept in one piece, to be copied.
         said = paper.say(part if number == 0 else f"  {part.strip()}")
-        for piece in paper.wrap(said, paper.width - hanging, commands=True):
-            yield (*start, Span(piece))
-            start = (Span(" " * hanging),)
+        pieces += paper.wrap(said, paper.width - indent - _LABEL_WIDTH, commands=True)
+    head = (Span(" " * indent), Span(padded(label, _LABEL_WIDTH), "label"))
+    yield from hanging(head, pieces)
 
 
 def _text(text: str, view: View, indent: int) -> Iterator[Line]:
-    for piece in view.paper.wrap(view.paper.say(text), view.paper.width - indent):
-        yield (Span(" " * indent + piece),)
+    pieces = view.paper.wrap(view.paper.say(text), view.paper.width - indent)
+    yield from hanging((Span(" " * indent),), pieces)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from preflight.findings.report import Named, Outcome, Report
 from preflight.render.finding_blocks import View
-from preflight.render.groups import Group, count_by_outcome
-from preflight.render.lines import Line, Span, cells, padded
+from preflight.render.groups import Group
+from preflight.render.lines import Line, Span, cells, hanging, padded
 from preflight.values.ages import format_age
 from preflight.values.names import counted
 
@@ -63,11 +64,10 @@ def target_lines(report: Report, view: View) -> Iterator[Line]:
         texts = paper.wrap(text, paper.width - indent)
         head = f"  {padded(kind, kinds)}  "
         if beside:
-            yield (Span(f"{head}{padded(word, words)}   {texts[0] if texts else ''}".rstrip()),)
-            texts = texts[1:]
+            yield from hanging((Span(f"{head}{padded(word, words)}   "),), texts or [""])
         else:
             yield (Span(head + word),)
-        yield from ((Span(" " * indent + piece),) for piece in texts)
+            yield from hanging((Span(" " * indent),), texts)
     left = len(report.targets) - len(shown)
     if left:
         yield (Span(f"  and {left:,} more: -v lists them"),)
@@ -85,9 +85,8 @@ def check_lines(report: Report, view: View) -> Iterator[Line]:
             Span(f"  {padded(paper.say(one.outcome), words)}  "),
         )
         indent = ids + words + 6
-        texts = paper.wrap(paper.say(_became(one)), paper.width - indent) or [""]
-        yield (*head, Span(texts[0]))
-        yield from ((Span(" " * indent + piece),) for piece in texts[1:])
+        texts = paper.wrap(paper.say(_became(one)), paper.width - indent)
+        yield from hanging(head, texts or [""])
 
 
 def entry(label: str, text: str, view: View) -> Iterator[Line]:
@@ -133,7 +132,7 @@ def _skipped(report: Report, view: View) -> Iterator[Line]:
 
 
 def _looked_at(report: Report) -> str:
-    counts = count_by_outcome(report.checks)
+    counts = Counter(one.outcome for one in report.checks)
     seen = _seen(report.targets)
     left = len(seen) - _TARGETS
     targets = [*seen[:_TARGETS], *([f"and {left:,} more"] if left > 0 else [])]

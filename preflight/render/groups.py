@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,6 +18,9 @@ _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 
 Advice: TypeAlias = tuple[str | None, ...]
 """Why it matters, what to do, and what runs today."""
+
+Unseen: TypeAlias = tuple[Broken, tuple[str, ...]]
+"""A place that could not be looked at, with the checks that would have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +79,6 @@ class Group:
         return _common_folder(files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
-    """A place that could not be looked at, with the checks that would have."""
-
-    broken: Broken
-    checks: tuple[str, ...]
-
-    @property
-    def word(self) -> str:
-        """The first word of the first of its checks."""
-        return first_word(self.checks[0])
-
-
 def groups(report: Report) -> tuple[Group, ...]:
     """Group and number the findings: what gates, then by weight, each as the job would meet it."""
     accepted = {one.fingerprint for one in report.accepted if one.fingerprint}
@@ -134,10 +123,7 @@ def unseen(report: Report) -> tuple[Unseen, ...]:
     for outcome in sorted(report.checks, key=lambda one: place(one.id)):
         for broken in outcome.broken:
             by_place.setdefault((str(broken.at), broken.error), []).append((outcome.id, broken))
-    return tuple(
-        Unseen(broken=pairs[0][1], checks=tuple(check for check, _ in pairs))
-        for pairs in by_place.values()
-    )
+    return tuple((pairs[0][1], tuple(check for check, _ in pairs)) for pairs in by_place.values())
 
 
 # Titles that count what was found and not what was looked at, so that no share of it can be told.
@@ -164,29 +150,14 @@ def sentence(finding: Finding) -> str:
     return f"{inside}: {finding.message}" if inside else finding.message
 
 
-def advice(one: Finding) -> Advice:
-    """Give why it matters, what to do, and what runs today."""
-    return (one.why, one.fix, one.workaround)
-
-
-def shared_advice(found: Sequence[Finding]) -> Advice:
-    """Keep the advice that is the same for all of them, to be told once."""
-    each = zip(*(advice(one) for one in found), strict=True)
-    return tuple(said[0] if len(set(said)) == 1 else None for said in each)
-
-
-def own_advice(one: Finding, shared: Advice) -> Advice:
-    """Keep the advice that is for this one and not for all."""
-    each = zip(advice(one), shared, strict=True)
-    return tuple(said if of_all is None else None for said, of_all in each)
-
-
-def alike(found: Sequence[Finding]) -> list[list[Finding]]:
-    """Put those together that share all advice, in the order in which they came."""
-    by_advice: dict[Advice, list[Finding]] = {}
+def advice(found: Iterable[Finding]) -> tuple[Advice, list[tuple[list[Finding], Advice]]]:
+    """Give the advice that is the same for all, and to those that share all theirs what is left."""
+    alike: dict[Advice, list[Finding]] = {}
     for one in found:
-        by_advice.setdefault(advice(one), []).append(one)
-    return list(by_advice.values())
+        alike.setdefault((one.why, one.fix, one.workaround), []).append(one)
+    shared = tuple(said[0] if len(set(said)) == 1 else None for said in zip(*alike, strict=True))
+    own = (tuple(None if a == b else a for a, b in zip(one, shared, strict=True)) for one in alike)
+    return shared, list(zip(alike.values(), own, strict=True))
 
 
 def _common_folder(files: Iterable[str]) -> str:
@@ -239,8 +210,3 @@ def root_of(report: Report) -> str | None:
     setting = report.job.get("root") or report.job.get("job.root")
     root = str(setting.value) if setting and setting.value else ""
     return None if root in ("", ".") else root.rstrip("/\\") or None
-
-
-def count_by_outcome(outcomes: Iterable[Outcome]) -> Counter[str]:
-    """Count checks by what became of them."""
-    return Counter(one.outcome for one in outcomes)

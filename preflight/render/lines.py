@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -44,6 +45,8 @@ class Paper:
 
     width: int
     encoding: str
+    mark: str
+    """What stands for text that was left out."""
 
     @classmethod
     def of(cls, width: int, encoding: str) -> Paper:
@@ -52,20 +55,12 @@ class Paper:
             name = codecs.lookup(encoding).name
         except LookupError:
             name = "ascii"
-        return cls(min(max(width, _NARROWEST), MEASURE), name)
-
-    @property
-    def mark(self) -> str:
-        """What stands for text that was left out."""
-        return self.say(MARK)
+        mark = MARK if MARK.encode(name, "ignore") else ".."
+        return cls(min(max(width, _NARROWEST), MEASURE), name, mark)
 
     def say(self, text: str) -> str:
         """Escape what a console would obey, and what this one has no character for."""
-        text = shown(_clipped(text, _LONGEST_TEXT))
-        if text.isascii():
-            return text
-        if MARK in text and not _can_say(MARK, self.encoding):
-            text = text.replace(MARK, "..")
+        text = shown(_clipped(text, _LONGEST_TEXT)).replace(MARK, self.mark)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def wrap(self, text: str, width: int, *, commands: bool = False) -> list[str]:
@@ -129,6 +124,13 @@ def spread(left: Line, right: Span, width: int) -> Line:
     return (*left, Span(" " * gap), right)
 
 
+def hanging(head: Line, pieces: Iterable[str]) -> Iterator[Line]:
+    """Put pieces of a text beside its head, one below the other."""
+    for piece in pieces:
+        yield (*head, Span(piece))
+        head = (Span(" " * sum(cells(span.text) for span in head)),)
+
+
 def padded(text: str, width: int) -> str:
     """Fill up with spaces to this many cells."""
     return text + " " * (width - cells(text))
@@ -150,11 +152,3 @@ def _first_cells(text: str, width: int) -> str:
         if used > width:
             return text[:index]
     return text
-
-
-def _can_say(text: str, encoding: str) -> bool:
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -11,12 +11,10 @@ from preflight.render.groups import (
     Advice,
     Group,
     Unseen,
-    alike,
+    advice,
     foremost,
     groups,
     is_command,
-    own_advice,
-    shared_advice,
     unseen,
     where,
     within,
@@ -116,12 +114,12 @@ def _table(found: tuple[Group, ...]) -> list[str]:
 
 def _group(group: Group, report: Report) -> Iterator[str]:
     told = foremost(group.findings, _PLACES)
-    shared = shared_advice(told)
+    shared, sorts = advice(told)
     yield f"### {group.number}. {code(group.check)}: {text(group.title)}"
     yield ""
-    for some in alike(told):
+    for some, own in sorts:
         yield from (f"- {_place(one)}: {text(one.message)}{_also(one)}" for one in some)
-        yield from (f"  - {line}" for line in _advice(own_advice(some[0], shared)))
+        yield from (f"  - {line}" for line in _advice(own))
     left = group.total - len(told)
     if left:
         kept = f", in {code(report.last)}" if report.last and not group.more else ""
@@ -161,9 +159,9 @@ def _with_commands(sentences: str) -> str:
 
 
 def _dark(dark: tuple[Unseen, ...]) -> Iterator[str]:
-    for one in dark:
-        yield f"- {code(str(one.broken.at) or 'this job')}: {text(one.broken.error)}"
-        yield from (f"  - {line}" for line in _advice((None, one.broken.fix, None)))
+    for broken, _ in dark:
+        yield f"- {code(str(broken.at) or 'this job')}: {text(broken.error)}"
+        yield from (f"  - {line}" for line in _advice((None, broken.fix, None)))
 
 
 def _foot(report: Report) -> Iterator[str]:

@@ -9,7 +9,7 @@ from preflight.findings.report import Report
 from preflight.render.finding_blocks import View, block, list_lines, unseen_lines
 from preflight.render.foot import check_lines, foot, quiet_foot, target_lines
 from preflight.render.groups import Group, Unseen, groups, unseen
-from preflight.render.lines import Line, Paper, Span, cells
+from preflight.render.lines import Line, Paper, Span, cells, hanging
 from preflight.render.verdict import ending, headline, label
 
 IN_FULL = 8
@@ -110,11 +110,8 @@ def _reasons(report: Report, view: View) -> Iterator[Line]:
 def _opening(report: Report, sentence: str, view: View) -> Iterator[Line]:
     paper = view.paper
     verdict = _verdict(report, paper)
-    indent = cells(verdict.text) + 2
-    start: Line = (verdict, Span("  "))
-    for piece in paper.wrap(paper.say(sentence), paper.width - indent):
-        yield (*start, Span(piece))
-        start = (Span(" " * indent),)
+    texts = paper.wrap(paper.say(sentence), paper.width - cells(verdict.text) - 2)
+    yield from hanging((verdict, Span("  ")), texts)
 
 
 def _verdict(report: Report, paper: Paper) -> Span:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from preflight.findings.finding import Severity
 from preflight.findings.report import Report
-from preflight.render.groups import Group, Unseen, count_by_outcome
+from preflight.render.groups import Group, Unseen
 from preflight.values.names import counted
 
 _LABELS = {"go": "GO", "no-go": "NO-GO", "cannot-judge": "CANNOT JUDGE"}
@@ -36,7 +36,7 @@ def ending(report: Report, found: Sequence[Group]) -> str:
             return "It does not start like this."
         things = counted(sum(group.gates for group in found), "thing")
         return f"{things} to mend. Begin with {first.number}: {first.begin}."
-    counts = count_by_outcome(report.checks)
+    counts = Counter(one.outcome for one in report.checks)
     passed = f"{counted(counts['passed'], 'check')} passed"
     if report.verdict == "cannot-judge":
         broken = f", {counts['broken']:,} could not look everywhere" if counts["broken"] else ""
