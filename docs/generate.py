@@ -103,10 +103,6 @@ def shortened(page: str) -> str:
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def _table_of_checks(_: str) -> str:
-    return catalogue.listing("markdown") + "\n"
-
-
 def _explanations(_: str) -> str:
     return "\n".join(
         f"## {one.id}\n\n"
@@ -276,7 +272,6 @@ def _rooms(_: str) -> str:
 
 
 def _file(path: str) -> str:
-    """Show a file of Python."""
     if not (ROOT / path).is_file():
         raise CannotMakeError(f"there is no {path}")
     return f"```python\n{(ROOT / path).read_text(encoding='utf-8')}```\n"
@@ -294,7 +289,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "docs/examples/": lambda path: _file(f"docs/examples/{path}"),
     "fixtures/": lambda path: _file(f"fixtures/{path}"),
     "folders": _rooms,
-    "preflight checks --format markdown": _table_of_checks,
+    "preflight checks --format markdown": lambda _: catalogue.listing("markdown") + "\n",
     "preflight explain": _explanations,
     "preflight report --schema": _schema,
     "options of preflight run": _options,

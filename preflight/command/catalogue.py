@@ -9,11 +9,7 @@ from preflight.findings.check import Check
 
 
 def listing(form: str) -> str:
-    """List all checks, in the order in which a job would meet them.
-
-    Args:
-        form: `terminal`, `json` or `markdown`.
-    """
+    """List all checks, in the order in which a job would meet them."""
     checks, bad = registry.load()
     if form == "json":
         return json.dumps([_plain(one) for one in checks.values()], indent=2)
@@ -26,7 +22,7 @@ def listing(form: str) -> str:
         return "\n".join([*head, *rows])
     width = max(map(len, checks))
     lines = [f"{one.id:{width}}  {one.severity.word:7}  {one.title}" for one in checks.values()]
-    lines += [f"{one.name:{width}}  broken   {one.reason}" for one in bad]
+    lines += [f"{name:{width}}  broken   {reason}" for name, reason in bad]
     return "\n".join([*lines, "", "preflight explain CHECK-ID tells the whole story of one."])
 
 

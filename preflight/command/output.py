@@ -214,12 +214,7 @@ _SOON, _LITTLE = 1.0, 0.01
 
 
 def progress_said(news: Progress, seconds: float) -> str:
-    """Say how far a run has come: files, bytes, rate, and the time that is left.
-
-    Args:
-        news: what has been done.
-        seconds: how long that took.
-    """
+    """Say how far a run has come in some seconds: files, bytes, rate, and the time that is left."""
     from preflight.values.byte_sizes import format_size
 
     said = [f"{news.done:,} of {news.total:,}"]

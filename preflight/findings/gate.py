@@ -91,15 +91,15 @@ def judge(
     )
 
 
-def exit_code(report: Report, scopes: Mapping[str, str] | None = None) -> int:
-    """Say what the command exits with; scopes of checks are the report's, where none are given."""
+def exit_code(report: Report) -> int:
+    """Say what the command exits with."""
     if not report.complete:
         return EXIT_INTERRUPTED
     if report.verdict == GO:
         return EXIT_GO
     if report.verdict == CANNOT_JUDGE:
         return EXIT_CANNOT_JUDGE
-    known = scopes or {outcome.id: outcome.scope for outcome in report.checks}
+    known = {outcome.id: outcome.scope for outcome in report.checks}
     gating = [one for one in report.findings if gates(one.severity, report.fail_on)]
     machine = all(known.get(one.check) == Scope.MACHINE.value for one in gating)
     return EXIT_MACHINE if gating and machine else EXIT_NO_GO

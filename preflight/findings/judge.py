@@ -14,14 +14,13 @@ from typing import TypeAlias
 
 from preflight.findings.check import Check, Facts
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.findings.looks import Cleared, Left, Look, Looked
+from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.findings.registry import place
 from preflight.findings.report import Broken, Outcome, Skip
 from preflight.settings.job import Job
 
 Tell: TypeAlias = Callable[[Finding], None]
 """Called with each finding when it is found."""
-
 
 Words: TypeAlias = Callable[[type], str]
 """Says what facts of a type are about, for people."""
@@ -111,6 +110,17 @@ class _Tally:
         full = len(self.more) >= self.limit and place not in self.more
         self.more[_folder_of(finding) if full else place] += 1
 
+    def take(self, look: Failed | Left | Cleared) -> None:
+        """Count what there are no facts to ask about."""
+        if set(self.check.over).isdisjoint(look.kinds):
+            return
+        if isinstance(look, Cleared):
+            self.looked_at += 1
+        elif isinstance(look, Failed):
+            self.broken.append(Broken(at=look.at, error=look.error, fix=look.fix))
+        elif look.about in (None, self.check.id.partition("-")[0]):
+            self.skipped[look.reason] += look.count
+
     def outcome(self) -> Outcome:
         total = self.kept + sum(self.more.values())
         skipped = tuple(Skip(reason=reason, count=n) for reason, n in self.skipped.items())
@@ -159,10 +169,18 @@ def ask_checks(
     complete = True
     try:
         for look in looks:
+            if isinstance(look, Looked):
+                kind = type(look.facts)
+                if kind not in concerned:
+                    concerned[kind] = [one for one in tallies if issubclass(kind, one.check.over)]
+                judged = [one.ask(look, job, tell) for one in concerned[kind]]
+                if any(judged):
+                    looked.add(kind)
+                continue
             if isinstance(look, Left) and look.noun is not None:
                 left[look.noun, look.reason] += look.count
-            if _pass_on(look, tallies, concerned, job, tell):
-                looked.add(type(look.facts))  # type: ignore[union-attr]
+            for tally in tallies:
+                tally.take(look)
     except KeyboardInterrupt:
         complete = False
     findings = [finding for tally in tallies for finding in tally.found]
@@ -174,35 +192,6 @@ def ask_checks(
         complete=complete,
         left=left,
     )
-
-
-def _pass_on(
-    look: Look,
-    tallies: list[_Tally],
-    concerned: dict[type, list[_Tally]],
-    job: Job,
-    tell: Tell,
-) -> bool:
-    """Hand a look to the checks it concerns, and say whether one has judged it."""
-    if isinstance(look, Looked):
-        mine = concerned.get(type(look.facts))
-        if mine is None:
-            mine = [one for one in tallies if isinstance(look.facts, one.check.over)]
-            concerned[type(look.facts)] = mine
-        judged = [one.ask(look, job, tell) for one in mine]
-        return any(judged)
-    for tally in tallies:
-        if set(tally.check.over).isdisjoint(look.kinds):
-            continue
-        if isinstance(look, Cleared):
-            tally.looked_at += 1
-        elif isinstance(look, Left):
-            if look.about not in (None, tally.check.id.partition("-")[0]):
-                continue
-            tally.skipped[look.reason] += look.count
-        else:
-            tally.broken.append(Broken(at=look.at, error=look.error, fix=look.fix))
-    return False
 
 
 def where(facts: Facts) -> Location:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 
 from preflight.findings.check import Check
@@ -33,14 +33,6 @@ ORDER = (
     "model",
     "source",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadPlugin:
-    """A plug-in that could not be taken, and why."""
-
-    name: str
-    reason: str
 
 
 class NoSuchCheckError(LookupError):
@@ -71,24 +63,24 @@ def built_in() -> Mapping[str, Check]:
     return {one.id: one for one in sorted(checks, key=lambda one: place(one.id))}
 
 
-def load() -> tuple[Mapping[str, Check], tuple[BadPlugin, ...]]:
-    """Load all checks, the plug-ins' last, and say which plug-ins could not be taken.
+def load() -> tuple[Mapping[str, Check], list[tuple[str, str]]]:
+    """Load all checks, the plug-ins' last, and say which plug-ins could not be taken, and why.
 
     A plug-in's id is `plugin/name`: the distribution's entry point gives the first half.
     """
     import importlib.metadata
 
     checks = dict(built_in())
-    bad: list[BadPlugin] = []
+    bad: list[tuple[str, str]] = []
     for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda one: one.name):
         try:
             found = only_check(importlib.import_module(entry.module))
         except Exception as error:  # noqa: BLE001  a plug-in's module is the user's code
-            bad.append(BadPlugin(name=entry.name, reason=f"{type(error).__name__}: {error}"))
+            bad.append((entry.name, f"{type(error).__name__}: {error}"))
             continue
         plugin = entry.dist.name if entry.dist is not None else entry.name
         checks[f"{plugin}/{found.id}"] = _renamed(found, f"{plugin}/{found.id}")
-    return checks, tuple(bad)
+    return checks, bad
 
 
 def only_check(module: ModuleType) -> Check:

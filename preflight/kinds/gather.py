@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
+from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import gives
@@ -49,7 +49,6 @@ class Gather:
     """Each target is one question, and each answer is whole."""
 
     def __init__(self, kind: Kind, run: Run) -> None:
-        """Begin with no target."""
         self.kind = kind
         self.run = run
         self.targets: list[Any] = []
@@ -229,11 +228,6 @@ class Gather:
     def not_judged(self) -> Iterator[str]:
         """Name comparisons of this kind that nobody was asked to make."""
         yield from ()
-
-
-def cleared(*facts: type) -> Cleared:
-    """Say that nothing of these kinds is wrong with a target."""
-    return Cleared(kinds=facts)
 
 
 def unreadable(place: Any, reason: str, kinds: tuple[type, ...]) -> Failed:

@@ -59,7 +59,6 @@ class Question:
         return self.kind.runs_code or self.folder is not None
 
     def __len__(self) -> int:
-        """Count the things that it is about."""
         return 1 if self.places is None else len(self.places)
 
     def part(self, begin: int, end: int | None = None) -> Question:

@@ -27,13 +27,7 @@ class Counts:
         self._counts.setdefault(target, None)
 
     def take(self, target: Target, facts: Any, kind: Kind | None) -> None:
-        """Take in what came of it.
-
-        Args:
-            target: which it was.
-            facts: of it.
-            kind: whose facts they are.
-        """
+        """Take in what came of it, and the row whose facts those are."""
         if kind is None or target not in self._counts:
             return
         if kind.target is not type(target):

@@ -59,7 +59,6 @@ class Looks:
     """The types of facts for whose sake targets are looked at: those of selected checks."""
 
     def __post_init__(self) -> None:
-        """Find what earlier runs have left."""
         self.memory = Memory(job=self.job)
         self._account = Account(watch=self.watch)
         selected = [one for one in self.checks.values() if not one.always]
@@ -69,16 +68,14 @@ class Looks:
     def of(self, named: Sequence[Target], apart: Sequence[Target]) -> Generator[Look, None, None]:
         """Give each look as it comes, and end every process when closed.
 
-        Args:
-            named: each may be missing, and is cleared of that where it is there.
-            apart: what is put together of these, or left alone.
+        What was named may be missing, and is cleared of that where it is there.
         """
         targets = (*named, *apart)
         run = Run(
             job=self.job,
             memory=self.memory,
             targets=targets,
-            wants=self._wants,
+            wants=self._wanted.__contains__,
             tell=self._tell,
             passed=self._account.passed,
         )
@@ -88,7 +85,10 @@ class Looks:
                 self._gathers[kind] = load(kind.gather)(kind, run)
         try:
             there = (Cleared(kinds=(Absent,)) for one in named if not isinstance(one, Missing))
-            yield from self._counted(chain(there, self._looks(targets)))
+            for look in chain(there, self._looks(targets)):
+                if isinstance(look, Looked) and look.target is not None:
+                    self._tell(look.target, look.facts)
+                yield look
         finally:
             for one in self._gathers.values():
                 one.close()
@@ -111,16 +111,11 @@ class Looks:
 
     # --- targets
 
-    def _wants(self, facts: type) -> bool:
-        """Whether a selected check is over facts of a type."""
-        return facts in self._wanted
-
     def _add(self, target: Target) -> Iterator[Look]:
         """Take in a target for each of its rows, where somebody wants to know of it."""
         rows = kinds_of(type(target))
         if not any(row.always for row in rows):
-            wanted = any(map(self._wants, gives(type(target))))
-            if not (wanted or self._is_needed(target)):
+            if self._wanted.isdisjoint(gives(type(target))) and not self._is_needed(target):
                 return
             self.counts.begin(target)
         for row in rows:
@@ -133,8 +128,10 @@ class Looks:
 
     def _is_needed(self, target: Target) -> bool:
         """Whether what is wanted of others cannot be said without it."""
-        wanted = (one for one in self._gathers.values() if any(map(self._wants, one.kind.facts)))
-        return any(one.needs(target) for one in wanted)
+        gathers = self._gathers.values()
+        return any(
+            one.needs(target) for one in gathers if not self._wanted.isdisjoint(one.kind.facts)
+        )
 
     def _tell(self, target: Target, facts: Any) -> None:
         """Count what was seen, and pass it on to whoever puts things together."""
@@ -144,13 +141,6 @@ class Looks:
             self.machine = facts
         for one in self._gathers.values():
             one.hear(target, facts)
-
-    def _counted(self, looks: Iterable[Look]) -> Iterator[Look]:
-        """Count what was seen, and pass it on."""
-        for look in looks:
-            if isinstance(look, Looked) and look.target is not None:
-                self._tell(look.target, look.facts)
-            yield look
 
     # --- processes
 
@@ -181,7 +171,6 @@ class Looks:
     def _ask(
         self, batches: Iterable[Batch], *, jobs: int, budget: float | None = None
     ) -> Iterator[Look]:
-        """Have processes asked, and give what they say."""
         wants = {facts.__name__ for facts in self._wanted}
         how = Asking(
             options={**told_of(self.job), "wants": tuple(wants)},
@@ -200,7 +189,6 @@ class Looks:
         yield from self._came()
 
     def _taken(self, result: ask.Answer | ask.Fault | ask.Unasked) -> Iterator[Look]:
-        """Hand over what became of a question."""
         question = result.question
         gather = question.gather
         match result:

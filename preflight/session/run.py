@@ -105,7 +105,7 @@ def run(
         reasons=(
             *summary.left_out(judged),
             *summary.interpreter(job, found.targets),
-            *(f"Plug-in {bad.name}: {bad.reason}" for bad in bad_plugins),
+            *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
         ),
         command=command or shlex.join(["preflight", "run", *words]),
         unread=tuple(summary.unread(job)),
@@ -126,15 +126,9 @@ def report_of(
     reasons: Iterable[str],
     **more: Any,
 ) -> Report:
-    """Hold what was found against the gate, and lay it out as a report.
+    """Hold what was found against the gate, and lay it out as a report with what `more` says.
 
-    Args:
-        job: whose gate it is.
-        checks: that were selected.
-        judged: what came of them.
-        baseline: fingerprints that do not gate again.
-        reasons: told beside those of the verdict.
-        more: what the report says of the run.
+    The reasons are told beside those of the verdict.
     """
     judgement = gate.judge(
         checks,

@@ -32,12 +32,7 @@ def words(facts: type) -> str:
 
 
 def is_of_job(checks: Mapping[str, Check], looked: Iterable[type]) -> bool:
-    """Whether anything of the job was judged: the host alone is not, unless only that was asked.
-
-    Args:
-        checks: that were selected.
-        looked: the types of facts that were judged.
-    """
+    """Whether anything of the job was judged: the host alone is not, unless only that was asked."""
     rows = [kind_of_facts(one) for one in looked]
     if any(row is None or row.of_job for row in rows):
         return True

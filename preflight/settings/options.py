@@ -119,12 +119,7 @@ OPTIONS = (
     Option("num-workers", FROM_0, "launch.num_workers", "Workers of each loader."),
     Option("batch-size", FROM_1, "launch.batch_size", "Samples in a batch."),
     Option("grad-accum", FROM_1, "launch.grad_accum", "Batches to one step."),
-    Option(
-        "start-method",
-        METHOD,
-        "launch.start_method",
-        "How workers are started.",
-    ),
+    Option("start-method", METHOD, "launch.start_method", "How workers are started."),
     Option(
         "elsewhere",
         FLAG,
