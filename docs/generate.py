@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
-import importlib.util
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -76,13 +76,9 @@ def _demo(_: str) -> str:
 
 def _case(fixture: str) -> str:
     """Look at a case of fixtures/, as `preflight run` would."""
-    path = ROOT / "fixtures" / fixture / "make.py"
-    spec = importlib.util.spec_from_file_location(f"case_{fixture}", path)
-    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  for the type checker
-    case = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(case)
+    case = runpy.run_path(str(ROOT / "fixtures" / fixture / "make.py"))
     with tempfile.TemporaryDirectory() as folder:
-        words = case.make(Path(folder), mended=False)
+        words = case["make"](Path(folder), mended=False)
         report = preflight.run(*words, folder=folder)
     return _console(shlex.join(["preflight", "run", *words]), str(report))
 

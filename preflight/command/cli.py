@@ -123,9 +123,7 @@ def report(file: str | None, form: str, outputs: tuple[str, ...], *, schema: boo
 
 
 @preflight.command()
-@click.option(
-    "--format", "form", type=click.Choice(["terminal", "json", "markdown"]), default="terminal"
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal")
 def checks(form: str) -> int:
     """List the checks."""
     from preflight.command import catalogue

@@ -53,9 +53,18 @@ class View:
 
 def list_lines(found: Sequence[Group], view: View, *, digits: int) -> Iterator[Line]:
     """Give one line for each group: number, first word of the id, what is wrong, place."""
-    words = max((len(group.word) for group in found), default=0)
+    paper = view.paper
+    words = max([6, *(len(group.word) for group in found)])
     for group in found:
-        yield _list_line(group, view, digits=digits, words=max(words, 6))
+        place = paper.shorten_path(paper.say(group.place), paper.width * 2 // 5)
+        room = paper.width - (2 + digits + 2 + words + 2) - cells(place) - 2
+        text = paper.shorten(paper.say(_said(group, view, room)), room)
+        left = (
+            Span(f"  {group.number:>{digits}}", f"number.{group.severity.word}"),
+            Span(f"  {padded(paper.say(group.word), words)}  {text}"),
+        )
+        link = view.place(group.findings[0].at).link if len(group.findings) == 1 else None
+        yield spread(left, Span(place, "place", link), paper.width)
 
 
 def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
@@ -92,19 +101,6 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
         yield from _advice(own, view, column)
     yield from _rest(group, len(shown), view, indent)
     yield from _advice(shared, view, indent)
-
-
-def _list_line(group: Group, view: View, *, digits: int, words: int) -> Line:
-    paper = view.paper
-    place = paper.shorten_path(paper.say(group.place), paper.width * 2 // 5)
-    room = paper.width - (2 + digits + 2 + words + 2) - cells(place) - 2
-    text = paper.shorten(paper.say(_said(group, view, room)), room)
-    left = (
-        Span(f"  {group.number:>{digits}}", f"number.{group.severity.word}"),
-        Span(f"  {padded(paper.say(group.word), words)}  {text}"),
-    )
-    link = view.place(group.findings[0].at).link if len(group.findings) == 1 else None
-    return spread(left, Span(place, "place", link), paper.width)
 
 
 def _said(group: Group, view: View, room: int) -> str:

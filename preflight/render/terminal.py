@@ -37,16 +37,11 @@ def render(
     encoding: str = "utf-8",
     links: bool = False,
 ) -> str:
-    """Draw the page.
+    """Draw the page; only a path or a command is wider than it.
 
-    Args:
-        report: what to tell; time and machine are taken from it.
-        width: columns of the terminal. Only a path or a command may be wider.
-        color: whether the terminal shows colours.
-        verbose: above 0, all groups and places in full, and what became of each check.
-        quiet: the first line only.
-        encoding: of the stream that the page goes to, which can always take the text.
-        links: whether the terminal follows links (OSC 8); places then lead to their files.
+    Above 0, `verbose` tells all groups and places in full, and what became of each check; `quiet`
+    gives the first line only. A stream of this encoding can always take the text. Where the
+    terminal follows links (OSC 8), places lead to their files.
     """
     paper = Paper.of(width, encoding)
     if quiet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,38 +15,28 @@ from preflight.kinds.target import Target
 class Counts:
     """What was counted of each target that was asked about: images, samples, files."""
 
-    _counts: dict[Target, dict[str, int] | None] = field(default_factory=dict)
+    asked: dict[Target, dict[str, int] | None] = field(default_factory=dict)
     """None where nothing was counted, as yet or at all: there may be very many shards."""
 
-    _gave: dict[Target, set[type]] = field(default_factory=dict)
+    gave: defaultdict[Target, set[type]] = field(default_factory=lambda: defaultdict(set))
+    """The types of facts of other rows that came of each."""
+
     _summed_up: dict[Target, dict[Kind, list[Any]]] = field(default_factory=dict)
     """Facts of which a page says something together."""
 
-    def begin(self, target: Target) -> None:
-        """Take in that a target is asked about."""
-        self._counts.setdefault(target, None)
-
     def take(self, target: Target, facts: Any, kind: Kind | None) -> None:
         """Take in what came of it, and the row whose facts those are."""
-        if kind is None or target not in self._counts:
+        if kind is None or target not in self.asked:
             return
         if kind.target is not type(target):
-            self._gave.setdefault(target, set()).add(type(facts))
+            self.gave[target].add(type(facts))
         if type(facts) in kind.sums_up:
             self._summed_up.setdefault(target, {}).setdefault(kind, []).append(facts)
         numbers = kind.counts(facts) if kind.counts is not None else {}
         if numbers:
-            before: Mapping[str, int] = self._counts[target] or {}
+            before: Mapping[str, int] = self.asked[target] or {}
             sums = {noun: before.get(noun, 0) + number for noun, number in numbers.items()}
-            self._counts[target] = {**before, **sums}
-
-    def has(self, target: Target) -> bool:
-        """Whether it was asked about."""
-        return target in self._counts
-
-    def gave(self, target: Target) -> set[type]:
-        """Give the types of facts of other rows that came of it."""
-        return self._gave.get(target, set())
+            self.asked[target] = {**before, **sums}
 
     def remarks(self, targets: Iterable[Target]) -> list[str]:
         """Give what is to be said of targets beside what was counted."""
@@ -62,5 +52,5 @@ class Counts:
         """Sum up what was seen of targets, each of which counts once."""
         total: Counter[str] = Counter()
         for target in dict.fromkeys(targets):
-            total.update(self._counts.get(target) or {})
+            total.update(self.asked.get(target) or {})
         return total

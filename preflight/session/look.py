@@ -117,7 +117,7 @@ class Looks:
         if not any(row.always for row in rows):
             if self._wanted.isdisjoint(gives(type(target))) and not self._is_needed(target):
                 return
-            self.counts.begin(target)
+            self.counts.asked.setdefault(target, None)
         for row in rows:
             try:
                 yield from self._gathers[row].add(target)

@@ -45,7 +45,7 @@ def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, 
     """Name the parts of a job that nobody was asked to look at."""
     known: set[str] = set()
     for _, target in pairs:
-        if looks.counts.has(target):
+        if target in looks.counts.asked:
             known |= {one.part for one in _rows(target, looks)}
     parts = [part for part in PARTS if part not in known]
     return (*parts, *(() if "data" in parts else looks.not_judged))
@@ -54,7 +54,7 @@ def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, 
 def _rows(target: Target, looks: Looks) -> Iterable[Kind]:
     """Give the rows that a target stands for; of the user's code, those of which facts came."""
     own = kinds_of(type(target))
-    came = [kind_of_facts(one) for one in looks.counts.gave(target)]
+    came = [kind_of_facts(one) for one in looks.counts.gave[target]]
     others = {one for one in came if one is not None}
     if others:
         return others
@@ -84,7 +84,7 @@ def _is_shared(target: Target) -> bool:
 def word_of(target: Target, looks: Looks) -> str:
     """Say the word for a target; what the user's code makes is known once it is made."""
     rows = kinds_of(type(target))
-    came = {one.word for one in map(kind_of_facts, looks.counts.gave(target)) if one is not None}
+    came = {one.word for one in map(kind_of_facts, looks.counts.gave[target]) if one is not None}
     return came.pop() if len(came) == 1 else rows[0].word
 
 
@@ -94,7 +94,9 @@ def _seen_of(targets: list[Target], looks: Looks) -> str:
         gaps = sum(1 + one.more for one in targets if isinstance(one, Missing) and one.pattern)
         return f"{counted(gaps, 'shard')} not there" if gaps else "not there"
     rows = [row for target in targets for row in kinds_of(type(target))]
-    if not any(map(looks.counts.has, targets)) and not any(row.always for row in rows):
+    if not any(one in looks.counts.asked for one in targets) and not any(
+        row.always for row in rows
+    ):
         return "not looked at: no selected check is about it"
     counter = looks.counts.of(targets)
     seen = [counted(number, noun) for noun, number in counter.items()]

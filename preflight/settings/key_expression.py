@@ -25,7 +25,6 @@ _OF_FOLDERS = frozenset({"relative", "path", "absolute", "key"})
 _DIGESTS = ("md5", "sha1", "sha256", "blake2b")
 
 _WORD = re.compile(r"([^\W\d]\w*)\s*")
-_SPACE = re.compile(r"\s*")
 _CALL = re.compile(rf"\s*(?:{'|'.join(_DIGESTS)})\s*\(")
 _FIRST = re.compile(r"\[\s*:\s*([0-9]{1,3})\s*\]\s*")
 
@@ -167,8 +166,7 @@ def _cut(text: str, whole: KeyPart, length: int) -> KeyPart:
 
 def _behind(text: str, at: int) -> int:
     """Give the place behind white space."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    return len(text) - len(text[at:].lstrip())
 
 
 def _unknown(word: str, at: int, known: tuple[str, ...], kind: str) -> RuleError:

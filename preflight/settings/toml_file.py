@@ -65,10 +65,7 @@ def read_file(
 ) -> tuple[str, dict[str, Any], dict[str, str]]:
     """Give the job's folder, the settings as a tree like Job's, and where each stands.
 
-    Args:
-        path: preflight.toml, or a pyproject.toml.
-        plugins: names of the plug-ins, whose tables are theirs.
-        mistakes: takes what is wrong and does not keep the rest from being read.
+    What is wrong and does not keep the rest from being read is added to the mistakes.
 
     Raises:
         SettingsError: the file cannot be read at all.
