@@ -54,12 +54,10 @@ def _demo_checks() -> tuple[Outcome, ...]:
     skip = Skip(reason="no GPU here", count=1)
     return (
         *(
-            outcome(check, title, became="found", found=number, targets=targets, looked_at=targets)
+            outcome(check, title, found=number, targets=targets)
             for check, (title, number, targets) in found.items()
         ),
-        outcome(
-            "gpu-memory", "too little GPU memory", became="skipped", looked_at=0, skipped=(skip,)
-        ),
+        outcome("gpu-memory", "too little GPU memory", skipped=(skip,)),
     )
 
 
@@ -215,8 +213,6 @@ def healthy(**changes: Any) -> Report:
             outcome(
                 "env-launch",
                 "launcher variable not set",
-                became="skipped",
-                looked_at=0,
                 skipped=(Skip(reason="no source was named", count=1),),
             ),
         ),
@@ -236,16 +232,9 @@ def healthy(**changes: Any) -> Report:
 def warned() -> Report:
     return healthy(
         checks=(
-            outcome(
-                "image-small",
-                "image smaller than training wants",
-                became="found",
-                found=3,
-                targets=25,
-                looked_at=25,
-            ),
-            outcome("model-unused", "parameters that no optimizer holds", became="found", found=1),
-            outcome("host-clock", "clock that is off", became="found", found=1),
+            outcome("image-small", "image smaller than training wants", found=3, targets=25),
+            outcome("model-unused", "parameters that no optimizer holds", found=1),
+            outcome("host-clock", "clock that is off", found=1),
             outcome("gpu-count", "fewer GPUs than the job asks for"),
         ),
         findings=(
@@ -282,7 +271,7 @@ def unjudged() -> Report:
         verdict="cannot-judge",
         checks=(
             *(
-                outcome(one, one, became="broken", looked_at=0, broken=(denied,))
+                outcome(one, one, looked_at=0, broken=(denied,))
                 for one in ("cache-damaged", "cache-stale")
             ),
             *(outcome(one, one) for one in ("gpu-count", "gpu-memory", "image-damaged")),

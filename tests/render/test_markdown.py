@@ -69,7 +69,6 @@ def hostile(name: str) -> Report:
             outcome(
                 "shard-damaged",
                 name,
-                became="broken",
                 broken=(Broken(at=place, error=name, fix=name),),
                 skipped=(Skip(reason=name, count=1),),
             ),

@@ -193,7 +193,7 @@ def test_the_places_that_are_told_stand_for_all_sorts() -> None:
         finding("cache-damaged", message, file=f"cache/{number}.npy")
         for number, message in enumerate(said)
     )
-    checks = (outcome("cache-damaged", "damaged", became="found"),)
+    checks = (outcome("cache-damaged", "damaged", found=1),)
 
     page = terminal.render(replace(demo(), findings=found, checks=checks))
 
@@ -210,7 +210,7 @@ def test_the_places_that_are_told_stand_for_all_sorts() -> None:
 )
 def test_a_share_is_told_of_what_was_looked_at_only(many: str, said: str) -> None:
     found = tuple(finding("cache-damaged", "is odd", file=f"cache/{n}.pt") for n in range(2))
-    check = outcome("cache-damaged", "damaged", became="found", looked_at=3, targets=3, many=many)
+    check = outcome("cache-damaged", "damaged", found=2, targets=3, many=many)
 
     page = terminal.render(replace(demo(), findings=found, checks=(check,)))
 
@@ -220,7 +220,7 @@ def test_a_share_is_told_of_what_was_looked_at_only(many: str, said: str) -> Non
 def test_where_few_checks_were_asked_for_and_none_looked_it_is_said_why() -> None:
     """Of all checks most have nothing to look at; then it is left to -v."""
     skip = Skip(reason="no cache whose data sets are named (of) was looked at", count=0)
-    one = outcome("cache-incomplete", "x", became="skipped", looked_at=0, skipped=(skip,))
+    one = outcome("cache-incomplete", "x", skipped=(skip,))
 
     few = terminal.render(replace(unjudged(), checks=(one,)))
     many = terminal.render(replace(unjudged(), checks=(one,) * 9))
@@ -408,9 +408,7 @@ def test_the_package_of_formats_is_light() -> None:
 
 
 def with_findings(*found: object, **changes: object) -> Report:
-    checks = tuple(
-        outcome(one.check, "thing that is odd", became="found", found=1) for one in found
-    )
+    checks = tuple(outcome(one.check, "thing that is odd", found=1) for one in found)
     job = {"root": Setting(value="/data/subject", origin="default")}
     values = {"verdict": "no-go", "findings": tuple(found), "checks": checks, "job": job}
     return healthy(**(values | {"verdict_by": {"job": "no-go", "machine": "go"}} | changes))
@@ -448,7 +446,7 @@ def test_a_word_that_is_two_things_is_said_once() -> None:
 def test_a_check_that_found_something_and_broke_counts_for_both() -> None:
     broken = Broken(at=Location(file="b.jpg"), error="is a link that leads nowhere")
     checks = (
-        outcome("image-damaged", "odd image", became="broken", found=1, broken=(broken,)),
+        outcome("image-damaged", "odd image", found=1, broken=(broken,)),
         outcome("cache-damaged", "odd cache"),
     )
     page = terminal.render(with_findings(finding("image-damaged", "is empty"), checks=checks))
@@ -459,7 +457,7 @@ def test_a_check_that_found_something_and_broke_counts_for_both() -> None:
 
 def test_a_check_that_had_nothing_to_look_at_says_so_without_numbers() -> None:
     none = Skip(reason="no model was looked at", count=0)
-    checks = (outcome("a", "b", became="skipped", targets=0, looked_at=0, skipped=(none,)),)
+    checks = (outcome("a", "b", targets=0, skipped=(none,)),)
     page = terminal.render(healthy(checks=checks), verbose=1)
 
     assert "  a  skipped  no model was looked at\n" in page
