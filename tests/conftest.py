@@ -19,16 +19,8 @@ ROOT = Path(__file__).parents[1]
 # Whatever a developer's shell, a scheduler or a launcher has set must not decide a test.
 _SCRUBBED = ("PREFLIGHT_", "SLURM_", "OMPI_", "PMI_", "ACCELERATE_", "TORCHELASTIC_", "MASTER_")
 _SCRUBBED_NAMES = {
-    "RANK",
-    "WORLD_SIZE",
-    "LOCAL_RANK",
-    "LOCAL_WORLD_SIZE",
-    "CUDA_VISIBLE_DEVICES",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "COLUMNS",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
+    *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "CUDA_VISIBLE_DEVICES"),
+    *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "VIRTUAL_ENV", "CONDA_PREFIX"),
 }
 
 
@@ -97,6 +89,18 @@ START = (
     "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.argv[0] = 'preflight'; "
     "from preflight.__main__ import start; start()"
 )
+
+
+def said_by(code: str, *options: str, folder: Path = ROOT) -> str:
+    """Run code in a Python of its own that knows ours, and give what it prints."""
+    done = subprocess.run(
+        [sys.executable, *options, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 def on_a_terminal(folder: Path, *words: str) -> tuple[int, str, bytes]:

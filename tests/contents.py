@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
+import runpy
 import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 from preflight.formats.bytes.blocks import Block, Read
@@ -60,8 +60,6 @@ def array(descr: str, content: bytes, *, pad: int = 0, version: int = 1) -> byte
 
 
 def reader(content: bytes) -> Read:
-    """Give bytes of what is held."""
-
     def read(offset: int, size: int) -> Block:
         return memoryview(content)[offset : offset + size]
 
@@ -69,7 +67,6 @@ def reader(content: bytes) -> Read:
 
 
 def held_in(content: bytes, suffix: str) -> StoredFile:
-    """Look at bytes as at a file of such a name."""
     return look(reader(content), len(content), suffix)
 
 
@@ -88,12 +85,7 @@ def damage_by(check: Callable[[Read, int], object], content: bytes) -> tuple[str
     return "none", ""
 
 
-def case(check_id: str) -> ModuleType:
+def case(check_id: str) -> SimpleNamespace:
     """Load the case that comes with a check."""
     path = Path(__file__).parents[1] / "fixtures" / check_id.replace("-", "_") / "make.py"
-    spec = importlib.util.spec_from_file_location(f"case_{path.parent.name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(path)))

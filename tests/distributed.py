@@ -77,9 +77,7 @@ if __name__ == "__main__":
 def save_by_ranks(folder: Path, how: str = "together") -> Path:
     """Save tensors that two ranks share; skips the test where no group can be made.
 
-    Args:
-        folder: that of the checkpoint.
-        how: `together`, `async`, or `alone`, as ranks save that do not speak with each other.
+    `alone` is how ranks save that do not speak with each other.
     """
     made = _saved_by_ranks()
     if isinstance(made, str):

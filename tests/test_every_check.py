@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
+import runpy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +29,7 @@ each_check = pytest.mark.parametrize("check_id", CHECKS)
 
 def make_case(check_id: str, folder: Path, *, mended: bool) -> list[str]:
     path = ROOT / "fixtures" / check_id.replace("-", "_") / "make.py"
-    spec = importlib.util.spec_from_file_location(f"case_{path.parent.name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made: list[str] = module.make(folder, mended=mended)
+    made: list[str] = runpy.run_path(str(path))["make"](folder, mended=mended)
     return made
 
 

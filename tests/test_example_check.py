@@ -7,8 +7,8 @@ contributor would do it, and run from end to end.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import io
+import runpy
 import shutil
 import sys
 from collections.abc import Iterator
@@ -48,11 +48,12 @@ def caption_long(facts, job):
 
 @pytest.fixture
 def checks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give a folder whose checks stand beside those of the package."""
+    """Give a folder whose checks, of which the example is one, stand beside the package's."""
     folder = tmp_path_factory.mktemp("checks")
     package = importlib.import_module("preflight.checks")
     registry.built_in.cache_clear()
     package.__path__.append(str(folder))
+    shutil.copy(EXAMPLES / "image_tiny.py", folder)
     try:
         yield folder
     finally:
@@ -64,13 +65,8 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def make(folder: Path, *, mended: bool) -> list[str]:
-    """Build the example's case."""
     path = EXAMPLES / "fixtures" / "image_tiny" / "make.py"
-    spec = importlib.util.spec_from_file_location("case_image_tiny", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    words: list[str] = module.make(folder, mended=mended)
+    words: list[str] = runpy.run_path(str(path))["make"](folder, mended=mended)
     return words
 
 
@@ -88,7 +84,6 @@ def test_tiny_images_are_found_in_a_shard_and_in_a_folder(
 ) -> None:
     """Also by a second run, which reads nothing."""
     monkeypatch.setenv("PREFLIGHT_DEPTH", depth)
-    shutil.copy(EXAMPLES / "image_tiny.py", checks)
     words = make(tmp_path, mended=False)
 
     found, report = look("image-tiny", tmp_path, *words)
@@ -103,7 +98,6 @@ def test_tiny_images_are_found_in_a_shard_and_in_a_folder(
 
 
 def test_where_they_are_larger_nothing_is_said(checks: Path, tmp_path: Path) -> None:
-    shutil.copy(EXAMPLES / "image_tiny.py", checks)
     found, report = look("image-tiny", tmp_path, *make(tmp_path, mended=True))
 
     assert (found, report.verdict) == ([], "go")
@@ -111,7 +105,6 @@ def test_where_they_are_larger_nothing_is_said(checks: Path, tmp_path: Path) -> 
 
 def test_odd_images_that_are_large_enough_are_left_alone(checks: Path, tmp_path: Path) -> None:
     """Turned ones, of 1 bit, with alpha, in a TIFF; and what nobody could size."""
-    shutil.copy(EXAMPLES / "image_tiny.py", checks)
     make(tmp_path, mended=True)
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -131,7 +124,6 @@ def test_odd_images_that_are_large_enough_are_left_alone(checks: Path, tmp_path:
 
 
 def test_where_no_size_is_asked_for_the_question_is_not_asked(checks: Path, tmp_path: Path) -> None:
-    shutil.copy(EXAMPLES / "image_tiny.py", checks)
     make(tmp_path, mended=False)
     (tmp_path / "preflight.toml").unlink()
 

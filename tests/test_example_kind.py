@@ -77,13 +77,11 @@ def run(folder: Path, job: Path, word: str, code: int) -> tuple[str, dict[str, A
 
 
 def make_case(job: Path, *, mended: bool) -> None:
-    """Build the example's case."""
     job.mkdir()
     runpy.run_path(str(EXAMPLE / "fixtures" / "sound_cut" / "make.py"))["make"](job, mended=mended)
 
 
 def test_it_touches_one_line_of_one_file(copied: Path) -> None:
-    """All else is new."""
     before, after = files_of(ROOT), files_of(copied)
 
     new = {path for path in after if path not in before}
@@ -110,7 +108,6 @@ def test_a_sound_that_was_cut_off_is_found_and_remembered(copied: Path, tmp_path
 
 
 def test_its_mended_twin_is_a_go(copied: Path, tmp_path: Path) -> None:
-    """By each word that names it."""
     make_case(tmp_path / "job", mended=True)
 
     for word, count in (("clips/", "3 sounds"), ("sound=clips", "3 sounds"), (".", "3 sounds")):
@@ -137,7 +134,6 @@ def test_what_cannot_be_read_is_no_go_and_an_empty_folder_is_refused(
 
 
 def test_its_check_is_held_to_what_every_check_owes(copied: Path) -> None:
-    """By the same tests, and by its own."""
     words = ("tests/test_every_check.py", "tests/checks/test_sound_cut.py", "-k", "sound")
     done = python(
         copied, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words, cwd=copied

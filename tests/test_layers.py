@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import graphlib
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from preflight.kinds.rooms import ROOMS, kinds
+from tests.conftest import said_by
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "preflight"
@@ -113,7 +112,6 @@ def folder_of(name: str) -> str:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_imports_go_down(path: Path) -> None:
-    """A file imports only from folders on lower floors, or from its own folder."""
     own = folder_of(module_of(path))
     for name in imported(path):
         other = folder_of(name)
@@ -159,27 +157,21 @@ def test_importing_everything_costs_nothing_heavy() -> None:
     """`preflight --help` must not pay for torch."""
     modules = [module_of(path) for path in FILES if path.name != "__main__.py"]
     code = (
-        f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
+        f"import importlib\nfor name in {modules!r}: importlib.import_module(name)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
 
-    assert done.stdout.strip() == "[]"
+    assert said_by(code) == "[]"
 
 
 def test_the_child_needs_only_the_standard_library() -> None:
     """It may run in the job's own interpreter, which need not have what ours has."""
     code = (
-        "import sys, preflight.processes.child\n"
+        "import preflight.processes.child\n"
         f"print([name for name in {NOT_IN_CHILD!r} if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
 
-    assert done.stdout.strip() == "[]"
+    assert said_by(code, "-S") == "[]"
 
 
 def test_the_folder_of_checks_is_flat() -> None:

@@ -114,7 +114,6 @@ def test_the_wheel_holds_every_file(wheel: Path) -> None:
 
 
 def test_it_works_in_an_empty_environment(programs: Path, tmp_path: Path) -> None:
-    """The demo, the list, an explanation; both names of the script."""
     page = said(programs / "preflight", "demo", folder=tmp_path, expect=1)
     assert page.startswith("NO-GO")
 

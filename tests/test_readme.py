@@ -13,7 +13,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +24,8 @@ import pytest
 from preflight.findings import exit_codes as exits
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
+from tests.archives import photo, tarred
+from tests.files import WHOLE, put
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -130,7 +131,6 @@ def blocks(*languages: str) -> Iterator[Block]:
 
 
 def each(found: Iterator[Block]) -> pytest.MarkDecorator:
-    """One test a block, named by its place."""
     params = [pytest.param(one, id=f"{one.page}:{one.line}") for one in found]
     return pytest.mark.parametrize("block", params)
 
@@ -140,19 +140,12 @@ def each(found: Iterator[Block]) -> pytest.MarkDecorator:
 
 def make_job_of_the_pages(folder: Path) -> None:
     """Build a small sound job that has all that the commands name."""
-    from PIL import Image
-
     for place in ("photos", "train/10_sks dog", "reg/1_dog"):
-        (folder / place).mkdir(parents=True)
-        for name in ("a", "b"):
-            Image.new("RGB", (32, 32), "tan").save(folder / place / f"{name}.jpg")
-            (folder / place / f"{name}.txt").write_text("a photograph")
-    (folder / "data").mkdir()
-    for number in range(100):
-        tarfile.open(folder / "data" / f"train-{number:03}.tar", "w").close()
+        put(folder / place, "a.jpg", "b.jpg", content=photo(width=32, height=32))
+        put(folder / place, "a.txt", "b.txt", content=b"a photograph")
+    put(folder, *(f"data/train-{number:03}.tar" for number in range(100)), content=tarred({}))
     for place in ("cache/text", "out/checkpoint-500"):
-        (folder / place).mkdir(parents=True)
-        (folder / place / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+        put(folder, f"{place}/a.safetensors", content=WHOLE)
     zipfile.ZipFile(folder / "train" / "10_sks dog" / "a_0032x0032_sdxl.npz", "w").close()
     (folder / "train.py").write_text(
         "import torch\n"

@@ -47,8 +47,7 @@ def test_a_folder_of_files_that_only_a_kind_tells_names_that(tmp_path: Path) -> 
 
 def test_no_word_is_named_for_files_that_none_has_looked_at(tmp_path: Path) -> None:
     """Such as tokens, as many trainers of language models keep them: numbers and no header."""
-    write(tmp_path, "data/val.bin")
-    (tmp_path / "data" / "val.bin").write_bytes(bytes(range(1, 251)) * 99)
+    put(tmp_path, "data/val.bin", content=bytes(range(1, 251)) * 99)
 
     assert refused(tmp_path, "data").endswith(
         "; its .bin files are none of torch's, and others are not read by this version"
@@ -58,10 +57,7 @@ def test_no_word_is_named_for_files_that_none_has_looked_at(tmp_path: Path) -> N
 @pytest.mark.parametrize("word", ["cache=old", "new"])
 def test_a_folder_without_one_cached_file_after_all_is_no_go(tmp_path: Path, word: str) -> None:
     """`.bin` and `.ckpt` are suffixes of other programs, too."""
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "firmware.bin").write_bytes(b"\x7fELF" * 99)
-    (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "graph.ckpt").write_bytes(b"\x7fELF" * 99)
+    put(tmp_path, "old/firmware.bin", "new/graph.ckpt", content=b"\x7fELF" * 99)
 
     report = preflight.run(word, folder=str(tmp_path), elsewhere=True)
 

@@ -6,24 +6,21 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 
+from tests.archives import photo, tarred
 from tests.conftest import ROOT, Run, on_a_terminal
-
-WHOLE = (2).to_bytes(8, "little") + b"{}"
+from tests.files import WHOLE, put
 
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     """A folder with one whole cache file and one that is empty."""
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    (folder / "whole.safetensors").write_bytes(WHOLE)
-    (folder / "empty.safetensors").write_bytes(b"")
-    return folder
+    put(tmp_path, "cache/whole.safetensors", content=WHOLE)
+    put(tmp_path, "cache/empty.safetensors")
+    return tmp_path / "cache"
 
 
 @pytest.fixture
@@ -69,17 +66,19 @@ def sound(cache: Path) -> Path:
         (["cache", "--start-method", "thread"], "is not one of"),
         (["cache", "--require", "nonsense"], "there is no check"),
         (["cache", "--nonsense"], "No such option"),
+        (["cache", "-o", "no/such/folder.json"], "there is no folder no/such"),
+        ([""], "an empty word is no target"),  # no wish to look at everything
+        (["cache", "data="], "data= names nothing"),
     ],
 )
 def test_what_is_typed_wrong_runs_nothing(
     preflight: Run, cache: Path, words: list[str], said: str
 ) -> None:
-    """Exit 2, one paragraph on stderr, nothing on stdout, no report left."""
     folder = cache.parent
-    (folder / "mod.py").write_text("def make(): pass\n")
-    (folder / "dynamic.py").write_text("globals()['make'] = print\n")
+    put(folder, "mod.py", content=b"def make(): pass\n")
+    put(folder, "dynamic.py", content=b"globals()['make'] = print\n")
+    put(folder, "notes.xyz", content=b"?")
     (folder / "hollow").mkdir()
-    (folder / "notes.xyz").write_text("?")
 
     done = preflight("run", *words)
 
@@ -91,34 +90,30 @@ def test_what_is_typed_wrong_runs_nothing(
 
 
 def test_all_mistakes_in_the_settings_are_told_at_once(preflight: Run, tmp_path: Path) -> None:
-    """Each with its line, and the nearest key that there is."""
     (tmp_path / "preflight.toml").write_text(
         '[launch]\ngpu = 3\nvram = 24\nstart_method = "swpan"\n\n'
         "[[data]]\npath = 4\n\n[lok]\nx = 1\n"
     )
-
-    done = preflight("run")
-
-    assert done.returncode == 2
-    assert done.stdout == ""
     (tmp_path / "more.toml").write_text(
         '[launch]\nnum_workers = -1\n[data]\npath = "x"\n[[loader]]\nname = "a"\n'
     )
+
+    done = preflight("run")
     more = preflight("run", "--config", "more.toml")
-    for said in (
-        "more.toml:2: launch.num_workers: -1 is less than 0",
-        "more.toml:3: data: write [[data]], with two brackets",
-        "more.toml:5: loader.0.call: is required",
-    ):
-        assert said in more.stderr
+
+    assert done.returncode == 2
+    assert done.stdout == ""
     for said in (
         "preflight.toml:2: launch.gpu: unknown key; did you mean gpus?",
         "preflight.toml:3: launch.vram: '24' is no size",
         "preflight.toml:4: launch.start_method: should be 'fork', 'spawn' or 'forkserver'",
         "preflight.toml:7: data.0.path: should be a valid string",
         "preflight.toml:9: lok: unknown key; did you mean look?",
+        "more.toml:2: launch.num_workers: -1 is less than 0",
+        "more.toml:3: data: write [[data]], with two brackets",
+        "more.toml:5: loader.0.call: is required",
     ):
-        assert said in done.stderr
+        assert said in done.stderr + more.stderr
 
 
 @pytest.mark.parametrize(("word", "said"), [("run", "Name a target"), ("report", "preflight run")])
@@ -134,7 +129,6 @@ def test_an_empty_folder_says_what_to_do(preflight: Run, word: str, said: str) -
 
 
 def test_a_sound_job_is_go_and_exit_0(preflight: Run, sound: Path) -> None:
-    """Quiet: at most ten lines."""
     done = preflight("run", "cache")
 
     assert done.returncode == 0, done
@@ -146,7 +140,6 @@ def test_a_sound_job_is_go_and_exit_0(preflight: Run, sound: Path) -> None:
 
 
 def test_a_finding_is_no_go_and_exit_1(preflight: Run, cache: Path) -> None:
-    """The verdict is the first line and the last."""
     done = preflight("run", "cache")
 
     assert done.returncode == 1
@@ -186,22 +179,23 @@ def test_only_machine_findings_exit_4(preflight: Run, cache: Path) -> None:
     assert preflight("run", "cache", "--gpus", "4096", "--elsewhere").returncode == 1
 
 
-def test_a_remote_target_cannot_be_judged(preflight: Run, sound: Path) -> None:
-    """It says so instead of passing it over; --may-skip accepts it."""
-    done = preflight("run", "cache", "s3://bucket/{000..009}.tar")
-    assert done.returncode == 3
-    assert "not read by this version" in done.stdout
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("s3://bucket/{000..009}.tar", 3, "not read by this version"),
+        ("s3://bucket/a.tar --may-skip shard,sample,image", 0, ""),
+        ("--require loader-unpicklable", 3, "is required"),
+    ],
+    ids=["remote", "remote, and may be skipped", "a loader that must be looked at"],
+)
+@pytest.mark.usefixtures("sound")
+def test_what_was_not_looked_at_is_not_passed_over(
+    preflight: Run, words: str, code: int, said: str
+) -> None:
+    done = preflight("run", "cache", *words.split())
 
-    again = preflight("run", "cache", "s3://bucket/a.tar", "--may-skip", "shard,sample,image")
-    assert again.returncode == 0, again
-
-
-def test_a_required_check_that_was_skipped_is_no_go_ahead(preflight: Run, sound: Path) -> None:
-    """CI can hold that a loader was really looked at."""
-    done = preflight("run", "cache", "--require", "loader-unpicklable")
-
-    assert done.returncode == 3
-    assert "is required" in done.stdout
+    assert done.returncode == code, done
+    assert said in done.stdout
 
 
 def test_a_baseline_accepts_what_it_holds_and_nothing_new(preflight: Run, cache: Path) -> None:
@@ -219,7 +213,6 @@ def test_a_baseline_accepts_what_it_holds_and_nothing_new(preflight: Run, cache:
 
 
 def test_an_ignore_holds_until_its_day(preflight: Run, cache: Path) -> None:
-    """With a reason, for a place; one that has run out gates again."""
     settings = cache.parent / "preflight.toml"
     entry = '[[ignore]]\ncheck = "cache"\nat = "cache/empty*"\nreason = "known"\nuntil = "{}"\n'
 
@@ -233,7 +226,6 @@ def test_an_ignore_holds_until_its_day(preflight: Run, cache: Path) -> None:
 def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
     preflight: Run, sound: Path
 ) -> None:
-    """The page says so, and so does `not_judged`."""
     done = preflight("run", "cache", "--select", "env")
     assert "not looked at" in done.stdout
 
@@ -244,8 +236,7 @@ def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
 def test_a_cache_that_is_held_against_no_data_says_so(preflight: Run, sound: Path) -> None:
     """Where there are data; a folder of checkpoints is made of none."""
     folder = sound.parent
-    with tarfile.open(folder / "a.tar", "w") as tar:
-        tar.addfile(tarfile.TarInfo("a.cls"))
+    put(folder, "a.tar", content=tarred({"a.cls": b""}))
 
     def parts() -> list[str]:
         return list(json.loads(preflight("run", "--format", "json").stdout)["not_judged"])
@@ -269,17 +260,6 @@ def test_memory_that_is_asked_for_without_a_gpu_is_no_go(preflight: Run, sound: 
     assert "this machine has no GPU" in done.stdout
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
-    preflight: Run, cache: Path
-) -> None:
-    """Exit 2 means that nothing ran."""
-    done = preflight("run", "cache", "-o", "no/such/folder.json")
-
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert not (cache.parent / ".preflight").exists()
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_no_crash(preflight: Run, cache: Path) -> None:
     """One line on stderr; the exit code is the verdict's."""
@@ -295,7 +275,6 @@ def test_a_full_disk_behind_stdout_is_no_crash(preflight: Run, cache: Path) -> N
 def test_the_interpreter_is_named_where_it_may_not_be_the_jobs(
     preflight: Run, tmp_path: Path
 ) -> None:
-    """Another environment is active, or one was named."""
     (tmp_path / "train.py").write_text("import torch\nmake = torch.nn.Linear(2, 2)\n")
 
     assert "VIRTUAL_ENV is /some/env" in (
@@ -329,7 +308,6 @@ def test_json_goes_to_stdout_and_nothing_else_does(preflight: Run, cache: Path) 
 
 
 def test_reports_are_written_to_files_too(preflight: Run, cache: Path) -> None:
-    """The suffix says the format, or the word before `=` does."""
     preflight("run", "cache", "-o", "a.json", "-o", "b.md", "-o", "json=c.txt")
 
     folder = cache.parent
@@ -359,7 +337,6 @@ def test_the_last_report_is_kept_and_ignored_by_git(preflight: Run, cache: Path)
 
 
 def test_a_state_that_cannot_be_written_changes_no_verdict(preflight: Run, cache: Path) -> None:
-    """One line on stderr."""
     (cache.parent / "state").write_text("a file is in the way")
 
     done = preflight("run", "cache", "--state", "state")
@@ -370,7 +347,6 @@ def test_a_state_that_cannot_be_written_changes_no_verdict(preflight: Run, cache
 
 
 def test_a_saved_report_is_shown_in_any_format(preflight: Run, cache: Path) -> None:
-    """And its schema is written on request."""
     preflight("run", "cache", "-o", "saved.json")
 
     assert preflight("report", "saved.json", "--format", "terminal").stdout.startswith("NO-GO")
@@ -384,11 +360,8 @@ def test_a_saved_report_is_shown_in_any_format(preflight: Run, cache: Path) -> N
 def test_the_page_can_be_said_on_any_console(preflight: Run, tmp_path: Path, encoding: str) -> None:
     """Names with emoji, Chinese and bytes that are no UTF-8 are escaped, and never crash."""
     folder = tmp_path / "缓存 🐕"
-    folder.mkdir()
-    (folder / "空.safetensors").write_bytes(b"")
-    (folder / "line\nbreak\x1b[31m[bold]x.safetensors").write_bytes(b"")
-    with open(os.fsencode(folder) + b"/caf\xe9.safetensors", "wb"):
-        pass
+    for name in ("空", "line\nbreak\x1b[31m[bold]x", "caf\udce9"):
+        put(folder, f"{name}.safetensors")
 
     done = preflight("run", folder.name, env={"PYTHONIOENCODING": encoding})
 
@@ -400,13 +373,11 @@ def test_the_page_can_be_said_on_any_console(preflight: Run, tmp_path: Path, enc
 
 
 def test_no_color_unless_a_terminal_or_asked_for(preflight: Run, cache: Path) -> None:
-    """A redirected page is plain."""
     assert "\x1b[" not in preflight("run", "cache").stdout
     assert "\x1b[" in preflight("run", "cache", "--color", "always").stdout
 
 
 def test_quiet_is_one_line_and_verbose_names_each_check(preflight: Run, cache: Path) -> None:
-    """-q prints the verdict; -v what each check looked at."""
     assert len(preflight("run", "cache", "-q").stdout.strip().splitlines()) == 1
     assert "shard-damaged" in preflight("run", "cache", "-v").stdout
 
@@ -457,7 +428,6 @@ def test_a_folder_that_cannot_be_listed_is_no_go_ahead(preflight: Run, sound: Pa
     ids=range(9),
 )
 def test_odd_settings_are_mistakes_and_no_crashes(preflight: Run, cache: Path, text: str) -> None:
-    """Exit 2, a paragraph, no traceback."""
     (cache.parent / "preflight.toml").write_text(text, encoding="latin-1")
 
     done = preflight("run", "cache", "--elsewhere")
@@ -495,7 +465,6 @@ def test_pipes_and_deep_files_are_no_reports(preflight: Run, cache: Path) -> Non
 def test_names_that_a_console_would_obey_are_escaped_in_errors_too(
     preflight: Run, tmp_path: Path
 ) -> None:
-    """Wherever they came from."""
     name = "\x1b]0;PWN\x07\x1b[31mred"
     (tmp_path / name).touch()
 
@@ -503,12 +472,6 @@ def test_names_that_a_console_would_obey_are_escaped_in_errors_too(
         done = preflight(*words)
         assert done.returncode == 2
         assert "\x1b" not in done.stderr
-
-
-def test_empty_words_are_told(preflight: Run, cache: Path) -> None:
-    """An unset variable in quotes is no wish to look at everything."""
-    assert preflight("run", "").returncode == 2
-    assert preflight("run", "cache", "data=").returncode == 2
 
 
 def test_the_users_own_folder_is_not_hidden_from_git(preflight: Run, cache: Path) -> None:
@@ -524,7 +487,6 @@ def test_the_users_own_folder_is_not_hidden_from_git(preflight: Run, cache: Path
 
 @pytest.mark.parametrize("words", [["cache"], ["train:make"]], ids=["a cache", "a loader"])
 def test_the_users_own_modules_harm_nothing(preflight: Run, sound: Path, words: list[str]) -> None:
-    """A folder that holds preflight.py, checks.py, click.py, numbers.py, json.py."""
     folder = sound.parent
     for name in ("preflight", "checks", "click", "numbers", "rich", "psutil"):
         (folder / f"{name}.py").write_text(f"raise RuntimeError('the user has a {name}.py')\n")
@@ -548,13 +510,9 @@ def test_a_users_own_preflight_can_be_looked_at(preflight: Run, tmp_path: Path) 
 
 
 def test_a_job_with_chinese_names_and_captions(preflight: Run, tmp_path: Path) -> None:
-    """Folders, files and captions; the page names them as they are."""
-    data = tmp_path / "数据"
-    data.mkdir()
-    for number in range(3):
-        picture(data / f"狗 {number}.jpg")
-        (data / f"狗 {number}.txt").write_text("一只狗的照片", encoding="utf-8")
-    picture(data / "没有说明.jpg")
+    pictures = [f"数据/狗 {number}" for number in range(3)]
+    put(tmp_path, *(f"{one}.jpg" for one in (*pictures, "数据/没有说明")), content=photo())
+    put(tmp_path, *(f"{one}.txt" for one in pictures), content="一只狗的照片".encode())
     (tmp_path / "preflight.toml").write_text(
         '[[data]]\npath = "数据"\ncaptions = "textfile"\n', encoding="utf-8"
     )
@@ -563,13 +521,6 @@ def test_a_job_with_chinese_names_and_captions(preflight: Run, tmp_path: Path) -
 
     assert done.returncode == 1, done
     assert "没有说明" in done.stdout
-
-
-def picture(path: Path) -> None:
-    """Write a small JPEG."""
-    from PIL import Image
-
-    Image.new("RGB", (16, 16), "tan").save(path)
 
 
 # --- other commands -------------------------------------------------------------------------------
@@ -592,7 +543,6 @@ def test_python_m_is_the_same_command(tmp_path: Path) -> None:
 
 
 def test_checks_are_listed_and_explained(preflight: Run) -> None:
-    """By id, or all of a first word."""
     listed = preflight("checks").stdout
     assert "shard-damaged" in listed
     assert json.loads(preflight("checks", "--format", "json").stdout)
@@ -606,7 +556,7 @@ def test_checks_are_listed_and_explained(preflight: Run) -> None:
 def test_init_writes_settings_that_run(preflight: Run, sound: Path) -> None:
     """It looks around, reads sources, imports nothing, and does not write over a file."""
     folder = sound.parent
-    tarfile.open(folder / "a.tar", "w").close()
+    put(folder, "a.tar", content=tarred({}))
     (folder / "train.py").write_text(
         "open('imported', 'w').close()\nfrom torch.utils.data import DataLoader\n"
         "def make_loader():\n    return DataLoader([1])\n"
@@ -653,7 +603,6 @@ def test_a_crash_of_ours_is_a_report_ready_for_an_issue(preflight: Run, cache: P
 
 
 def test_shells_complete_ids_and_formats(preflight: Run) -> None:
-    """After a comma too."""
     words = {"_PREFLIGHT_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
 
     done = preflight(env={**words, "COMP_WORDS": "preflight run --select shard-damaged,load"})
@@ -665,7 +614,6 @@ def test_shells_complete_ids_and_formats(preflight: Run) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are POSIX's")
 def test_a_bar_and_the_first_error_are_shown_on_a_terminal_only(cache: Path) -> None:
-    """On stderr; stdout holds the report."""
     code, page, shown = on_a_terminal(cache.parent, "run", "cache")
 
     assert code == 1

@@ -6,6 +6,7 @@ import datetime
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,11 @@ from preflight.shards.facts import ShardFacts
 from preflight.targets.facts import Absent
 from preflight.users_code.facts import Unbuilt
 from preflight.values.wire import from_wire, to_wire
+from tests.render.jobs import healthy
 
 TODAY = datetime.date(2026, 6, 1)
 SHARD = ShardFacts(file="a.tar", size=1, damage=(), members=1, samples=1)
+LOOKED = Looked(facts=SHARD)
 
 
 def finding(check: str = "a", severity: Severity = Severity.ERROR, **more: object) -> Finding:
@@ -35,42 +38,25 @@ def finding(check: str = "a", severity: Severity = Severity.ERROR, **more: objec
     return replace(one, **more)  # type: ignore[arg-type]
 
 
-def check(name: str, *, over: type = ShardFacts, scope: Scope = Scope.JOB, **more: object) -> Check:
-    def ask(_facts: object, _job: Job) -> Iterator[Finding]:
-        yield from ()
-
-    one = Check(
-        id=name,
-        title=name,
-        many=name,
-        over=(over,),
-        severity=Severity.ERROR,
-        scope=scope,
-        ask=ask,
-        explanation="",
-    )
-    return replace(one, **more)  # type: ignore[arg-type]
+def check(name: str, *, over: type = ShardFacts, **more: Any) -> Check:
+    values = {"severity": Severity.ERROR, "scope": Scope.JOB, "ask": lambda *_: iter(())} | more
+    return Check(id=name, title=name, many=name, over=(over,), explanation="", **values)
 
 
-def outcome(name: str, word: str = "passed", **more: object) -> Outcome:
-    one = Outcome(id=name, outcome=word, scope="job", title=name, targets=1, looked_at=1)
-    return replace(one, **more)  # type: ignore[arg-type]
+def outcome(name: str, word: str = "passed", **more: Any) -> Outcome:
+    values = {"scope": "job", "targets": 1, "looked_at": 1} | more
+    return Outcome(id=name, outcome=word, title=name, **values)
 
 
+CHECKS = {"a": check("a"), "m": check("m", over=HostFacts, scope=Scope.MACHINE)}
 BROKEN = (Broken(at=Location(file="x"), error="died"),)
 
 
 def judge(*findings: Finding, **more: object) -> gate.Judgement:
     """Judge a run of the checks `a` (job) and `m` (machine)."""
-    given: dict[str, object] = {
-        "outcomes": [outcome("a"), outcome("m", scope="machine")],
-        "job": Job(),
-        "is_of_job": True,
-        "today": TODAY,
-        **more,
-    }
-    checks = {"a": check("a"), "m": check("m", over=HostFacts, scope=Scope.MACHINE)}
-    return gate.judge(checks, findings=findings, **given)  # type: ignore[arg-type]
+    outcomes = [outcome("a"), outcome("m", scope="machine")]
+    given = {"outcomes": outcomes, "job": Job(), "is_of_job": True, "today": TODAY} | more
+    return gate.judge(CHECKS, findings=findings, **given)  # type: ignore[arg-type]
 
 
 def test_nothing_found_is_go() -> None:
@@ -79,11 +65,10 @@ def test_nothing_found_is_go() -> None:
 
 
 def test_only_the_host_looked_at_is_no_go_ahead() -> None:
-    checks = {"a": check("a"), "m": check("m", over=HostFacts, scope=Scope.MACHINE)}
-    assert is_of_job(checks, {ShardFacts, HostFacts})
+    assert is_of_job(CHECKS, {ShardFacts, HostFacts})
     for looked in ({HostFacts}, {Absent}, {Unbuilt}, set[type]()):
-        assert not is_of_job(checks, looked)
-    assert is_of_job({"m": checks["m"]}, {HostFacts})
+        assert not is_of_job(CHECKS, looked)
+    assert is_of_job({"m": CHECKS["m"]}, {HostFacts})
     assert judge(is_of_job=False).verdict == "cannot-judge"
 
 
@@ -139,19 +124,9 @@ def test_a_required_check_must_have_looked() -> None:
     assert judge(outcomes=skipped, job=Job(gate=Gate(require=("a",)))).verdict == "cannot-judge"
 
 
-def report(**more: object) -> Report:
-    one = Report(
-        verdict="no-go",
-        verdict_by={},
-        complete=True,
-        not_judged=(),
-        started="",
-        seconds=0.0,
-        job={},
-        checks=(outcome("a"), outcome("m", scope="machine")),
-        findings=(),
-    )
-    return replace(one, **more)  # type: ignore[arg-type]
+def report(**more: Any) -> Report:
+    checks = (outcome("a"), outcome("m", scope="machine"))
+    return healthy(**{"verdict": "no-go", "checks": checks, **more})
 
 
 @pytest.mark.parametrize(
@@ -194,7 +169,7 @@ def test_a_check_that_crashes_is_broken_and_keeps_what_it_found() -> None:
         raise ZeroDivisionError("in the check")
 
     other = replace(finds(1), id="b")
-    judged = ask_all(check("a", ask=ask), other, looks=[Looked(facts=SHARD)])
+    judged = ask_all(check("a", ask=ask), other, looks=[LOOKED])
 
     crashed, sound = judged.outcomes
     assert (crashed.outcome, crashed.found) == ("broken", 1)
@@ -219,9 +194,7 @@ def test_what_is_left_out_is_a_skip_with_its_reason() -> None:
 
 
 def test_beyond_the_limit_findings_are_counted_by_file() -> None:
-    job = Job(look=Look(max_findings=3))
-
-    judged = ask_all(finds(10), looks=[Looked(facts=SHARD)], job=job)
+    judged = ask_all(finds(10), looks=[LOOKED], job=Job(look=Look(max_findings=3)))
 
     assert len(judged.findings) == 3
     assert judged.more == {"a": {"a.tar": 7}}
@@ -236,8 +209,7 @@ def test_beyond_the_limit_the_gravest_are_kept() -> None:
     one = check("a", ask=lambda _facts, _job: iter(found))
 
     job = Job(look=Look(max_findings=3))
-    looks = [Looked(facts=SHARD)]
-    judged = runner.ask_checks({"a": one}, job, looks, tell=told.append, words=words)
+    judged = runner.ask_checks({"a": one}, job, [LOOKED], tell=told.append, words=words)
 
     assert [one.message for one in judged.findings] == ["6", "1", "2"]
     assert judged.more == {"a": {"data/a.tar": 5}}
@@ -273,7 +245,7 @@ def test_what_facts_only_count_is_counted() -> None:
     """Of half a million damaged images, nobody reads the last."""
     one = check("a", ask=lambda _facts, _job: iter([finding()]), more=lambda _facts: 7)
 
-    judged = ask_all(one, looks=[Looked(facts=SHARD)])
+    judged = ask_all(one, looks=[LOOKED])
 
     assert judged.outcomes[0].found == 8
     assert judged.more == {"a": {"a.tar": 7}}
@@ -281,7 +253,7 @@ def test_what_facts_only_count_is_counted() -> None:
 
 def test_an_interrupt_keeps_what_was_found() -> None:
     def looks() -> Iterator[ALook]:
-        yield Looked(facts=SHARD)
+        yield LOOKED
         raise KeyboardInterrupt
 
     judged = runner.ask_checks({"a": finds(1)}, Job(), looks(), tell=lambda _: None, words=words)
@@ -332,12 +304,8 @@ def test_a_prefix_ends_where_a_word_ends(word: str, check_id: str, yes: bool) ->
 
 def test_facts_go_to_json_and_back() -> None:
     assert from_wire(ShardFacts, to_wire(SHARD)) == SHARD
-    assert to_wire((2**60, float("nan"), Severity.NOTE, Scope.JOB)) == [
-        str(2**60),
-        "nan",
-        "note",
-        "job",
-    ]
+    told = [str(2**60), "nan", "note", "job"]
+    assert to_wire((2**60, float("nan"), Severity.NOTE, Scope.JOB)) == told
     with pytest.raises(TypeError, match="no plain value"):
         to_wire(object())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from preflight.findings.finding import Finding, Location, Severity, fingerprint
@@ -57,6 +58,10 @@ def outcome(check: str, title: str, *, targets: int = 1, **more: Any) -> Outcome
     return Outcome(id=check, outcome=became, scope=scope, title=title, **values)
 
 
+def accept(one: Finding, reason: str) -> Accepted:
+    return Accepted(check=one.check, at=one.at, fingerprint=one.fingerprint, reason=reason)
+
+
 def everything() -> Report:
     """Give a report with every outcome, every severity, and hostile names everywhere."""
     images = tuple(
@@ -71,6 +76,9 @@ def everything() -> Report:
         for name in HOSTILE
     )
     accepted = finding("shard-damaged", "ends inside old.jpg", file="data/old.tar")
+    denied = Broken(
+        at=Location(file="data/\x1b[1mshard-003.tar"), error="permission denied (EACCES)"
+    )
     return Report(
         verdict="no-go",
         verdict_by={"job": "no-go", "machine": "go"},
@@ -108,13 +116,7 @@ def everything() -> Report:
                 looked_at=2,
                 found=3,
                 remembered=1,
-                broken=(
-                    Broken(
-                        at=Location(file="data/\x1b[1mshard-003.tar"),
-                        error="permission denied (EACCES)",
-                        fix="Let this user read it: chmod u+r",
-                    ),
-                ),
+                broken=(replace(denied, fix="Let this user read it: chmod u+r"),),
             ),
             outcome(
                 "image-damaged",
@@ -122,12 +124,7 @@ def everything() -> Report:
                 targets=4,
                 looked_at=3,
                 found=len(images) + 812,
-                broken=(
-                    Broken(
-                        at=Location(file="data/\x1b[1mshard-003.tar"),
-                        error="permission denied (EACCES)",
-                    ),
-                ),
+                broken=(denied,),
             ),
             outcome("caption-long", "caption that the text encoder will cut", found=1),
             outcome(
@@ -198,14 +195,7 @@ def everything() -> Report:
             Recalled(noun="shard", count=1, of=4, age=11_000.0),
             Recalled(noun="cache file", count=16, of=16, age=11_000.0),
         ),
-        accepted=(
-            Accepted(
-                check=accepted.check,
-                at=accepted.at,
-                fingerprint=accepted.fingerprint,
-                reason="will be dropped in March",
-            ),
-        ),
+        accepted=(accept(accepted, "will be dropped in March"),),
         steps={"import torch": 2.8, "data": 0.9},
         reasons=("It was stopped by Ctrl-C.",),
         command="preflight run 'data/shard-{001..004}.tar' train:make_loader",

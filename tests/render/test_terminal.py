@@ -12,10 +12,11 @@ import pytest
 from rich.cells import cell_len
 
 from preflight.findings.finding import Location, Severity
-from preflight.findings.report import Accepted, Broken, Named, Report, Setting, Skip
+from preflight.findings.report import Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
+from tests.conftest import said_by
 from tests.render.jobs import REPORTS, demo, healthy, unjudged, warned
-from tests.render.sample import HOSTILE, everything, finding, outcome
+from tests.render.sample import HOSTILE, accept, everything, finding, outcome
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 
@@ -156,7 +157,6 @@ def test_quiet_is_the_first_line_and_nothing_else(report: Report) -> None:
 
 
 def test_a_report_as_text_is_the_plain_page() -> None:
-    """`str(report)` works wherever the formats have been imported."""
     assert str(demo()) + "\n" == terminal.render(demo())
 
 
@@ -251,8 +251,7 @@ def test_at_most_eight_groups_are_told_in_full() -> None:
 def test_what_was_accepted_is_one_line_and_no_group() -> None:
     """Somebody said so, and the page says that somebody did."""
     old = finding("shard-damaged", "is cut", file="old.tar")
-    accepted = Accepted(check=old.check, at=old.at, fingerprint=old.fingerprint, reason="in March")
-    page = terminal.render(healthy(findings=(old,), accepted=(accepted,)))
+    page = terminal.render(healthy(findings=(old,), accepted=(accept(old, "in March"),)))
 
     assert "Accepted     1 finding: in March" in page
     assert "old.tar" not in page
@@ -397,14 +396,9 @@ def test_a_place_without_file_or_name_is_the_job_itself() -> None:
 
 def test_the_package_of_formats_is_light() -> None:
     """Rich is imported when a page is drawn."""
-    program = (
-        "import sys, preflight.render, preflight.render.terminal; print('rich' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, encoding="utf-8"
-    )
+    program = "import preflight.render, preflight.render.terminal; print('rich' in sys.modules)"
 
-    assert done.stdout.strip() == "False"
+    assert said_by(program) == "False"
 
 
 def with_findings(*found: object, **changes: object) -> Report:

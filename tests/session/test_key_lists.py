@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 import time
 from functools import partial
 from pathlib import Path
@@ -12,19 +11,17 @@ import pytest
 import preflight
 from preflight.findings.report import Outcome, Report
 from tests.archives import tarred
+from tests.files import WHOLE, put
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b5500"
     "00000a49444154789c636800000082008177cd72b60000000049454e44ae426082"
 )
 PARTS = ((".png", PNG), (".txt", b"a dog"))
-ENTRY = (2).to_bytes(8, "little") + b"{}"
 
 
 def cache(folder: Path, stems: list[str]) -> None:
-    folder.mkdir()
-    for stem in stems:
-        (folder / f"{stem}.safetensors").write_bytes(ENTRY)
+    put(folder, *(f"{stem}.safetensors" for stem in stems), content=WHOLE)
 
 
 def settings(folder: Path, data: str, *, key: str = "stem", more: str = "") -> None:
@@ -44,19 +41,17 @@ def incomplete(report: Report) -> list[str]:
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
     """Four shards, of which the cache has all samples."""
-    (tmp_path / "data").mkdir()
     stems = [f"{shard:03}-{number:05}" for shard in range(4) for number in range(3)]
     for shard in range(4):
         own = stems[3 * shard : 3 * shard + 3]
         members = [(f"{stem}{end}", what) for stem in own for end, what in PARTS]
-        (tmp_path / "data" / f"{shard:03}.tar").write_bytes(tarred(members))
+        put(tmp_path, f"data/{shard:03}.tar", content=tarred(members))
     cache(tmp_path / "cache", stems)
     settings(tmp_path, 'shards = "data/{000..003}.tar"')
     return tmp_path
 
 
 def test_all_shards_are_held_against_their_cache(job: Path) -> None:
-    """Nothing is left out, and nothing is wrong."""
     report = preflight.run(folder=str(job))
 
     assert (report.verdict, asked(report).outcome) == ("go", "passed")
@@ -81,9 +76,7 @@ def test_a_key_alone_means_the_only_data_set(
 ) -> None:
     """Where there are several, or nobody speaks of samples, the page says what is missing."""
     for name in ("photos", "others"):
-        (tmp_path / name).mkdir()
-        for number in range(4):
-            (tmp_path / name / f"{number}.png").write_bytes(PNG)
+        put(tmp_path / name, *(f"{number}.png" for number in range(4)), content=PNG)
     cache(tmp_path / "cache", ["0", "1", "2"])
     text = f'{data}[[cache]]\npath = "cache"\n{key}\n'
     (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
@@ -97,8 +90,7 @@ def test_a_key_alone_means_the_only_data_set(
 
 def test_checkpoints_are_not_made_of_the_only_data_set(tmp_path: Path) -> None:
     """Whatever is said of a key beside them."""
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "3.png").write_bytes(PNG)
+    put(tmp_path, "photos/3.png", content=PNG)
     cache(tmp_path / "cache", ["0", "1"])
     text = f'{ONE}[[cache]]\npath = "cache"\nkey = "stem"\ncheckpoints = true\n'
     (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
@@ -125,9 +117,7 @@ def test_of_sampled_shards_no_entry_is_said_to_lead_nowhere(
 
 def test_names_in_a_folder_are_compared_whole_beside_a_sample(tmp_path: Path) -> None:
     """A sample is of what has to be opened."""
-    (tmp_path / "photos").mkdir()
-    for number in range(20):
-        (tmp_path / "photos" / f"{number}.png").write_bytes(PNG)
+    put(tmp_path / "photos", *(f"{number}.png" for number in range(20)), content=PNG)
     cache(tmp_path / "cache", [str(number) for number in range(19)])
     settings(tmp_path, 'path = "photos"\ncaptions = "none"')
 
@@ -162,11 +152,8 @@ def test_no_budget_at_all_leaves_keys_out_beside_the_shards(job: Path) -> None:
 
 def test_a_cache_that_nobody_looks_at_is_not_said_to_lack_a_comparison(tmp_path: Path) -> None:
     """Where only shards are judged, that is said of the cache as a whole."""
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "a.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
-    with tarfile.open(tmp_path / "a.tar", "w") as shard:
-        shard.addfile(tarfile.TarInfo("dog.txt"))
-
+    cache(tmp_path / "cache", ["a"])
+    put(tmp_path, "a.tar", content=tarred({"dog.txt": b""}))
     look = partial(preflight.run, "a.tar", "cache", folder=str(tmp_path), elsewhere=True)
 
     assert look().not_judged == ("loader", "model", "script", "cache against data")

@@ -16,6 +16,7 @@ from preflight.session.run import UsageError
 from preflight.values.sampling import parse_sample
 from tests.archives import photo, tarred
 from tests.conftest import on_a_terminal
+from tests.files import put
 
 
 def of(report: Report, check: str) -> Outcome:
@@ -30,15 +31,12 @@ def skipped(report: Report, check: str) -> dict[str, int]:
 def data(tmp_path: Path) -> Path:
     """Ten shards of one sample, and thirty images in three folders, of which one is damaged."""
     picture = photo()
-    (tmp_path / "shards").mkdir()
     for number in range(10):
         content = tarred({f"{number}.jpg": picture, f"{number}.txt": b"a dog"})
-        (tmp_path / "shards" / f"{number}.tar").write_bytes(content)
-    for number in range(30):
-        path = tmp_path / "photos" / f"{number % 3}" / f"{number:02}.jpg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(picture)
-    (tmp_path / "photos" / "1" / "04.jpg").write_bytes(picture[:2_000])
+        put(tmp_path, f"shards/{number}.tar", content=content)
+    photos = (f"photos/{number % 3}/{number:02}.jpg" for number in range(30))
+    put(tmp_path, *photos, content=picture)
+    put(tmp_path, "photos/1/04.jpg", content=picture[:2_000])
     return tmp_path
 
 
@@ -91,7 +89,6 @@ def test_images_in_no_sample_are_told_of_the_checks_of_images(data: Path) -> Non
 
 
 def test_the_settings_say_how_much_of_each_data_set(data: Path) -> None:
-    """A mistake in them is told with its line."""
     settings = '[[data]]\npath = "shards"\nsample = "{}"\n\n[[data]]\npath = "photos"\n'
     (data / "preflight.toml").write_text(settings.format("40%"))
 
@@ -170,7 +167,6 @@ def test_files_bytes_rate_and_time_left_are_said(share: float, seconds: float, s
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is made with pty")
 def test_a_terminal_shows_a_bar_while_images_are_read(data: Path) -> None:
-    """On stderr; stdout holds the report."""
     for number in range(400):
         os.link(data / "photos" / "0" / "00.jpg", data / "photos" / "2" / f"x{number}.jpg")
 
@@ -185,11 +181,8 @@ def test_a_terminal_shows_a_bar_while_images_are_read(data: Path) -> None:
 
 
 def test_videos_are_said_not_to_be_read(tmp_path: Path) -> None:
-    """In a shard and in a folder, also beside images."""
     (tmp_path / "0.tar").write_bytes(tarred({"0.mp4": b"film", "0.txt": b"a dog"}))
-    (tmp_path / "clips").mkdir()
-    for name in ("a.MP4", "b.webm", "c.jpg"):
-        (tmp_path / "clips" / name).write_bytes(photo())
+    put(tmp_path / "clips", "a.MP4", "b.webm", "c.jpg", content=photo())
 
     report = preflight.run("0.tar", "clips", folder=str(tmp_path), elsewhere=True)
 
@@ -198,8 +191,7 @@ def test_videos_are_said_not_to_be_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_videos_alone_is_said_to_be_one(tmp_path: Path) -> None:
-    (tmp_path / "clips").mkdir()
-    (tmp_path / "clips" / "a.mp4").write_bytes(b"film")
+    put(tmp_path, "clips/a.mp4", content=b"film")
 
     with pytest.raises(UsageError, match="but videos, which are not read by this version"):
         preflight.run("clips", folder=str(tmp_path))

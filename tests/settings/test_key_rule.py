@@ -14,6 +14,7 @@ from preflight.settings.key_rule import (
     mistake_in,
     parse_rule,
 )
+from tests.files import md5, sha256
 
 DOG = {
     "stem": "dog",
@@ -27,11 +28,6 @@ DOG = {
 }
 
 
-def md5(text: str) -> str:
-    """As SimpleTuner does."""
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
 @pytest.mark.parametrize(
     ("rule", "key"),
     [
@@ -43,9 +39,9 @@ def md5(text: str) -> str:
         ("key", "a/dog"),
         ("md5(caption)", md5(DOG["caption"])),
         ("sha1(stem)", hashlib.sha1(b"dog", usedforsecurity=False).hexdigest()),
-        ("sha256(stem)", hashlib.sha256(b"dog").hexdigest()),
+        ("sha256(stem)", sha256("dog")),
         ("blake2b(stem)", hashlib.blake2b(b"dog").hexdigest()),
-        ("md5( sha256( stem ) )", md5(hashlib.sha256(b"dog").hexdigest())),
+        ("md5( sha256( stem ) )", md5(sha256("dog"))),
         ("{md5(caption)}-flux.pt", f"{md5(DOG['caption'])}-flux.pt"),
         ("latents/{stem}_{md5(path)}", f"latents/dog_{md5(DOG['path'])}"),
         ("{stem}", "dog"),
@@ -57,15 +53,14 @@ def md5(text: str) -> str:
         ("md5('it' + \"'\" + 's')", md5("it's")),
         ("md5('{a} }{' + stem)", md5("{a} }{dog")),
         ("{md5('}' + stem)}.pt", f"{md5('}dog')}.pt"),
-        ("sha256(path)[:16]", hashlib.sha256(DOG["path"].encode()).hexdigest()[:16]),
+        ("sha256(path)[:16]", sha256(DOG["path"])[:16]),
         ("{md5(caption)[:8]}-{stem}.pt", f"{md5(DOG['caption'])[:8]}-dog.pt"),
-        ("md5(sha256(stem)[ : 10 ])", md5(hashlib.sha256(b"dog").hexdigest()[:10])),
+        ("md5(sha256(stem)[ : 10 ])", md5(sha256("dog")[:10])),
         ("{stem + '_0'}.pt", "dog_0.pt"),
         ("stem + '_' + caption", f"dog_{DOG['caption']}"),
     ],
 )
 def test_a_rule_gives_the_key_of_a_sample(rule: str, key: str) -> None:
-    """A name, a hash of one, or a template."""
     assert parse_rule(rule).make(DOG) == key
 
 
@@ -95,23 +90,20 @@ def test_a_rule_says_how_much_of_the_name_it_settles(
     assert (found.suffix, found.placed, found.by_caption) == (suffix, placed, by_caption)
 
 
-def test_a_template_knows_its_own_entries() -> None:
+@pytest.mark.parametrize(
+    ("rule", "own", "others"),
+    [
+        ("{md5(caption)}-flux.pt", f"{md5('a')}-flux.pt", [f"{md5('a')}-sdxl.pt", "notes-flux.pt"]),
+        ("{md5('x' + caption)[:8]}_{stem}.pt", "0123abcd_dog.pt", ["0123abcdef_dog.pt"]),
+    ],
+)
+def test_a_template_knows_its_own_entries(rule: str, own: str, others: list[str]) -> None:
     """Those of another model in the same folder are none of its business."""
-    shape = parse_rule("{md5(caption)}-flux.pt").shape
+    shape = parse_rule(rule).shape
 
     assert shape is not None
-    assert shape.fullmatch(f"{md5('a')}-flux.pt")
-    assert not shape.fullmatch(f"{md5('a')}-sdxl.pt")
-    assert not shape.fullmatch("notes-flux.pt")
-
-
-def test_a_shortened_hash_knows_its_own_entries() -> None:
-    """By its length."""
-    shape = parse_rule("{md5('x' + caption)[:8]}_{stem}.pt").shape
-
-    assert shape is not None
-    assert shape.fullmatch("0123abcd_dog.pt")
-    assert not shape.fullmatch("0123abcdef_dog.pt")
+    assert shape.fullmatch(own)
+    assert not any(map(shape.fullmatch, others))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +176,6 @@ def test_a_part_of_a_function_is_a_mistake() -> None:
 
 
 def test_functions_are_told_from_rules() -> None:
-    """By their colon."""
     assert is_function("train:key")
     assert is_function("tools/keys.py:key")
     assert not any(map(is_function, (*AUTO, *AUTO_CAPTIONS, "{stem}:{name}.pt")))
@@ -193,5 +184,4 @@ def test_functions_are_told_from_rules() -> None:
 
 @pytest.mark.parametrize("rule", [*AUTO, *AUTO_CAPTIONS])
 def test_what_is_tried_by_itself_means_something(rule: str) -> None:
-    """Each rule of the list is one."""
     assert parse_rule(rule).make(DOG)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,16 +14,19 @@ from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.options import OPTIONS
 from preflight.settings.toml_file import SettingsError, line_numbers
+from tests.conftest import ROOT, said_by
 
-ROOT = Path(__file__).parents[2]
+
+def made(folder: Path, text: str, **more: Any) -> Job:
+    """Read settings with this text in preflight.toml."""
+    (folder / "preflight.toml").write_text(text)
+    return make_job(folder=str(folder), **{"environ": {}, **more})
 
 
 def test_flags_lie_over_variables_over_the_file_over_defaults(tmp_path: Path) -> None:
-    """And each value remembers its place."""
-    (tmp_path / "preflight.toml").write_text("[launch]\ngpus = 1\nnodes = 2\nworld_size = 3\n")
-
-    job = make_job(
-        folder=str(tmp_path),
+    job = made(
+        tmp_path,
+        "[launch]\ngpus = 1\nnodes = 2\nworld_size = 3\n",
         environ={"PREFLIGHT_GPUS": "4", "PREFLIGHT_WORLD_SIZE": "5"},
         flags={"world-size": 6, "gpus": None},
     )
@@ -36,7 +40,6 @@ def test_flags_lie_over_variables_over_the_file_over_defaults(tmp_path: Path) ->
 
 
 def test_the_nearest_file_upward_is_read_and_its_folder_is_the_jobs(tmp_path: Path) -> None:
-    """Wherever in the project one stands."""
     (tmp_path / "preflight.toml").write_text('[job]\nname = "a"\n')
     below = tmp_path / "x" / "y"
     below.mkdir(parents=True)
@@ -62,24 +65,13 @@ def test_a_table_of_pyproject_is_the_same(tmp_path: Path) -> None:
 
 
 def test_only_a_file_costs_pydantic(tmp_path: Path) -> None:
-    """A command with flags alone starts without it."""
-    import subprocess
-    import sys
-
     code = (
-        "import sys\nfrom preflight.settings.merge import make_job\n"
+        "from preflight.settings.merge import make_job\n"
         "make_job(folder='.', environ={}, flags={'gpus': 2})\n"
         "print('pydantic' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
 
-    assert done.stdout.strip() == "False"
+    assert said_by(code, folder=tmp_path) == "False"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +86,6 @@ def test_only_a_file_costs_pydantic(tmp_path: Path) -> None:
     ],
 )
 def test_a_variable_that_is_not_valid_is_told(tmp_path: Path, variable: str, value: str) -> None:
-    """By its name."""
     with pytest.raises(SettingsError, match=f"PREFLIGHT_{variable}: "):
         make_job(folder=str(tmp_path), environ={f"PREFLIGHT_{variable}": value})
 
@@ -118,29 +109,23 @@ def test_a_variable_that_is_not_valid_is_told(tmp_path: Path, variable: str, val
     ],
 )
 def test_what_means_nothing_in_a_file_is_told(tmp_path: Path, text: str, said: str) -> None:
-    """With its line, and with what was meant."""
-    (tmp_path / "preflight.toml").write_text(text)
-
     with pytest.raises(SettingsError, match=said):
-        make_job(folder=str(tmp_path), environ={})
+        made(tmp_path, text)
 
 
 @pytest.mark.parametrize("key", ["'auto'", "'stem'", "'{md5(caption)}-flux.pt'", "'train:key'"])
 def test_a_rule_for_keys_that_means_something_is_taken(tmp_path: Path, key: str) -> None:
-    (tmp_path / "preflight.toml").write_text(f"[[cache]]\npath = 'c'\nkey = {key}\n")
+    job = made(tmp_path, f"[[cache]]\npath = 'c'\nkey = {key}\n")
 
-    assert make_job(folder=str(tmp_path), environ={}).cache[0].key == key.strip("'")
+    assert job.cache[0].key == key.strip("'")
 
 
 def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
-    """Under the plug-in's name; any other is a mistake."""
-    (tmp_path / "preflight.toml").write_text("[acme]\nlimit = 3\n")
-
-    job = make_job(folder=str(tmp_path), environ={}, plugins=["acme"])
-    assert job.plugins == {"acme": {"limit": 3}}
+    text = "[acme]\nlimit = 3\n"
+    assert made(tmp_path, text, plugins=["acme"]).plugins == {"acme": {"limit": 3}}
 
     with pytest.raises(SettingsError, match="acme: unknown key"):
-        make_job(folder=str(tmp_path), environ={})
+        made(tmp_path, text)
 
 
 def test_lines_of_keys() -> None:
