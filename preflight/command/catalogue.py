@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 
 from preflight.findings import registry
-from preflight.findings.check import Check
 
 
 def listing(form: str) -> str:
     """List all checks, in the order in which a job would meet them."""
     checks, bad = registry.load()
     if form == "json":
-        return json.dumps([_plain(one) for one in checks.values()], indent=2)
+        plain = [
+            {
+                "id": one.id,
+                "title": one.title,
+                "severity": one.severity.word,
+                "scope": one.scope.value,
+                "over": [kind.__name__ for kind in one.over],
+                "explanation": one.explanation,
+            }
+            for one in checks.values()
+        ]
+        return json.dumps(plain, indent=2)
     if form == "markdown":
         head = ["| check | finds | at most | to mend |", "|---|---|---|---|"]
         rows = [
@@ -33,20 +43,7 @@ def explanation(word: str) -> str:
         NoSuchCheckError: it names none.
     """
     checks, _ = registry.load()
-    return "\n\n\n".join(_explained(checks[one]) for one in registry.matching(word, checks))
-
-
-def _explained(one: Check) -> str:
-    head = f"{one.id}  ({one.severity.word} at most; mend the {one.scope.value})"
-    return f"{head}\n\n{one.explanation}"
-
-
-def _plain(one: Check) -> dict[str, object]:
-    return {
-        "id": one.id,
-        "title": one.title,
-        "severity": one.severity.word,
-        "scope": one.scope.value,
-        "over": [kind.__name__ for kind in one.over],
-        "explanation": one.explanation,
-    }
+    return "\n\n\n".join(
+        f"{one.id}  ({one.severity.word} at most; mend the {one.scope.value})\n\n{one.explanation}"
+        for one in map(checks.__getitem__, registry.matching(word, checks))
+    )

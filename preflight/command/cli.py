@@ -193,7 +193,6 @@ def _failed(error: Exception) -> int:
 
 
 def _tell(text: str) -> None:
-    """Say something on stderr, where that can be written."""
     with contextlib.suppress(OSError):
         click.echo(_harmless(text), err=True)
 

@@ -69,7 +69,8 @@ class Shown:
     def _page(self, report: Report) -> str:
         from preflight.render import terminal
 
-        color = self.color == "always" or (self.color == "auto" and _may_color(sys.stdout))
+        may = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        color = self.color == "always" or (self.color == "auto" and may)
         return terminal.render(
             report,
             width=shutil.get_terminal_size().columns,
@@ -85,28 +86,22 @@ def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `-o` words: `json=out.txt`, or `out.json` whose suffix says the format.
 
     Raises:
-        OutputError: neither says it.
+        OutputError: neither says it, or nothing can be written there.
     """
     found = []
     for word in words:
         form, equals, path = word.partition("=")
-        if equals and form in render.FORMATS:
-            found.append((form, _writable(path)))
-            continue
-        by_suffix = render.format_of(word)
-        if by_suffix is None:
+        if not equals or form not in render.FORMATS:
+            form, path = render.format_of(word) or "", word
+        if not form:
             known = ", ".join(render.SUFFIXES)
             raise OutputError(f"-o {word}: the suffix says no format ({known}); say json={word}")
-        found.append((by_suffix, _writable(word)))
+        found.append((form, _writable(path)))
     return tuple(found)
 
 
 def _writable(path: str) -> str:
-    """Hold a path against the disk before anything is looked at.
-
-    Raises:
-        OutputError: nothing can be written there.
-    """
+    """Hold a path against the disk before anything is looked at."""
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise OutputError(f"-o {path}: there is no folder {folder}")
@@ -142,32 +137,23 @@ def _private_words() -> tuple[str, ...]:
     return tuple(word for word in words if len(word) > 1)
 
 
-def _may_color(stream: Any) -> bool:
-    return bool(stream.isatty()) and not os.environ.get("NO_COLOR")
-
-
 def read_saved(file: str | None, folder: str) -> Report:
     """Read a saved report; None: that of the last run of the job that lies here.
 
     Raises:
         OutputError: there is none, or it is no report.
     """
-    path = file or _last_of(folder)
-    if path is None:
-        raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
+    if not file:
+        job = make_job(folder=folder, environ=os.environ)
+        file = os.path.join(job.root, job.look.state, LAST)
+        if not os.path.isfile(file):
+            raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
     try:
-        return Report.from_json(read_small(path).decode("utf-8"))
+        return Report.from_json(read_small(file).decode("utf-8"))
     except OSError as error:
-        raise OutputError(f"{path} cannot be read: {error.strerror}") from error
+        raise OutputError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise OutputError(f"{path}: {error}") from error
-
-
-def _last_of(folder: str) -> str | None:
-    """Find the last report of the job that lies here, where its settings say that it is kept."""
-    job = make_job(folder=folder, environ=os.environ)
-    path = os.path.join(job.root, job.look.state, LAST)
-    return path if os.path.isfile(path) else None
+        raise OutputError(f"{file}: {error}") from error
 
 
 def write_schema() -> None:

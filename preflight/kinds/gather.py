@@ -185,11 +185,7 @@ class Gather:
         yield from self.seen(question, told)
 
     def seen(
-        self,
-        question: Question,
-        told: Iterable[Mapping[str, Any]],
-        *,
-        read_at: float | None = None,
+        self, question: Question, told: Iterable[Mapping[str, Any]], *, read_at: float | None = None
     ) -> Iterator[Look]:
         """Make looks of plain facts."""
         from preflight.kinds.rooms import facts_of

@@ -58,12 +58,15 @@ def list_lines(found: Sequence[Group], view: View, *, digits: int) -> Iterator[L
     for group in found:
         place = paper.shorten_path(paper.say(group.place), paper.width * 2 // 5)
         room = paper.width - (2 + digits + 2 + words + 2) - cells(place) - 2
-        text = paper.shorten(paper.say(_said(group, view, room)), room)
+        first = group.findings[0]
+        # Of one whose place inside a file is long, what is wrong with it is said instead.
+        long = group.total == 1 and cells(paper.say(within(first.at))) > room // 2
+        text = paper.shorten(paper.say(first.message if long else summary(group)), room)
         left = (
             Span(f"  {group.number:>{digits}}", f"number.{group.severity.word}"),
             Span(f"  {padded(paper.say(group.word), words)}  {text}"),
         )
-        link = view.place(group.findings[0].at).link if len(group.findings) == 1 else None
+        link = view.place(first.at).link if len(group.findings) == 1 else None
         yield spread(left, Span(place, "place", link), paper.width)
 
 
@@ -101,13 +104,6 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
         yield from _advice(own, view, column)
     yield from _rest(group, len(shown), view, indent)
     yield from _advice(shared, view, indent)
-
-
-def _said(group: Group, view: View, room: int) -> str:
-    """Say what a group found; of one whose place inside a file is long, what is wrong with it."""
-    first = group.findings[0]
-    long = cells(view.paper.say(within(first.at))) > room // 2
-    return first.message if group.total == 1 and long else summary(group)
 
 
 def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:

@@ -165,9 +165,8 @@ def _skips(report: Report, *, empty: bool) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for outcome in report.checks:
         for skip in outcome.skipped:
-            if not (skip.count or empty):
-                continue
-            by_reason.setdefault(skip.reason, []).append(outcome.id)
+            if skip.count or empty:
+                by_reason.setdefault(skip.reason, []).append(outcome.id)
     return [f"{', '.join(checks)}: {reason}" for reason, checks in by_reason.items()]
 
 

@@ -71,7 +71,9 @@ class Paper:
         prose, gap, command = text.rpartition("  ") if commands else (text, "", "")
         if not (gap and is_command(command)):
             prose, command = text, ""
-        words = [(self.say(_clipped(word, _LONGEST_WORD)), gap) for word, gap in _words(prose)]
+        words = [
+            (self.say(_clipped(word, _LONGEST_WORD)), gap) for word, gap in _WORD.findall(prose)
+        ]
         if command:
             words = [*words[:-1], *((word, "  ") for word, _ in words[-1:]), (command, "")]
         lines: list[str] = []
@@ -91,7 +93,7 @@ class Paper:
             return text
         room = width - cells(self.mark)
         whole = ""
-        for word, space in _words(text):
+        for word, space in _WORD.findall(text):
             if cells(whole + word) > room:
                 break
             whole += word + space
@@ -134,10 +136,6 @@ def hanging(head: Line, pieces: Iterable[str]) -> Iterator[Line]:
 def padded(text: str, width: int) -> str:
     """Fill up with spaces to this many cells."""
     return text + " " * (width - cells(text))
-
-
-def _words(text: str) -> list[tuple[str, str]]:
-    return _WORD.findall(text.strip())
 
 
 def _clipped(text: str, length: int) -> str:

@@ -61,9 +61,8 @@ def _no_go(
     notes = [g for g in found if not g.gates and g.severity is Severity.NOTE]
     yield from _set_off(list_lines(gating, view, digits=digits))
     if dark and gating:
-        yield from _headed(
-            "Not looked at, so more may be wrong than is listed:", unseen_lines(dark, view)
-        )
+        said = "Not looked at, so more may be wrong than is listed:"
+        yield from (EMPTY, (Span(said),), EMPTY, *unseen_lines(dark, view))
     elif dark:
         yield from _set_off(unseen_lines(dark, view))
     yield from _set_off(_reasons(report, view))
@@ -79,7 +78,8 @@ def _no_go(
         yield from (EMPTY, (Span("Worth knowing:"),))
         yield from _blocks(notes, view, digits, told=0)
     elif notes:
-        yield from _headed("Worth knowing:", list_lines(notes, view, digits=digits))
+        listed = list_lines(notes, view, digits=digits)
+        yield from (EMPTY, (Span("Worth knowing:"),), EMPTY, *listed)
 
 
 def _blocks(
@@ -124,8 +124,3 @@ def _set_off(lines: Iterator[Line]) -> Iterator[Line]:
         if number == 0:
             yield EMPTY
         yield line
-
-
-def _headed(heading: str, lines: Iterator[Line]) -> Iterator[Line]:
-    yield from (EMPTY, (Span(heading),), EMPTY)
-    yield from lines

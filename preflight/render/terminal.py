@@ -47,10 +47,7 @@ def render(
     if quiet:
         return _drawn([first_line(report, paper)], color=color)
     view = View(
-        paper=paper,
-        verbose=verbose,
-        root=root_of(report) if links else None,
-        last=report.last,
+        paper=paper, verbose=verbose, root=root_of(report) if links else None, last=report.last
     )
     return _drawn(page(report, view), color=color)
 

@@ -18,8 +18,8 @@ class Counts:
     asked: dict[Target, dict[str, int] | None] = field(default_factory=dict)
     """None where nothing was counted, as yet or at all: there may be very many shards."""
 
-    gave: defaultdict[Target, set[type]] = field(default_factory=lambda: defaultdict(set))
-    """The types of facts of other rows that came of each."""
+    gave: defaultdict[Target, set[Kind]] = field(default_factory=lambda: defaultdict(set))
+    """The other rows of which facts came of each."""
 
     _summed_up: dict[Target, dict[Kind, list[Any]]] = field(default_factory=dict)
     """Facts of which a page says something together."""
@@ -29,7 +29,7 @@ class Counts:
         if kind is None or target not in self.asked:
             return
         if kind.target is not type(target):
-            self.gave[target].add(type(facts))
+            self.gave[target].add(kind)
         if type(facts) in kind.sums_up:
             self._summed_up.setdefault(target, {}).setdefault(kind, []).append(facts)
         numbers = kind.counts(facts) if kind.counts is not None else {}

@@ -80,7 +80,9 @@ def run(
         for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
             registry.matching(word, every)
         found = discover(words, job, here)
-        baseline = _baseline(job)
+        baseline = frozenset[str]()
+        if job.gate.baseline is not None:
+            baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
     except (ValueError, LookupError) as error:
         raise UsageError(str(error)) from error
     looking = Looks(job=job, checks=checks, watch=watch)
@@ -153,12 +155,6 @@ def report_of(
         fail_on=job.gate.fail_on,
         **more,
     )
-
-
-def _baseline(job: Job) -> frozenset[str]:
-    if job.gate.baseline is None:
-        return frozenset()
-    return gate.read_baseline(os.path.join(job.root, job.gate.baseline))
 
 
 def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:

@@ -54,11 +54,8 @@ def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, 
 def _rows(target: Target, looks: Looks) -> Iterable[Kind]:
     """Give the rows that a target stands for; of the user's code, those of which facts came."""
     own = kinds_of(type(target))
-    came = [kind_of_facts(one) for one in looks.counts.gave[target]]
-    others = {one for one in came if one is not None}
-    if others:
-        return others
-    return {*own, *(row for one in own for row in map(kind_of_facts, one.may_give) if row)}
+    others = {row for one in own for row in map(kind_of_facts, one.may_give) if row}
+    return looks.counts.gave[target] or {*own, *others}
 
 
 def named(found: Discovered, looks: Looks) -> tuple[Named, ...]:
@@ -84,12 +81,11 @@ def _is_shared(target: Target) -> bool:
 def word_of(target: Target, looks: Looks) -> str:
     """Say the word for a target; what the user's code makes is known once it is made."""
     rows = kinds_of(type(target))
-    came = {one.word for one in map(kind_of_facts, looks.counts.gave[target]) if one is not None}
+    came = {one.word for one in looks.counts.gave[target]}
     return came.pop() if len(came) == 1 else rows[0].word
 
 
 def _seen_of(targets: list[Target], looks: Looks) -> str:
-    """Say what was seen of targets, or that nobody looked."""
     if all(isinstance(target, Missing) for target in targets):
         gaps = sum(1 + one.more for one in targets if isinstance(one, Missing) and one.pattern)
         return f"{counted(gaps, 'shard')} not there" if gaps else "not there"

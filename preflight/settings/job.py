@@ -279,21 +279,13 @@ class Job(_Table):
         return (file, int(line)) if file and line.isdigit() else (None, None)
 
     def implies_data(self, entry: int) -> bool:
-        """Whether a cache was made of the only data set, since it says how its entries are named.
-
-        Args:
-            entry: of the cache, in the settings.
-        """
+        """Whether a cache was made of the only data set, since it says how entries are named."""
         cache = self.cache[entry]
         says_only_how = cache.key is not None and not (cache.of or cache.checkpoints)
         return says_only_how and len(self.data) == 1
 
     def said_in(self, place: str) -> str:
-        """Say for people where a setting was made, such as `preflight.toml:4`.
-
-        Args:
-            place: the setting's key, such as `launch.start_method`; any other place is given back.
-        """
+        """Say for people where a setting of `[launch]` was made; any other place is given back."""
         if not place.startswith("launch."):
             return place
         return self.origins.get(place) or "the job's settings"

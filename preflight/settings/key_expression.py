@@ -88,11 +88,7 @@ def joined(parts: Sequence[KeyPart]) -> KeyPart:
 def literal(text: str, end: int) -> KeyPart:
     """Give what stands for itself."""
     return KeyPart(
-        make=lambda _: text,
-        needs=frozenset(),
-        end=end,
-        shape=re.escape(text),
-        placed="/" in text,
+        make=lambda _: text, needs=frozenset(), end=end, shape=re.escape(text), placed="/" in text
     )
 
 
@@ -157,15 +153,11 @@ def _cut(text: str, whole: KeyPart, length: int) -> KeyPart:
         raise RuleError(f"at character {whole.end + 1} [:N] is expected, with N from 1 to {length}")
     make, kept = whole.make, int(found[1])
     return replace(
-        whole,
-        make=lambda values: make(values)[:kept],
-        end=found.end(),
-        shape=f"[0-9a-f]{{{kept}}}",
+        whole, make=lambda values: make(values)[:kept], end=found.end(), shape=f"[0-9a-f]{{{kept}}}"
     )
 
 
 def _behind(text: str, at: int) -> int:
-    """Give the place behind white space."""
     return len(text) - len(text[at:].lstrip())
 
 

@@ -101,7 +101,6 @@ def parse_rule(text: str) -> KeyRule:
 
 
 def _template(text: str) -> KeyRule:
-    """Read literals, and expressions in braces."""
     parts: list[KeyPart] = []
     at = 0
     while at < len(text):

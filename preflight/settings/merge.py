@@ -21,14 +21,10 @@ def make_job(
     environ: Mapping[str, str],
     plugins: Iterable[str] = (),
 ) -> Job:
-    """Put the settings together.
+    """Put the settings together; those of the nearest file upward, where none is named.
 
-    Args:
-        folder: the current folder, absolute; the job's, where no settings file says otherwise.
-        file: the settings file; None: the nearest upward, if there is one.
-        flags: options by their names, as text or as values; None and empty lists say nothing.
-        environ: PREFLIGHT_* variables among others.
-        plugins: names of the plug-ins, whose tables are theirs.
+    Flags are options by their names, as text or as values; None and empty lists say nothing. Tables
+    of plug-ins are theirs.
 
     Raises:
         SettingsError: whatever is wrong, all of it at once.
@@ -104,7 +100,6 @@ def _validate(
 
 
 def _mistake(detail: Mapping[str, Any], origins: Mapping[str, str], shown: str) -> str:
-    """Say one of pydantic's errors as we say ours."""
     path = [str(part) for part in detail["loc"]]
     key = ".".join(path)
     place = origins.get(key) or origins.get(".".join(path[:-1])) or shown
@@ -119,7 +114,6 @@ def _mistake(detail: Mapping[str, Any], origins: Mapping[str, str], shown: str) 
 
 
 def _keys_of(table: str) -> tuple[str, ...]:
-    """All keys that a table of the settings may hold."""
     import typing
 
     kind = typing.get_type_hints(Job).get(table)

@@ -67,10 +67,6 @@ def _seconds(text: str) -> float:
     return number
 
 
-def _sample(text: str) -> str:
-    return parse_sample(text).text
-
-
 def _number(least: int) -> Type:
     def read(text: str) -> int:
         try:
@@ -96,12 +92,9 @@ def _one_of(words: tuple[str, ...]) -> Type:
 FLAG = Type("", _yes)
 IDS = Type("ID,…", _words)
 FILE, FOLDER, PROGRAM = Type("FILE", str), Type("DIR", str), Type("EXE", str)
-SIZE, AGE, SECONDS = (
-    Type("SIZE", parse_size),
-    Type("AGE", parse_age),
-    Type("S", _seconds, bounds="x>0"),
-)
-SAMPLE = Type("N|P%", _sample)
+SIZE, AGE = Type("SIZE", parse_size), Type("AGE", parse_age)
+SECONDS = Type("S", _seconds, bounds="x>0")
+SAMPLE = Type("N|P%", lambda text: parse_sample(text).text)
 FROM_0, FROM_1 = _number(0), _number(1)
 GATE, METHOD, DEPTH = (_one_of(get_args(one)) for one in (FailOn, StartMethod, Depth))
 

@@ -192,8 +192,7 @@ def line_numbers(text: str, within: str = "") -> dict[str, int]:
     for number, line in enumerate(text.splitlines(), start=1):
         header = re.match(_HEADER, line)
         if header is not None:
-            table = re.sub(r"[\s\"']", "", header[2])
-            table = table.removeprefix(within) if within else table
+            table = re.sub(r"[\s\"']", "", header[2]).removeprefix(within)
             if header[1] == "[[":
                 index = counts.get(table, -1) + 1
                 counts[table] = index
