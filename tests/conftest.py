@@ -64,14 +64,12 @@ def preflight(tmp_path: Path) -> Iterator[Run]:
 
     def run(
         *words: str,
-        folder: Path | None = None,
         env: dict[str, str] | None = None,
         **options: object,
     ) -> subprocess.CompletedProcess[str]:
-        place = folder or tmp_path
         return subprocess.run(
             [sys.executable, "-c", START, *words],
-            cwd=place,
+            cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
             text=True,
             encoding="utf-8",

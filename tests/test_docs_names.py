@@ -52,7 +52,6 @@ def names_of(path: Path) -> frozenset[str]:
 
 @pytest.mark.parametrize(("path", "name"), list(named()))
 def test_what_the_pages_name_is_there(path: str, name: str) -> None:
-    """A file or a folder, and what is said to stand in it."""
     there = [place / path for place in PLACES if (place / path).exists()]
 
     assert there

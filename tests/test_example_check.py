@@ -71,7 +71,6 @@ def make(folder: Path, *, mended: bool) -> list[str]:
 
 
 def look(check_id: str, folder: Path, *words: str) -> tuple[list[Finding], Report]:
-    """Run one check, and say that it could look at all that there is."""
     report = preflight.run(*words, folder=str(folder), elsewhere=True, select=[check_id])
     (outcome,) = (one for one in report.checks if one.id == check_id)
     assert outcome.broken == ()

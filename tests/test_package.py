@@ -99,7 +99,6 @@ def pip(programs: Path, *words: str | Path, folder: Path) -> None:
 
 
 def test_the_wheel_holds_every_file(wheel: Path) -> None:
-    """Every module, every check, the demo's job, the mark of types; and nothing top-level."""
     names = set(zipfile.ZipFile(wheel).namelist())
 
     sources = [

@@ -175,7 +175,6 @@ def test_its_commands_work(preflight: Run, tmp_path: Path, block: Block) -> None
 
 
 def test_what_is_not_run_says_why() -> None:
-    """And nearly all is run."""
     marks = [one.mark for one in blocks("console", "bash", "fish")]
 
     assert len([mark for mark in marks if mark.startswith("not run: ")]) < len(marks) / 3
@@ -201,7 +200,6 @@ def test_its_settings_are_valid(tmp_path: Path, block: Block) -> None:
 
 
 def test_its_settings_come_to_what_they_say(tmp_path: Path) -> None:
-    """Of the one that shows most."""
     whole = next(one for one in blocks("toml") if one.page == "settings.md")
     (tmp_path / "preflight.toml").write_text(whole.text, encoding="utf-8")
     job = make_job(folder=str(tmp_path), environ={})

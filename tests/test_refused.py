@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -82,12 +84,16 @@ def test_a_link_in_the_settings_that_leads_nowhere_is_missing(tmp_path: Path) ->
     assert isinstance(discover([], job, str(tmp_path)).targets[0], Missing)
 
 
-def shut(folder: Path) -> None:
+@contextmanager
+def shut(folder: Path) -> Iterator[None]:
     """Take the right away to look into a folder; from root nobody can."""
     folder.chmod(0)
-    if os.access(folder, os.R_OK):
+    try:
+        if os.access(folder, os.R_OK):
+            pytest.skip("whoever runs this may read all")
+        yield
+    finally:
         folder.chmod(0o755)
-        pytest.skip("whoever runs this may read all")
 
 
 @pytest.mark.parametrize(
@@ -98,11 +104,8 @@ def test_what_may_not_be_read_is_not_said_to_be_missing_or_empty(tmp_path: Path,
     """Nobody knows what is in it: that is no GO, and no word that was typed wrong."""
     write(tmp_path, "shut/m.pt", "m.pt")
     (tmp_path / "m.pt").chmod(0)
-    shut(tmp_path / "shut")
-    try:
+    with shut(tmp_path / "shut"):
         report = preflight.run(word, folder=str(tmp_path), elsewhere=True)
-    finally:
-        (tmp_path / "shut").chmod(0o755)
 
     assert report.verdict == "cannot-judge"
     fixes = {one.fix for check in report.checks for one in check.broken}
@@ -112,8 +115,5 @@ def test_what_may_not_be_read_is_not_said_to_be_missing_or_empty(tmp_path: Path,
 def test_what_may_not_be_seen_is_told_as_such(tmp_path: Path) -> None:
     """A name that says nothing in a folder that nobody may look into."""
     write(tmp_path, "shut/m")
-    shut(tmp_path / "shut")
-    try:
+    with shut(tmp_path / "shut"):
         assert "cannot be seen" in refused(tmp_path, "shut/m")
-    finally:
-        (tmp_path / "shut").chmod(0o755)

@@ -25,7 +25,6 @@ def cache(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sound(cache: Path) -> Path:
-    """The folder with the whole one alone."""
     (cache / "empty.safetensors").unlink()
     return cache
 
@@ -389,7 +388,6 @@ def test_quiet_is_one_line_and_verbose_names_each_check(preflight: Run, cache: P
 def test_a_closed_stream_changes_no_exit_code(
     cache: Path, stream: str, words: str, code: int
 ) -> None:
-    """Nor does one that cannot be written."""
     if os.name == "nt":
         pytest.skip("this is a POSIX shell's business")
     done = subprocess.run(

@@ -188,14 +188,8 @@ def _demo_objects() -> tuple[Finding, ...]:
 
 
 def healthy(**changes: Any) -> Report:
-    ids = (
-        "target-missing",
-        "gpu-count",
-        "gpu-memory",
-        "image-damaged",
-        "cache-damaged",
-        "cache-stale",
-    )
+    of_machine = ("target-missing", "gpu-count", "gpu-memory")
+    of_files = ("image-damaged", "cache-damaged", "cache-stale")
     values: dict[str, Any] = {
         "verdict": "go",
         "verdict_by": {"job": "go", "machine": "go"},
@@ -209,7 +203,7 @@ def healthy(**changes: Any) -> Report:
             "data": Setting(value="datasets/subject", origin="config/multidatabackend.json:2"),
         },
         "checks": (
-            *(outcome(one, one.replace("-", " ")) for one in ids),
+            *(outcome(one, one.replace("-", " ")) for one in (*of_machine, *of_files)),
             outcome(
                 "env-launch",
                 "launcher variable not set",

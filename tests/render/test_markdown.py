@@ -101,7 +101,6 @@ def test_the_markdown_of_a_broken_job_is_as_it_was(snapshot: Callable[[str, str]
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_no_name_becomes_markup(name: str) -> None:
-    """No HTML, link, picture, emphasis or heading comes out of a name, and no structure breaks."""
     allowed = {"inline", "text", "code_inline", "softbreak", "strong_open", "strong_close"}
     blocks = re.compile(
         r"(heading|paragraph|bullet_list|list_item|table|thead|tbody|tr|th|td)_(open|close)"
@@ -121,7 +120,6 @@ def test_what_hosts_would_link_stands_in_code_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_name_is_read_as_it_was_written(name: str) -> None:
-    """Nothing is lost or added where a name is set as code."""
     (token,) = [one for one in tokens(f"x {markdown.code(name)} y") if one.type == "code_inline"]
 
     assert token.content == shown(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from preflight.values.sampling import parse_sample
 from tests.archives import photo, tarred
 from tests.conftest import on_a_terminal
 from tests.files import put
+
+run = partial(preflight.run, elsewhere=True)
 
 
 def of(report: Report, check: str) -> Outcome:
@@ -67,7 +70,7 @@ def test_no_sample_is_taken_for_one(text: str, tmp_path: Path) -> None:
 
 def test_shards_in_no_sample_are_told_as_skipped(data: Path) -> None:
     """Of a data set of which a part was seen, its size is not judged."""
-    report = preflight.run("shards", folder=str(data), elsewhere=True, sample="3", batch_size=99)
+    report = run("shards", folder=str(data), sample="3", batch_size=99)
 
     assert (of(report, "shard-damaged").looked_at, report.verdict) == (3, "go")
     assert skipped(report, "shard-damaged") == {"outside the sample (--sample 3)": 7}
@@ -79,12 +82,12 @@ def test_shards_in_no_sample_are_told_as_skipped(data: Path) -> None:
 
 def test_images_in_no_sample_are_told_of_the_checks_of_images(data: Path) -> None:
     """Names are paired all the same."""
-    report = preflight.run("photos", folder=str(data), elsewhere=True, sample="20%")
+    report = run("photos", folder=str(data), sample="20%")
 
     assert skipped(report, "image-damaged") == {"outside the sample (--sample 20%)": 24}
     assert of(report, "sample-unpaired").skipped == ()
     assert "24 images were not looked at: outside the sample (--sample 20%)." in report.reasons
-    whole = preflight.run("photos", folder=str(data), elsewhere=True)
+    whole = run("photos", folder=str(data))
     assert [one.at.file for one in whole.findings] == ["photos/1/04.jpg"]
 
 
@@ -107,9 +110,7 @@ def test_the_settings_say_how_much_of_each_data_set(data: Path) -> None:
 
 
 def test_what_nobody_came_to_in_time_is_skipped_and_no_pass(data: Path) -> None:
-    report = preflight.run(
-        "shards", "photos", folder=str(data), elsewhere=True, budget=1e-6, jobs=1, no_ledger=True
-    )
+    report = run("shards", "photos", folder=str(data), budget=1e-6, jobs=1, no_ledger=True)
 
     reason = "the budget of 1e-06 s was used up"
     assert skipped(report, "shard-damaged")[reason] == 10
@@ -119,7 +120,7 @@ def test_what_nobody_came_to_in_time_is_skipped_and_no_pass(data: Path) -> None:
 
 
 def test_a_budget_that_is_long_enough_changes_nothing(data: Path) -> None:
-    report = preflight.run("shards", "photos", folder=str(data), elsewhere=True, budget=600)
+    report = run("shards", "photos", folder=str(data), budget=600)
 
     assert of(report, "shard-damaged").looked_at == 10
     assert [one.at.file for one in report.findings] == ["photos/1/04.jpg"]
@@ -132,14 +133,10 @@ def test_progress_is_told_of_each_file(data: Path) -> None:
     """With the bytes of the files, and a share of the work that grows to all of it."""
     told: list[Progress] = []
 
-    preflight.run(
-        "shards",
-        "photos",
-        folder=str(data),
-        elsewhere=True,
-        no_ledger=True,
-        watch=lambda news: told.append(news) if isinstance(news, Progress) else None,
-    )
+    def watch(news: object) -> None:
+        told.extend([news] if isinstance(news, Progress) else [])
+
+    run("shards", "photos", folder=str(data), no_ledger=True, watch=watch)
 
     every = [path for path in data.rglob("*") if path.suffix in (".tar", ".jpg")]
     assert [one.done for one in told] == list(range(1, 41))
@@ -159,7 +156,6 @@ def test_progress_is_told_of_each_file(data: Path) -> None:
     ],
 )
 def test_files_bytes_rate_and_time_left_are_said(share: float, seconds: float, said: str) -> None:
-    """The time that is left only once it can be told."""
     news = Progress(done=7, total=9, name="x", bytes=2_000_000_000, share=share)
 
     assert progress_said(news, seconds) == said
@@ -184,7 +180,7 @@ def test_videos_are_said_not_to_be_read(tmp_path: Path) -> None:
     (tmp_path / "0.tar").write_bytes(tarred({"0.mp4": b"film", "0.txt": b"a dog"}))
     put(tmp_path / "clips", "a.MP4", "b.webm", "c.jpg", content=photo())
 
-    report = preflight.run("0.tar", "clips", folder=str(tmp_path), elsewhere=True)
+    report = run("0.tar", "clips", folder=str(tmp_path))
 
     assert skipped(report, "image-damaged") == {"video is not read by this version": 3}
     assert report.findings == ()

@@ -129,7 +129,6 @@ def test_plug_ins_have_tables_of_their_own(tmp_path: Path) -> None:
 
 
 def test_lines_of_keys() -> None:
-    """Dotted keys, quoted keys, tables of tables, comments."""
     text = "a = 1\n# b = 2\n[launch] # here\n'gpus' = 3\nx.y = 4\n\n[[data]]\npath = ''\n[[data]]\n"
 
     lines = line_numbers(text)
