@@ -14,7 +14,6 @@ from preflight.render import FORMATS, format_of, renderer, schema
 from preflight.render import json as json_format
 from tests.render.jobs import healthy
 
-
 PLAIN = json.loads(json_format.render(healthy()))
 
 
