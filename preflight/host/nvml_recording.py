@@ -26,14 +26,15 @@ would, by its name in nvml.h without `NVML_ERROR_`. An answer that is not there 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
-from preflight.host.gpus import Nvml
+Handle: TypeAlias = Mapping[str, Any]
+"""What the recording says of one GPU, or of one MIG instance."""
 
 # nvml.h, enum nvmlReturn_enum, with nvmlErrorString's words.
-_ERRORS: Mapping[str, tuple[int, str]] = {
+ERRORS: Mapping[str, tuple[int, str]] = {
     "UNINITIALIZED": (1, "Uninitialized"),
     "INVALID_ARGUMENT": (2, "Invalid Argument"),
     "NOT_SUPPORTED": (3, "Not Supported"),
@@ -51,14 +52,15 @@ _ERRORS: Mapping[str, tuple[int, str]] = {
     "LIB_RM_VERSION_MISMATCH": (18, "RM has detected an NVML/RM version mismatch."),
     "UNKNOWN": (999, "Unknown Error"),
 }
-_NAMES = {number: name for name, (number, _) in _ERRORS.items()}
+
+_NOT_SUPPORTED = {"error": "NOT_SUPPORTED"}
 
 
 class RecordedError(Exception):
     """What NVML raised when it was recorded; `value` is its number."""
 
     def __init__(self, name: str) -> None:
-        self.value, words = _ERRORS.get(name, _ERRORS["UNKNOWN"])
+        self.value, words = ERRORS.get(name, ERRORS["UNKNOWN"])
         super().__init__(words)
 
 
@@ -84,61 +86,42 @@ class Replay:
 
     def nvmlSystemGetProcessName(self, pid: int) -> str:
         names = _answer(self._recording, "processes", {})
-        if str(pid) not in names:
-            raise RecordedError("NOT_FOUND")
-        return str(names[str(pid)])
+        return str(_answer(names, str(pid), {"error": "NOT_FOUND"}))
 
     def nvmlDeviceGetCount(self) -> int:
         return len(_answer(self._recording, "devices", []))
 
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> Mapping[str, Any]:
-        handle: Mapping[str, Any] = _whole(self._recording["devices"][index])
-        return handle
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> Any:
+        return _whole(self._recording["devices"][index])
 
-    def nvmlDeviceGetName(self, handle: Mapping[str, Any]) -> str:
+    def nvmlDeviceGetName(self, handle: Handle) -> str:
         return str(_answer(handle, "name"))
 
-    def nvmlDeviceGetUUID(self, handle: Mapping[str, Any]) -> str:
+    def nvmlDeviceGetUUID(self, handle: Handle) -> str:
         return str(_answer(handle, "uuid"))
 
-    def nvmlDeviceGetMemoryInfo(self, handle: Mapping[str, Any]) -> SimpleNamespace:
+    def nvmlDeviceGetMemoryInfo(self, handle: Handle) -> SimpleNamespace:
         return SimpleNamespace(**_answer(handle, "memory"))
 
-    def nvmlDeviceGetComputeRunningProcesses(
-        self, handle: Mapping[str, Any]
-    ) -> list[SimpleNamespace]:
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: Handle) -> list[SimpleNamespace]:
         return _processes(_answer(handle, "compute"))
 
-    def nvmlDeviceGetGraphicsRunningProcesses(
-        self, handle: Mapping[str, Any]
-    ) -> list[SimpleNamespace]:
+    def nvmlDeviceGetGraphicsRunningProcesses(self, handle: Handle) -> list[SimpleNamespace]:
         return _processes(_answer(handle, "graphics"))
 
-    def nvmlDeviceGetMigMode(self, handle: Mapping[str, Any]) -> list[int]:
+    def nvmlDeviceGetMigMode(self, handle: Handle) -> list[int]:
         return list(_answer(handle, "mig"))
 
-    def nvmlDeviceGetMaxMigDeviceCount(self, handle: Mapping[str, Any]) -> int:
+    def nvmlDeviceGetMaxMigDeviceCount(self, handle: Handle) -> int:
         return len(_answer(handle, "instances"))
 
-    def nvmlDeviceGetMigDeviceHandleByIndex(
-        self, handle: Mapping[str, Any], index: int
-    ) -> Mapping[str, Any]:
+    def nvmlDeviceGetMigDeviceHandleByIndex(self, handle: Handle, index: int) -> Any:
         instance = _answer(handle, "instances")[index]
-        if instance is None:
-            raise RecordedError("NOT_FOUND")
-        part: Mapping[str, Any] = _whole(instance)
-        return part
+        return _whole({"error": "NOT_FOUND"} if instance is None else instance)
 
 
-_MISSING = object()
-
-
-def _answer(recorded: Mapping[str, Any], key: str, default: Any = _MISSING) -> Any:
-    if key not in recorded:
-        if default is _MISSING:
-            raise RecordedError("NOT_SUPPORTED")
-        return default
-    return _whole(recorded[key])
+def _answer(recorded: Handle, key: str, default: Any = _NOT_SUPPORTED) -> Any:
+    return _whole(recorded.get(key, default))
 
 
 def _whole(answer: Any) -> Any:
@@ -149,83 +132,3 @@ def _whole(answer: Any) -> Any:
 
 def _processes(recorded: Sequence[Mapping[str, Any]]) -> list[SimpleNamespace]:
     return [SimpleNamespace(pid=one["pid"], usedGpuMemory=one.get("used")) for one in recorded]
-
-
-def record(nvml: Nvml) -> dict[str, Any]:
-    """Ask a machine everything that a recording holds, and give it as JSON values."""
-    started = _asked(nvml, nvml.nvmlInit)
-    if _is_error(started):
-        return {"init": started}
-    try:
-        devices = [_record_device(nvml, index) for index in range(nvml.nvmlDeviceGetCount())]
-        seen = {process["pid"] for device in devices for process in _all_processes(device)}
-        names = {str(pid): _asked(nvml, nvml.nvmlSystemGetProcessName, pid) for pid in sorted(seen)}
-        return {
-            "driver": _asked(nvml, nvml.nvmlSystemGetDriverVersion),
-            "devices": devices,
-            "processes": {pid: name for pid, name in names.items() if not _is_error(name)},
-        }
-    finally:
-        nvml.nvmlShutdown()
-
-
-def _record_device(nvml: Nvml, index: int) -> dict[str, Any]:
-    try:
-        handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    except nvml.NVMLError as error:
-        return _error(error)
-    recorded = _record_handle(nvml, handle)
-    mode = _asked(nvml, nvml.nvmlDeviceGetMigMode, handle)
-    recorded["mig"] = mode if _is_error(mode) else list(mode)
-    if not _is_error(mode) and mode[0]:
-        parts = [
-            _asked(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, place)
-            for place in range(nvml.nvmlDeviceGetMaxMigDeviceCount(handle))
-        ]
-        recorded["instances"] = [
-            None if _is_error(part) else _record_handle(nvml, part) for part in parts
-        ]
-    return recorded
-
-
-def _record_handle(nvml: Nvml, handle: Any) -> dict[str, Any]:
-    memory = _asked(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
-    amounts = ("total", "free", "used")
-    return {
-        "name": _asked(nvml, nvml.nvmlDeviceGetName, handle),
-        "uuid": _asked(nvml, nvml.nvmlDeviceGetUUID, handle),
-        "memory": memory
-        if _is_error(memory)
-        else {key: int(getattr(memory, key)) for key in amounts},
-        "compute": _record_processes(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle),
-        "graphics": _record_processes(nvml, nvml.nvmlDeviceGetGraphicsRunningProcesses, handle),
-    }
-
-
-def _record_processes(nvml: Nvml, question: Callable[..., Any], handle: Any) -> Any:
-    answer = _asked(nvml, question, handle)
-    if _is_error(answer):
-        return answer
-    return [{"pid": int(one.pid), "used": one.usedGpuMemory} for one in answer]
-
-
-def _all_processes(device: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    parts = [device, *(one for one in device.get("instances", ()) if one is not None)]
-    lists = [part.get(key) for part in parts for key in ("compute", "graphics")]
-    return [process for one in lists if isinstance(one, list) for process in one]
-
-
-def _asked(nvml: Nvml, question: Callable[..., Any], *args: Any) -> Any:
-    try:
-        answer = question(*args)
-    except nvml.NVMLError as error:
-        return _error(error)
-    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-
-
-def _error(error: Exception) -> dict[str, str]:
-    return {"error": _NAMES.get(getattr(error, "value", 999), "UNKNOWN")}
-
-
-def _is_error(answer: Any) -> bool:
-    return isinstance(answer, dict) and set(answer) == {"error"}

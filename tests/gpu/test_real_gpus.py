@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
-from preflight.host.nvml_recording import Replay, record
+from preflight.host.nvml_recording import Replay
 from preflight.host.read import read_host
 from preflight.targets.targets import Host
+from tests.recording import record
 
 pytestmark = pytest.mark.gpu
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from preflight.host.gpus import NvmlAnswers, ask
-from preflight.host.nvml_recording import RecordedError, Replay, record
+from preflight.host.nvml_recording import RecordedError, Replay
+from tests.recording import record
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.json"))
 
