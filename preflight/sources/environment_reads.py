@@ -7,14 +7,15 @@ author thought of the variable being absent; whoever is in doubt is believed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
 from preflight.sources.facts import EnvironmentRead
 from preflight.syntax.parsing import Parsed, code_of
-from preflight.syntax.surroundings import Around, all_nodes, called, walk
+from preflight.syntax.running import text_of
+from preflight.syntax.surroundings import Around, called, walk
 
 # Which exceptions a handler must name to catch each of ours.
 _EVERYTHING = frozenset({"Exception", "BaseException", "*"})
@@ -115,79 +116,50 @@ def _names_it(variable: str, launcher: str | None, texts: set[str] | frozenset[s
 # --- the names under which a file knows the environment -------------------------------------------
 
 
-class _Names(NamedTuple):
-    os: frozenset[str]
-    environ: frozenset[str]
-    getenv: frozenset[str]
-
-
-def _names(tree: ast.Module) -> _Names:
-    modules, environs, getenvs = {"os"}, set(), set()
-    aliases: list[ast.Assign] = []
-    for node in all_nodes(tree):
+def _names(tree: ast.Module) -> dict[str, str]:
+    """Give the full names of what a file calls otherwise: `{"env": "os.environ", "o": "os"}`."""
+    names = {"os": "os"}
+    kept: list[str] = []
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if isinstance(node, ast.Import):
-            modules.update(one.asname or one.name for one in node.names if one.name == "os")
+            names.update((one.asname or "os", "os") for one in node.names if one.name == "os")
         elif isinstance(node, ast.ImportFrom) and node.module == "os":
-            for one in node.names:
-                if one.name == "environ":
-                    environs.add(one.asname or one.name)
-                elif one.name == "getenv":
-                    getenvs.add(one.asname or one.name)
-        elif isinstance(node, ast.Assign):
-            aliases.append(node)
-    known = _Names(frozenset(modules), frozenset(environs), frozenset(getenvs))
-    for node in aliases:
-        if _is_environ(node.value, known):
-            environs.update(one.id for one in node.targets if isinstance(one, ast.Name))
-    return _Names(known.os, frozenset(environs), known.getenv)
+            names.update((one.asname or one.name, f"os.{one.name}") for one in node.names)
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _full_name(node.value, names) == "os.environ":
+            kept += (one.id for one in node.targets if isinstance(one, ast.Name))
+    return names | dict.fromkeys(kept, "os.environ")
 
 
-def _is_environ(node: ast.AST, names: _Names) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id in names.environ
-    return _is_of_os(node, "environ", names)
-
-
-def _is_of_os(node: ast.AST, attribute: str, names: _Names) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == attribute
-        and isinstance(node.value, ast.Name)
-        and node.value.id in names.os
-    )
-
-
-def _text(node: ast.AST | None) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+def _full_name(node: ast.AST, names: Mapping[str, str]) -> str:
+    """Say what an expression is, where a file knows it by its import; nothing of anything else."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    known = names.get(node.id) if isinstance(node, ast.Name) else None
+    return ".".join([known, *reversed(attributes)]) if known else ""
 
 
 # --- one place ------------------------------------------------------------------------------------
 
 
-def _lookup(node: ast.AST, names: _Names) -> tuple[str, bool] | None:
+def _lookup(node: ast.AST, names: Mapping[str, str]) -> tuple[str, bool] | None:
     """Read `os.environ.get("X")` and `os.getenv("X")`: the variable, and whether None may come."""
     if not isinstance(node, ast.Call) or not node.args:
         return None
-    function = node.func
-    is_get = (
-        isinstance(function, ast.Attribute)
-        and function.attr == "get"
-        and _is_environ(function.value, names)
-    )
-    is_getenv = _is_of_os(function, "getenv", names) or (
-        isinstance(function, ast.Name) and function.id in names.getenv
-    )
-    variable = _text(node.args[0])
-    if variable is None or not (is_get or is_getenv):
+    variable = text_of(node.args[0])
+    if variable is None or _full_name(node.func, names) not in {"os.environ.get", "os.getenv"}:
         return None
     defaults = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
     return variable, all(isinstance(one, ast.Constant) and one.value is None for one in defaults)
 
 
-def _hard_read(node: ast.AST, names: _Names) -> tuple[str, str, ast.AST] | None:
+def _hard_read(node: ast.AST, names: Mapping[str, str]) -> tuple[str, str, ast.AST] | None:
     """Give the variable, the exception and the lookup of an expression that needs the variable."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-        variable = _text(node.slice) if _is_environ(node.value, names) else None
+        variable = text_of(node.slice) if _full_name(node.value, names) == "os.environ" else None
         if variable is not None:
             return variable, "KeyError", node
     for part, raises in _parts_that_must_be_text(node):
@@ -224,37 +196,36 @@ def _wants_text(function: ast.expr) -> bool:
     )
 
 
-def _soft_reads(node: ast.AST, names: _Names) -> Iterator[str]:
+def _soft_reads(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     """Give the variables of which the author knew that they may be absent."""
     found = _lookup(node, names)
     if found is not None:
         yield found[0]
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        variable = _text(node.left)
-        if variable is not None and _is_environ(node.comparators[0], names):
+        variable = text_of(node.left)
+        if variable is not None and _full_name(node.comparators[0], names) == "os.environ":
             yield variable
 
 
-def _stored(node: ast.AST, names: _Names) -> Iterator[str]:
+def _stored(node: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     """Give the variables that a statement or a call sets."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        if _is_environ(node.value, names):
-            yield _text(node.slice) or ""
-    elif isinstance(node, ast.AugAssign) and _is_environ(node.target, names):
+        if _full_name(node.value, names) == "os.environ":
+            yield text_of(node.slice) or ""
+    elif isinstance(node, ast.AugAssign) and _full_name(node.target, names) == "os.environ":
         yield from _keys(node.value)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "setdefault" and _is_environ(node.func.value, names):
-            yield from filter(None, map(_text, node.args[:1]))
-        elif node.func.attr == "update" and _is_environ(node.func.value, names):
+    elif isinstance(node, ast.Call):
+        name = _full_name(node.func, names)
+        if name in {"os.environ.setdefault", "os.putenv"}:
+            yield from filter(None, map(text_of, node.args[:1]))
+        elif name == "os.environ.update":
             yield from (keyword.arg for keyword in node.keywords if keyword.arg)
             for one in node.args:
                 yield from _keys(one)
-        elif _is_of_os(node.func, "putenv", names):
-            yield from filter(None, map(_text, node.args[:1]))
 
 
 def _keys(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Dict):
-        yield from filter(None, map(_text, node.keys))
+        yield from filter(None, map(text_of, node.keys))
     elif isinstance(node, ast.Call) and called(node) == "dict":
         yield from (keyword.arg for keyword in node.keywords if keyword.arg)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from preflight.syntax.running import last_name
+from preflight.syntax.running import last_name, text_of
 from preflight.syntax.surroundings import called
 
 # How far values are followed: `a = b`, `min(8, a)`.
@@ -63,7 +63,7 @@ class Given:
             return True
         if callee in _LOOKUPS and len(node.args) > 1:
             key, default = node.args[-2:]
-            name = _text(key)
+            name = text_of(key)
             known = None if name is None else self.of_name(name, depth)
             return self.is_some(default, depth) if known is None else known
         each = {self.is_some(one, depth) for one in node.args}
@@ -74,15 +74,10 @@ class Given:
         return _agreed(each) if callee in {"int", "len", "min", "max"} else None
 
 
-def _text(node: ast.expr | None) -> str | None:
-    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return str(node.value) if is_text else None  # type: ignore[union-attr]
-
-
 def _key_of(node: ast.expr) -> str | None:
     """Give the last word of what names a value: `workers` of `args.workers`, `cfg["workers"]`."""
     if isinstance(node, ast.Subscript):
-        return _text(node.slice)
+        return text_of(node.slice)
     return last_name(node) or None
 
 
@@ -129,7 +124,7 @@ def _given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         yield from _defaults(node.args)
     elif isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
-            name = _text(key)
+            name = text_of(key)
             if name is not None:
                 yield name, value
     elif isinstance(node, ast.Call):
@@ -166,6 +161,6 @@ def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         return
     words = [*call.args, *(one.value for one in call.keywords if one.arg == "dest")]
     for word in words:
-        name = _text(word)
+        name = text_of(word)
         if name is not None:
             yield name.lstrip("-").replace("-", "_"), default

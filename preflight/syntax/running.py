@@ -189,6 +189,11 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def text_of(node: ast.AST | None) -> str | None:
+    """Give the text that an expression is, where it is written out."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
 # --- expressions ----------------------------------------------------------------------------------
 
 

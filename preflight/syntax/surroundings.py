@@ -59,15 +59,6 @@ def walk(tree: ast.Module, about: str = "") -> Iterator[tuple[ast.expr | ast.stm
         stack.extend(_children(node, around))
 
 
-def all_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Give a node and everything below it, in no order."""
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(ast.iter_child_nodes(node))
-
-
 def called(node: ast.Call) -> str:
     """Give the last part of the name of what is called: `join` of `os.path.join(…)`."""
     return last_name(node.func)
@@ -179,7 +170,7 @@ def _one_after_the_other(
 def _under(*tests: ast.AST, around: Around) -> Around:
     if not tests:
         return around
-    nodes = [node for test in tests for node in all_nodes(test)]
+    nodes = [node for test in tests for node in ast.walk(test)]
     texts = {
         one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)
     }
