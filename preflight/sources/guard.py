@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from preflight.sources.training import Training
 from preflight.syntax.modules import Modules
 from preflight.syntax.parsing import Parsed, UnparsableError, parse_text
-from preflight.syntax.running import Ran, running
-from preflight.syntax.scopes import Module, module_of, module_scope
+from preflight.syntax.running import Ran
+from preflight.syntax.scopes import Module
 
 _LONGEST_CODE = 120
 
@@ -53,7 +53,7 @@ def work_at_import(text: str, file: str) -> ImportWork | None:
 
 def work_in(parsed: Parsed, file: str) -> ImportWork | None:
     """Do the same with code that is parsed already."""
-    return _first_work(Modules(), [module_of(parsed, file=file)])
+    return _first_work(Modules(), [Module(file, parsed)])
 
 
 def work_of_import(path: str, folder: str, root: str) -> ImportWork | None:
@@ -81,7 +81,7 @@ def modules_of_import(path: str, folder: str, root: str) -> tuple[Module, ...]:
     waiting = list(named)
     while waiting:
         module = waiting.pop()
-        for ran in running(module.parsed.tree.body):
+        for ran in module.running():
             asked = modules.run_by(ran.node, module)
             waiting.extend(one for one in dict.fromkeys(asked) if one not in found)
             found.update(dict.fromkeys(asked))
@@ -123,7 +123,7 @@ def _first_work(modules: Modules, named: Sequence[Module]) -> ImportWork | None:
     """Go through the modules as an import would: what is imported runs before what follows it."""
     training = Training(modules)
     entered = set(named)
-    waiting = [(one, running(one.parsed.tree.body), "") for one in reversed(named)]
+    waiting = [(one, one.running(), "") for one in reversed(named)]
     last = named[-1]
     while waiting:
         module, statements, by = waiting[-1]
@@ -134,12 +134,10 @@ def _first_work(modules: Modules, named: Sequence[Module]) -> ImportWork | None:
                 if fresh:
                     entered.update(fresh)
                     reached = f"{module.file}:{ran.line} imports it"
-                    waiting.extend(
-                        (one, running(one.parsed.tree.body), reached) for one in reversed(fresh)
-                    )
+                    waiting.extend((one, one.running(), reached) for one in reversed(fresh))
                     break
                 continue
-            what = training.of_statement(ran, module_scope(module))
+            what = training.of_statement(ran, module.scope)
             if what is not None:
                 if not by and module is not last:
                     by = f"it runs before {last.file}"

@@ -14,16 +14,19 @@ from preflight.sources.work_names import (
     is_running_name,
     short_name,
 )
-from preflight.syntax.function_shapes import (
+from preflight.syntax.modules import Modules
+from preflight.syntax.running import Ran, expressions, last_name
+from preflight.syntax.scopes import (
+    Module,
+    NameScope,
+    Own,
     called_parameters,
+    inner_scope,
     is_generator,
     only_returns,
     statements_of,
     takes_mode,
 )
-from preflight.syntax.modules import Modules
-from preflight.syntax.running import Ran, expressions, last_name
-from preflight.syntax.scopes import Module, NameScope, Own, inner_scope
 from preflight.syntax.surroundings import called
 
 # They ask a generator for its values.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.scopes import (
@@ -17,9 +17,6 @@ from preflight.syntax.scopes import (
     Own,
     absolute,
     add_import,
-    holder_class,
-    module_of,
-    module_scope,
 )
 from preflight.values.names import name_of
 
@@ -71,13 +68,7 @@ class Modules:
             return None  # its import says so itself
         if len(content) > _LARGEST_FILE:
             return None
-        module = module_of(
-            parsed,
-            file=name_of(path, self.root),
-            path=path,
-            dotted=dotted,
-            is_package=os.path.basename(path) == "__init__.py",
-        )
+        module = Module(name_of(path, self.root), parsed, path, dotted)
         self.known[dotted] = module
         return module
 
@@ -118,7 +109,7 @@ class Modules:
 
     def _named(self, name: str, scope: NameScope, hops: int) -> Own | None:
         if name in {"self", "cls"} and scope.owner is not None:
-            return Own(scope.owner, module_scope(scope.module), is_made=True)
+            return Own(scope.owner, scope.module.scope, is_made=True)
         for index, names in enumerate(scope.names):
             if name in names:
                 around = NameScope(scope.module, scope.names[index:], scope.owner)
@@ -131,7 +122,7 @@ class Modules:
         while waiting and hops < _MOST_HOPS:
             one = waiting.pop(0)
             if one is not module and name in one.names:
-                return self._in(one.names, name, module_scope(one), hops + 1)
+                return self._in(one.names, name, one.scope, hops + 1)
             wanted = [absolute(star, one) for star in one.names.stars]
             found = [self.find(dotted) for dotted in wanted if dotted is not None]
             fresh = [other for other in found if other is not None and other not in seen]
@@ -153,42 +144,43 @@ class Modules:
         dotted = absolute(one, module)
         if dotted is None:
             return None
-        found = self.find(dotted)
         if one.name is None:
-            return None if found is None else Own(found, module_scope(found))
+            return self._module(dotted)
         if hops >= _MOST_HOPS:
             return None
-        if found is not None:
-            named = self._named(one.name, module_scope(found), hops + 1)
-            if named is not None or one.name in found.names:
-                return named
-        inner = self.find((*dotted, one.name))
-        return None if inner is None else Own(inner, module_scope(inner))
+        found = self.find(dotted)
+        if found is None:
+            return self._module((*dotted, one.name))
+        return self._in_module(found, one.name, hops)
+
+    def _module(self, dotted: tuple[str, ...]) -> Own | None:
+        found = self.find(dotted)
+        return None if found is None else Own(found, found.scope)
+
+    def _in_module(self, module: Module, name: str, hops: int) -> Own | None:
+        """Find what a module calls so, else a module of that name in its package."""
+        named = self._named(name, module.scope, hops + 1)
+        if named is not None or name in module.names:
+            return named
+        return self._module((*module.dotted, name))
 
     def _attribute(self, node: ast.Attribute, scope: NameScope, hops: int) -> Own | None:
         holder = self.resolve(node.value, scope, hops + 1)
         if holder is None:
             return None
         if isinstance(holder.node, Module):
-            named = self._named(node.attr, holder.scope, hops + 1)
-            if named is not None or node.attr in holder.node.names:
-                return named
-            inner = self.find((*holder.node.dotted, node.attr))
-            return None if inner is None else Own(inner, module_scope(inner))
-        if isinstance(holder.node, ast.ClassDef):
-            return self.method(holder, node.attr, hops)
-        return None
+            return self._in_module(holder.node, node.attr, hops)
+        return self.method(holder, node.attr, hops)
 
     def method(self, holder: Own, name: str, hops: int = 0) -> Own | None:
         """Find a method of an own class, or of an own class that it comes from."""
         for one in self.lineage(holder, hops):
-            assert isinstance(one.node, ast.ClassDef)  # noqa: S101  for the type checker
-            for statement in one.node.body:
+            for statement in getattr(one.node, "body", ()):
                 if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
                     statement.name == name
                 ):
-                    inside = NameScope(one.scope.module, one.scope.names, holder_class(holder))
-                    return Own(statement, inside)
+                    owner = holder.node if isinstance(holder.node, ast.ClassDef) else None
+                    return Own(statement, replace(one.scope, owner=owner))
         return None
 
     def lineage(self, holder: Own, hops: int = 0) -> Iterator[Own]:

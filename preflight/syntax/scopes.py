@@ -1,13 +1,15 @@
-"""Collects the names that code gives to things, without importing anything."""
+"""Collects the names that code gives to things, and what calling one of its functions runs."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import functools
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from preflight.syntax.parsing import Parsed
-from preflight.syntax.running import Ran, running
+from preflight.syntax.running import Ran, expressions, running
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -40,18 +42,30 @@ class Names:
         return any(name in one for one in (self.functions, self.classes, self.values, self.imports))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Module:
     """One file of the user's, read."""
 
     file: str
     """As reports name it."""
 
-    path: str
-    dotted: tuple[str, ...]
-    is_package: bool
     parsed: Parsed
-    names: Names
+    path: str = ""
+    dotted: tuple[str, ...] = ()
+
+    def running(self) -> Iterator[Ran]:
+        """Give the statements that run when it is imported."""
+        return running(self.parsed.tree.body)
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """What it gives a name at its top level."""
+        return names_of(self.running())
+
+    @property
+    def scope(self) -> NameScope:
+        """Where names are looked up at its top level."""
+        return NameScope(self, (self.names,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,41 +92,13 @@ class Own:
     """Whether it is an object of the class, not the class."""
 
 
-def holder_class(own: Own) -> ast.ClassDef | None:
-    """Give the class of an object or a class."""
-    return own.node if isinstance(own.node, ast.ClassDef) else None
-
-
-def module_scope(module: Module) -> NameScope:
-    """Look names up at the top level of a module."""
-    return NameScope(module, (module.names,))
-
-
 def inner_scope(own: Own) -> NameScope:
     """Look names up inside an own function."""
-    names = Names()
-    if isinstance(own.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        body = [] if isinstance(own.node, ast.Lambda) else own.node.body
-        names = names_of(running(body))
-        arguments = own.node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        every.extend(one for one in (arguments.vararg, arguments.kwarg) if one is not None)
-        for one in every:
-            names.values[one.arg] = None
+    names = names_of(statements_of(own))
+    if isinstance(own.node, Function):
+        arguments = ast.iter_child_nodes(own.node.args)
+        names.values |= {one.arg: None for one in arguments if isinstance(one, ast.arg)}
     return NameScope(own.scope.module, (names, *own.scope.names), own.scope.owner)
-
-
-def module_of(
-    parsed: Parsed,
-    *,
-    file: str,
-    path: str = "",
-    dotted: tuple[str, ...] = (),
-    is_package: bool = False,
-) -> Module:
-    """Make a module of parsed code."""
-    names = names_of(running(parsed.tree.body))
-    return Module(file, path, dotted, is_package, parsed, names)
 
 
 def names_of(statements: Iterator[Ran]) -> Names:
@@ -122,7 +108,7 @@ def names_of(statements: Iterator[Ran]) -> Names:
     for ran in statements:
         node = ran.node
         if id(node) in hidden:
-            hidden.update(id(one) for one in _statements_in(node))
+            hidden.update(map(id, ast.iter_child_nodes(node)))
             continue
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names.functions.setdefault(node.name, node)
@@ -138,10 +124,6 @@ def names_of(statements: Iterator[Ran]) -> Names:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             names.values.setdefault(node.target.id, node.value)
     return names
-
-
-def _statements_in(node: ast.stmt) -> list[ast.stmt]:
-    return [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
 
 
 def add_import(names: Names, node: ast.stmt) -> None:
@@ -165,8 +147,64 @@ def absolute(one: Imported, module: Module) -> tuple[str, ...] | None:
     """Give the full name of what is imported; None where it leads out of the package."""
     if one.level == 0:
         return one.module
-    package: Sequence[str] = module.dotted if module.is_package else module.dotted[:-1]
-    up = one.level - 1
-    if up >= len(package):
-        return None
-    return (*package[: len(package) - up], *one.module)
+    # For a package its relative imports begin with itself, for a module with what holds it.
+    up = one.level - (os.path.basename(module.path) == "__init__.py")
+    kept = len(module.dotted) - up
+    return (*module.dotted[:kept], *one.module) if kept > 0 else None
+
+
+# --- how a function is built ----------------------------------------------------------------------
+
+
+def statements_of(own: Own) -> Iterator[Ran]:
+    """Give the statements that run when a function is called."""
+    if isinstance(own.node, ast.Lambda):
+        returned = ast.copy_location(ast.Return(value=own.node.body), own.node.body)
+        yield Ran(returned, returned, in_loop=False)
+    elif isinstance(own.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield from running(own.node.body)
+
+
+def is_generator(own: Own) -> bool:
+    """Whether calling it only makes a generator."""
+    if not isinstance(own.node, ast.FunctionDef):
+        return False
+    return any(
+        isinstance(node, (ast.Yield, ast.YieldFrom))
+        for ran in running(own.node.body)
+        for node in expressions(ran.node)
+    )
+
+
+def called_parameters(own: Own) -> frozenset[int | str]:
+    """Give the parameters that a function calls itself, by place and by name."""
+    if not isinstance(own.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return frozenset()
+    arguments = own.node.args
+    order = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    if order and order[0] in {"self", "cls"}:
+        order = order[1:]
+    every = {*order, *(one.arg for one in arguments.kwonlyargs)}
+    names = {
+        node.func.id
+        for ran in running(own.node.body)
+        for node in expressions(ran.node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    return frozenset((names & every) | {order.index(name) for name in names if name in order})
+
+
+def takes_mode(own: Own) -> bool:
+    """Whether it is a `train(self, mode=True)`, which sets a flag."""
+    if not isinstance(own.node, Function):
+        return False
+    return any(one.arg == "mode" for one in own.node.args.args)
+
+
+def only_returns(own: Own) -> bool:
+    """Whether a function does nothing but make what it gives."""
+    body = getattr(own.node, "body", None)
+    if not isinstance(body, list):
+        return True
+    documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    return len(body) == 1 + documented and isinstance(body[-1], ast.Return)
