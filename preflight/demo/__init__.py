@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import pickletools
 import random
 import shutil
 import tarfile
@@ -113,6 +112,13 @@ def _embeddings() -> Iterator[tuple[str, bytes]]:
 
 _WIDTH = 4096
 
+# The pickle of a float32 tensor (4096,) in protocol 2; `pickletools.dis` says what stands in it.
+_TENSOR = (
+    b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(("
+    b"X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
+    b"M\x00\x10tQK\x00M\x00\x10\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR."
+)
+
 
 def _torch_archive(data: bytes) -> bytes:
     """Write one float32 tensor (4096,) as the zip archive of torch's format 3."""
@@ -125,30 +131,6 @@ def _torch_archive(data: bytes) -> bytes:
     return file.getvalue()
 
 
-def _tensor_pickle() -> bytes:
-    """Write the pickle of a float32 tensor (4096,), opcode by opcode (pickletools, protocol 2)."""
-    width = _WIDTH.to_bytes(2, "little")
-    parts = [
-        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((",
-        _text("storage"),
-        b"ctorch\nFloatStorage\n",
-        _text("0"),
-        _text("cpu"),
-        b"M" + width + b"tQK\x00M" + width + b"\x85K\x01\x85\x89",
-        b"ccollections\nOrderedDict\n)RtR.",
-    ]
-    whole = b"".join(parts)
-    pickletools.dis(whole, io.StringIO())  # a slip in the bytes above is told here
-    return whole
-
-
-def _text(text: str) -> bytes:
-    return b"X" + len(text).to_bytes(4, "little") + text.encode()
-
-
-_TENSOR = _tensor_pickle()
-
-
 def _damaged_embedding(number: int, content: bytes) -> bytes:
     """Do to three files what a killed writer, a killed writer and a second writer do."""
     if number == 3:
@@ -156,10 +138,6 @@ def _damaged_embedding(number: int, content: bytes) -> bytes:
     if number == 8:
         return content[:8192]
     if number == 12:
-        half = len(content) // 2
-        return (
-            content[:half]
-            + bytes(byte ^ 0xFF for byte in content[half : half + 16])
-            + (content[half + 16 :])
-        )
+        half = slice(len(content) // 2, len(content) // 2 + 16)
+        return content[: half.start] + bytes(b ^ 0xFF for b in content[half]) + content[half.stop :]
     return content

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -14,10 +15,8 @@ from typing import Any
 from preflight.host.environment import launcher_variables
 from preflight.host.facts import Gpus, HostFacts
 from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
-from preflight.host.limits import usable_cpus
-from preflight.host.memory_limits import control_group_limits, least, physical_memory
+from preflight.host.limits import control_group_limits, least, physical_memory, usable_cpus
 from preflight.host.nvml_recording import Replay
-from preflight.host.storage import free_bytes
 from preflight.host.visible import visible_devices
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.targets.targets import Host
@@ -131,3 +130,17 @@ def _installed() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
+
+
+def free_bytes(path: str) -> int | None:
+    """Give the bytes that this user may still write at a path; None where nobody can say.
+
+    Of a path that is not there yet, the nearest folder above it is asked.
+    """
+    place = os.path.abspath(path)
+    while not os.path.isdir(place) and os.path.dirname(place) != place:
+        place = os.path.dirname(place)
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None

@@ -25,7 +25,7 @@ from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
-from preflight.sources.resampled_shards import RESAMPLED
+from preflight.sources.loader_calls import RESAMPLED
 from preflight.values.names import shown
 
 # Pipelines that stand in one another: more is nobody's loader.

@@ -7,7 +7,7 @@ import types
 from collections.abc import Sequence
 from dataclasses import replace
 
-from preflight.host.memory_limits import memory_limits
+from preflight.host.limits import memory_limits
 from preflight.loaders import sent as loaders
 from preflight.loaders.culprits import Culprit
 from preflight.loaders.facts import Loaded, Sent, Trip, Unloadable

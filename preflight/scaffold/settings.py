@@ -6,8 +6,8 @@ import ast
 import json
 import os
 import re
+import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from preflight.kinds.target import Target
 from preflight.settings.toml_file import FILE, SettingsError
@@ -42,16 +42,6 @@ _MOST_CACHES = 8
 _LOADERS = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFactory:
-    """A function in the job's sources that seems to give a loader or a model."""
-
-    kind: str
-    call: str
-    needs: tuple[str, ...]
-    """Arguments without a default."""
-
-
 def write(folder: str, *, force: bool) -> str:
     """Write the settings file, and give a sentence on what stands in it.
 
@@ -62,11 +52,10 @@ def write(folder: str, *, force: bool) -> str:
     if os.path.exists(path) and not force:
         raise SettingsError([f"{FILE} is there already; --force writes over it"])
     targets = look_around(folder)
-    made = tuple(_made_in(folder))
     data = tuple(_data(targets, folder))
     tables = (_table("data", remark=remark, **{key: said}) for key, said, remark in data)
     caches = _caches(targets, folder, tuple(said for _, said, _ in data))
-    text = "\n".join([_HEAD, *tables, *caches, *_code(made)])
+    text = "\n".join([_HEAD, *tables, *caches, *_made_in(folder)])
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -83,10 +72,10 @@ def _data(targets: tuple[Target, ...], folder: str) -> Iterator[tuple[str, str, 
             place, name = os.path.split(target.path)
             shards.setdefault(place, []).append(name)
         elif isinstance(target, Folder):
-            yield "path", _below(target.path, folder), None
+            yield "path", name_of(target.path, folder), None
     for place, names in shards.items():
         for pattern, remark in _ranges(names) or [_wildcard(names)]:
-            below = "/".join(part for part in (_below(place, folder), pattern) if part != ".")
+            below = "/".join(part for part in (name_of(place, folder), pattern) if part != ".")
             yield "shards", below, remark
 
 
@@ -137,11 +126,11 @@ def _caches(targets: tuple[Target, ...], folder: str, data: tuple[str, ...]) -> 
     for target in targets:
         if isinstance(target, CacheFolder):
             for one in _apart(target, of_data):
-                table = _table("cache", path=_below(one.path, folder))
+                table = _table("cache", path=name_of(one.path, folder))
                 if one.checkpoint:
                     table += "checkpoints = true  # states of a run, or one model in pieces\n"
                 elif data:
-                    here = _below(one.path, folder)
+                    here = name_of(one.path, folder)
                     of = (here,) if here in data else data  # beside its images, as kohya's
                     named = json.dumps(list(of), ensure_ascii=False)
                     table += _OF.format("# " if len(of) > 1 else "", named)
@@ -167,15 +156,6 @@ def _apart(target: CacheFolder, of_data: set[str]) -> tuple[CacheFolder, ...]:
     return inner if few and not target.checkpoint and names.isdisjoint(of_data) else (target,)
 
 
-def _code(made: tuple[FoundFactory, ...]) -> Iterator[str]:
-    for one in made:
-        entry = _table(one.kind, call=one.call)
-        if one.needs:
-            needs = "".join(f"# kwargs.{name} = ...\n" for name in one.needs)
-            entry = "".join(f"# {line}\n" for line in entry.splitlines()) + needs
-        yield entry
-
-
 def _table(kind: str, *, remark: str | None = None, **keys: str) -> str:
     """Write one entry; a JSON string is a TOML string too."""
     after = f"  # {remark}" if remark else ""
@@ -185,12 +165,8 @@ def _table(kind: str, *, remark: str | None = None, **keys: str) -> str:
     return "\n".join([f"[[{kind}]]", *lines, ""])
 
 
-def _below(path: str, folder: str) -> str:
-    return name_of(path, folder)
-
-
-def _made_in(folder: str) -> Iterator[FoundFactory]:
-    """Find functions that seem to give a loader or a model, by what they return."""
+def _made_in(folder: str) -> Iterator[str]:
+    """Write an entry for each function that gives a loader or a model, by what it returns."""
     for path in look_for_sources(folder):
         try:
             with open(path, "rb") as file:
@@ -204,9 +180,9 @@ def _made_in(folder: str) -> Iterator[FoundFactory]:
         for function in tree.body:
             kind = _kind_of(function, modules)
             if kind is not None and isinstance(function, ast.FunctionDef):
-                yield FoundFactory(
-                    kind=kind, call=f"{home}:{function.name}", needs=_needs(function)
-                )
+                entry = _table(kind, call=f"{home}:{function.name}")
+                needs = "".join(f"# kwargs.{name} = ...\n" for name in _needs(function))
+                yield textwrap.indent(entry, "# ") + needs if needs else entry
 
 
 def _module_of(path: str, folder: str) -> str:
@@ -233,11 +209,10 @@ def _kind_of(node: ast.stmt, modules: set[str]) -> str | None:
     return None
 
 
-def _needs(function: ast.FunctionDef) -> tuple[str, ...]:
+def _needs(function: ast.FunctionDef) -> list[str]:
+    """Name the arguments without a default."""
     arguments = function.args
     places = [*arguments.posonlyargs, *arguments.args]
     needed = places[: len(places) - len(arguments.defaults)]
     named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return tuple(one.arg for one in needed) + tuple(
-        one.arg for one, value in named if value is None
-    )
+    return [one.arg for one in (*needed, *(one for one, value in named if value is None))]

@@ -89,12 +89,11 @@ def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> FoundRea
 
 def is_stored_before(read: EnvironmentRead, stores: Sequence[Store]) -> bool:
     """Whether the same file sets the variable before it is read, as far as that can be known."""
-    for store in stores:
-        if store.variable != read.variable:
-            continue
-        if store.line < read.line or (read.inside is not None and store.inside != read.inside):
-            return True
-    return False
+    return any(
+        store.variable == read.variable
+        and (store.line < read.line or (read.inside is not None and store.inside != read.inside))
+        for store in stores
+    )
 
 
 def _guarded(read: EnvironmentRead, around: Around, soft: set[str]) -> bool:

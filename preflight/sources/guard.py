@@ -10,8 +10,8 @@ import ast
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from preflight.sources.facts import Unguarded
 from preflight.sources.training import Training
 from preflight.syntax.modules import Modules
 from preflight.syntax.parsing import Parsed, UnparsableError, parse_text
@@ -21,25 +21,7 @@ from preflight.syntax.scopes import Module
 _LONGEST_CODE = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportWork:
-    """Work at import, outside a main guard."""
-
-    file: str
-    """Where the work stands, which need not be the module that was named."""
-
-    line: int
-    code: str
-    """The statement's first line."""
-
-    what: str
-    """As a predicate of the place: `calls main(), which takes an optimizer step in line 31`."""
-
-    guard: str
-    """What to do about it, as a sentence."""
-
-
-def work_at_import(text: str, file: str) -> ImportWork | None:
+def work_at_import(text: str, file: str) -> Unguarded | None:
     """Give the first work that importing this code would start; None where it would start none.
 
     What the code itself imports is not looked at. Code that cannot be parsed starts nothing:
@@ -51,12 +33,12 @@ def work_at_import(text: str, file: str) -> ImportWork | None:
         return None
 
 
-def work_in(parsed: Parsed, file: str) -> ImportWork | None:
+def work_in(parsed: Parsed, file: str) -> Unguarded | None:
     """Do the same with code that is parsed already."""
     return _first_work(Modules(), [Module(file, parsed)])
 
 
-def work_of_import(path: str, folder: str, root: str) -> ImportWork | None:
+def work_of_import(path: str, folder: str, root: str) -> Unguarded | None:
     """Give the first work that importing this file would start, its own imports included.
 
     Args:
@@ -119,7 +101,7 @@ def _dotted(path: str, folder: str) -> tuple[str, ...]:
     return tuple(os.path.relpath(stem, folder).split(os.sep))
 
 
-def _first_work(modules: Modules, named: Sequence[Module]) -> ImportWork | None:
+def _first_work(modules: Modules, named: Sequence[Module]) -> Unguarded | None:
     """Go through the modules as an import would: what is imported runs before what follows it."""
     training = Training(modules)
     entered = set(named)
@@ -141,17 +123,18 @@ def _first_work(modules: Modules, named: Sequence[Module]) -> ImportWork | None:
             if what is not None:
                 if not by and module is not last:
                     by = f"it runs before {last.file}"
-                return _found(ran, module, f"{what} ({by})" if by else what)
+                return _found(ran, module, f"{what} ({by})" if by else what, last.file)
         else:
             waiting.pop()
     return None
 
 
-def _found(ran: Ran, module: Module, what: str) -> ImportWork:
+def _found(ran: Ran, module: Module, what: str, named: str) -> Unguarded:
     first = module.parsed.lines[ran.line - 1].strip()[:_LONGEST_CODE]
     is_one_line = ran.node.end_lineno == ran.line
-    return ImportWork(
-        file=module.file,
+    return Unguarded(
+        file=named,
+        at=module.file,
         line=ran.line,
         code=first if is_one_line else f"{first} …",
         what=what,

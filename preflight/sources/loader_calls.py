@@ -1,11 +1,11 @@
-"""Finds where sources make loaders of batches, with how many workers, and how those are started."""
+"""Finds where sources make loaders of batches: their workers, how those start, their shards."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.sources.facts import LoaderCall
 from preflight.sources.given_values import Given, given_in
@@ -26,32 +26,32 @@ _MAKES_LOADER = re.compile(r"(?<!down)(?<!up)load|data_?module", re.IGNORECASE)
 
 _LONGEST_VALUE = 60
 
+RESAMPLED = frozenset(
+    {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
+)
+"""webdataset's classes, of this and of earlier versions, that draw shards with replacement."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodCall:
+
+class MethodCall(NamedTuple):
     """A call of `set_start_method` with a literal, which no test of the sources may pass over."""
 
-    line: int
     method: str
+    place: str
     inside: str | None
     """The function that holds it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoaderCalls:
+class LoaderCalls(NamedTuple):
     """The loaders of one file."""
 
     loaders: tuple[LoaderCall, ...] = ()
     methods: tuple[MethodCall, ...] = ()
 
 
-def may_make_loaders(lines: Sequence[str]) -> bool:
-    """Whether a file is worth a look."""
-    return any("oader" in line or "num_workers" in line for line in lines)
-
-
 def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
     """Find the calls of one file that make loaders, and those that set the start method."""
+    if not any("oader" in line or "num_workers" in line for line in parsed.lines):
+        return LoaderCalls()
     walked = list(walk(parsed.tree))
     given = given_in(node for node, _ in walked)
     calls = [(node, around) for node, around in walked if isinstance(node, ast.Call)]
@@ -71,7 +71,7 @@ def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
             if _makes_loader(call)
         ),
         methods=tuple(
-            MethodCall(line=call.lineno, method=method, inside=around.inside)
+            MethodCall(method, f"{file}:{call.lineno}", around.inside)
             for call, around in calls
             if called(call) == "set_start_method" and _always_runs(around)
             for method in [_method_of(call)]
@@ -133,12 +133,7 @@ def _has_workers(call: ast.Call, given: Given) -> bool | None:
 
 
 def _own_method(call: ast.Call, context: str | None) -> str | None:
-    """Say how a loader's own context starts its workers.
-
-    Args:
-        call: makes the loader.
-        context: what all of the file's calls of `get_context` ask for.
-    """
+    """Say how a loader's own context starts its workers, all of the file's being this one."""
     for keyword in call.keywords:
         if keyword.arg == "multiprocessing_context":
             value = keyword.value
@@ -161,3 +156,22 @@ def _method_of(call: ast.Call) -> str | None:
 def _always_runs(around: Around) -> bool:
     """Whether no test stands around it but the one for the main module."""
     return not around.conditional or around.tested == {"__main__"}
+
+
+# --- shards ---------------------------------------------------------------------------------------
+
+
+def resampled_in(tree: ast.AST) -> int | None:
+    """Give the line of a source that draws shards with replacement; None where there is none."""
+    lines = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and _draws(node)]
+    return min(lines, default=None)
+
+
+def _draws(call: ast.Call) -> bool:
+    if called(call) in RESAMPLED:
+        return True
+    for keyword in call.keywords:
+        if keyword.arg == "resampled":  # what is not written out may be true
+            value = keyword.value
+            return not (isinstance(value, ast.Constant) and not value.value)
+    return False

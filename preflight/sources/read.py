@@ -13,9 +13,9 @@ from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import Asked
 from preflight.sources.environment_reads import FoundReads, environment_reads, is_stored_before
 from preflight.sources.facts import EnvironmentRead, SourceFacts, Unguarded
-from preflight.sources.resampled_shards import resampled_in
-from preflight.sources.unguarded import unguarded_below, unguarded_file
-from preflight.syntax.parsing import UnparsableError, parse
+from preflight.sources.guard import modules_of_import, work_in, work_of_import
+from preflight.sources.loader_calls import LoaderCalls, loader_calls, resampled_in
+from preflight.syntax.parsing import Parsed, UnparsableError, parse
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
@@ -66,7 +66,9 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
         line = resampled_in(parsed.tree)
         resampled += [f"{name}:{line}"] if line is not None else []
         unguarded.append(
-            unguarded_below(parsed, name) if is_folder else unguarded_file(file, parsed, root, name)
+            _unguarded_below(parsed, name)
+            if is_folder
+            else _unguarded_file(file, parsed, root, name)
         )
     if len(files) > _MOST_FILES:
         unreadable.append((name_of(path, root), "", f"holds more than {_MOST_FILES:,} sources"))
@@ -138,3 +140,45 @@ def _judged(
             loaded = dotenv and launcher_of(read.variable) is None
             guarded = read.guarded or elsewhere or loaded or is_stored_before(read, one.stores)
             yield replace(read, is_set=read.variable in environment, guarded=guarded)
+
+
+# --- work that starts at an import ----------------------------------------------------------------
+
+
+def _unguarded_file(path: str, parsed: Parsed, root: str, file: str) -> Unguarded | None:
+    """Look at a file that was named, or that holds what was named, with all that it imports."""
+    own = os.path.abspath(path)
+    # As a script it finds its imports beside it, as a module (`python -m`) below the job's folder.
+    folders = dict.fromkeys((os.path.dirname(own), os.path.abspath(root)))
+    each = (work_of_import(path, folder, root) for folder in folders)
+    work = next(filter(None, each), None)
+    if work is None:
+        return None
+    modules: dict[str, LoaderCalls] = {own: loader_calls(parsed, file)}
+    for folder in folders:
+        for one in modules_of_import(path, folder, root):
+            if one.path not in modules:
+                modules[one.path] = loader_calls(one.parsed, one.file)
+    return _with_loaders(replace(work, file=file), *modules.values())
+
+
+def _unguarded_below(parsed: Parsed, file: str) -> Unguarded | None:
+    """Look at one of the files of a folder, by itself; None where it starts no workers."""
+    calls = loader_calls(parsed, file)
+    if all(one.has_workers is False for one in calls.loaders):
+        return None
+    work = work_in(parsed, file)
+    return None if work is None else _with_loaders(work, calls)
+
+
+def _with_loaders(work: Unguarded, own: LoaderCalls, *imported: LoaderCalls) -> Unguarded:
+    methods = list(own.methods)
+    # What stands in a function of another module need not be called.
+    methods += (one for calls in imported for one in calls.methods if not one.inside)
+    method, place, _ = methods[0] if methods else (None, None, None)
+    return replace(
+        work,
+        loaders=own.loaders or tuple(one for calls in imported for one in calls.loaders),
+        start_method=method,
+        start_method_from=place,
+    )

@@ -67,7 +67,7 @@ def refuse_unguarded(spec: Spec, root: str) -> None:
     work = _work_of_import(path, folder, root)
     if work is not None:
         raise CannotLookError(
-            f"importing {spec.home} would start the training: {work.file}:{work.line} {work.what}",
+            f"importing {spec.home} would start the training: {work.at}:{work.line} {work.what}",
             fix=f"{work.guard}  To look all the same:  preflight run --import-anyway",
         )
 

@@ -1,17 +1,24 @@
-"""What a control group allows is found whatever its version, and wherever it is mounted."""
+"""What a control group allows is found in every version of it, and whose word a limit is."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 
+import psutil
 import pytest
 
 from preflight.host.limits import (
     GroupLimits,
+    MemoryLimits,
     group_limits,
+    least,
+    memory_limits,
     parse_bytes,
     parse_cpu_max,
     parse_groups,
+    physical_memory,
+    tightest,
     usable_cpus,
 )
 
@@ -21,7 +28,7 @@ ROOT = "/sys/fs/cgroup"
 
 def limits(files: Mapping[str, str]) -> GroupLimits:
     """Read the limits of a system of these files."""
-    return group_limits(files.get)
+    return group_limits(lambda path: files.get(path, ""))
 
 
 def test_no_control_groups_set_no_limits() -> None:
@@ -109,9 +116,9 @@ def test_a_group_outside_the_mount_is_not_followed() -> None:
     """In a namespace of its own a process can stand above its root: `0::/../other`."""
     asked: list[str] = []
 
-    def read(path: str) -> str | None:
+    def read(path: str) -> str:
         asked.append(path)
-        return "0::/../../etc\n" if path == "/proc/self/cgroup" else None
+        return "0::/../../etc\n" if path == "/proc/self/cgroup" else ""
 
     assert group_limits(read) == GroupLimits()
     assert all(path.startswith(ROOT) and ".." not in path for path in asked[1:])
@@ -144,3 +151,51 @@ def test_a_quota_holds_where_it_is_less_than_the_processors(
     affinity: int, quota: float | None, usable: int
 ) -> None:
     assert usable_cpus(affinity, quota) == usable
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+GB = 10**9
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        (GroupLimits(), (64 * GB, "machine", 50 * GB)),
+        (GroupLimits(memory=8 * GB, memory_free=6 * GB), (8 * GB, "cgroup", 6 * GB)),
+        (GroupLimits(memory=60 * GB, memory_free=55 * GB), (60 * GB, "cgroup", 50 * GB)),
+        (GroupLimits(memory=100 * GB, memory_free=99 * GB), (64 * GB, "machine", 50 * GB)),
+        (GroupLimits(memory=8 * GB), (8 * GB, "cgroup", 50 * GB)),
+    ],
+    ids=["no group", "a group", "a group on a busy machine", "a generous group", "use not told"],
+)
+def test_the_limit_that_is_met_first_counts(
+    group: GroupLimits, expected: tuple[int, str, int]
+) -> None:
+    """A container is killed at its own limit, however much the machine has."""
+    assert tightest(group, 64 * GB, 50 * GB) == expected
+
+
+def test_without_psutil_a_control_group_still_says_its_part() -> None:
+    """The job's own interpreter need not have it."""
+    assert tightest(GroupLimits(memory=8, memory_free=4), None, None) == (8, "cgroup", 4)
+
+
+def test_where_nobody_says_nothing_is_said() -> None:
+    """Then nothing can be compared with it."""
+    assert tightest(GroupLimits(), None, None) == MemoryLimits(None, None, None)
+    assert least(None, None) is None
+
+
+def test_this_machine_has_no_more_than_it_has() -> None:
+    """Whoever limits it."""
+    limit, by, available = memory_limits()
+
+    assert limit is not None and available is not None
+    assert available > 0
+    if platform.system() == "Windows":
+        assert by == "commit limit" and available <= limit
+    else:
+        assert by in ("cgroup", "machine")
+        assert limit <= psutil.virtual_memory().total
+    assert physical_memory()[0] == psutil.virtual_memory().total

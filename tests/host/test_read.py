@@ -10,7 +10,7 @@ import pytest
 
 from preflight.host.facts import HostFacts
 from preflight.host.gpus import NvmlAnswers
-from preflight.host.read import _other_maker, read_host
+from preflight.host.read import _other_maker, free_bytes, read_host
 from preflight.targets.targets import Host
 from preflight.values.wire import from_wire, to_wire
 
@@ -126,3 +126,12 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_recording_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_host(Host(recording="host.json"), str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "path", [".", "runs/7", "last.pt"], ids=["a folder", "one to come", "a file"]
+)
+def test_of_a_path_the_nearest_folder_is_asked_for_its_room(tmp_path: Path, path: str) -> None:
+    (tmp_path / "last.pt").touch()
+
+    assert (free_bytes(str(tmp_path / path)) or 0) > 0

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 import preflight
 from preflight.loaders.sent import resamples
-from preflight.sources.resampled_shards import resampled_in
+from preflight.sources.loader_calls import resampled_in
 from tests.archives import tarred
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.sources.guard import ImportWork, work_at_import
+from preflight.sources.facts import Unguarded
+from preflight.sources.guard import work_at_import
 
 TRAIN = """
 def train(model, loader):
@@ -662,8 +663,9 @@ def test_a_module_that_would_start_work_is_told_with_its_line(
 
 
 def test_the_guard_to_add_is_told() -> None:
-    assert work_at_import("def main():\n    pass\n\nmain()  # go\n", "train.py") == ImportWork(
+    assert work_at_import("def main():\n    pass\n\nmain()  # go\n", "train.py") == Unguarded(
         file="train.py",
+        at="train.py",
         line=4,
         code="main()  # go",
         what="calls main()",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from preflight.sources.guard import ImportWork, work_of_import
+from preflight.sources.facts import Unguarded
+from preflight.sources.guard import work_of_import
 
 TRAINS = "import torch\nloss.backward()\n"
 DEFINES = """
@@ -23,7 +24,7 @@ class Core:
 """
 
 
-def looked_at(folder: Path, files: dict[str, str], named: str = "train.py") -> ImportWork | None:
+def looked_at(folder: Path, files: dict[str, str], named: str = "train.py") -> Unguarded | None:
     """Write these files, and look at what importing one of them would start."""
     for name, text in files.items():
         path = folder / name
@@ -114,8 +115,9 @@ REACHED = {
 def test_work_in_an_imported_module_is_told_with_the_import(
     tmp_path: Path, text: str, file: str, line: int
 ) -> None:
-    assert looked_at(tmp_path, {"train.py": text, file: TRAINS}) == ImportWork(
-        file=file,
+    assert looked_at(tmp_path, {"train.py": text, file: TRAINS}) == Unguarded(
+        file="train.py",
+        at=file,
         line=2,
         code="loss.backward()",
         what=f"runs a backward pass (train.py:{line} imports it)",
@@ -129,7 +131,7 @@ def test_the_nearest_import_is_told(tmp_path: Path) -> None:
     work = looked_at(tmp_path, files)
 
     assert work is not None
-    assert (work.file, work.what) == ("b.py", "runs a backward pass (a.py:2 imports it)")
+    assert (work.at, work.what) == ("b.py", "runs a backward pass (a.py:2 imports it)")
 
 
 def test_relative_imports_are_followed(tmp_path: Path) -> None:
@@ -144,7 +146,7 @@ def test_relative_imports_are_followed(tmp_path: Path) -> None:
     work = looked_at(tmp_path, files)
 
     assert work is not None
-    assert (work.file, work.what) == (
+    assert (work.at, work.what) == (
         "pack/c.py",
         "runs a backward pass (pack/inner/b.py:1 imports it)",
     )
@@ -156,7 +158,7 @@ def test_the_packages_of_a_named_module_run_first(tmp_path: Path) -> None:
     work = looked_at(tmp_path, files, "pack/train.py")
 
     assert work is not None
-    assert (work.file, work.line, work.what) == (
+    assert (work.at, work.line, work.what) == (
         "pack/__init__.py",
         2,
         "runs a backward pass (it runs before pack/train.py)",
@@ -167,7 +169,7 @@ def test_what_comes_first_is_told(tmp_path: Path) -> None:
     work = looked_at(tmp_path, {"train.py": "loss.backward()\nimport lib\n", "lib.py": TRAINS})
 
     assert work is not None
-    assert (work.file, work.what) == ("train.py", "runs a backward pass")
+    assert (work.at, work.what) == ("train.py", "runs a backward pass")
 
 
 CALLS = {
@@ -210,7 +212,7 @@ def test_functions_of_imported_modules_are_looked_into(
     assert work is not None
     line = 10 if "fit" in what else 3
     assert work.what == f"{what}, which runs a backward pass in lib.py:{line}"
-    assert work.file == "train.py"
+    assert work.at == "train.py"
 
 
 def test_a_place_of_the_job_on_the_path_is_looked_into(
@@ -228,7 +230,7 @@ def test_a_place_of_the_job_on_the_path_is_looked_into(
     work = work_of_import(str(script), str(script.parent), str(tmp_path))
 
     assert work is not None
-    assert work.file == "src/lib.py"
+    assert work.at == "src/lib.py"
 
 
 def test_libraries_below_the_job_are_left_alone(
@@ -251,7 +253,7 @@ def test_files_are_named_from_the_job(tmp_path: Path) -> None:
     work = work_of_import(str(script), str(script.parent), str(tmp_path))
 
     assert work is not None
-    assert work.file == "scripts/train.py"
+    assert work.at == "scripts/train.py"
 
 
 def test_a_named_file_whose_name_is_no_word_is_read(tmp_path: Path) -> None:
@@ -286,4 +288,4 @@ def test_no_more_than_so_many_modules_are_read(tmp_path: Path) -> None:
     assert work_of_import(str(tmp_path / "m0.py"), str(tmp_path), str(tmp_path)) is None
     near = work_of_import(str(tmp_path / "m100.py"), str(tmp_path), str(tmp_path))
     assert near is not None
-    assert near.file == "m519.py"
+    assert near.at == "m519.py"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from preflight.sources.loader_calls import LoaderCalls, loader_calls, may_make_loaders
+from preflight.sources.loader_calls import LoaderCalls, loader_calls
 from preflight.syntax.parsing import parse_text
 
 
 def calls(text: str) -> LoaderCalls:
     """Look at code as a file would hold it."""
-    parsed = parse_text(text)
-    return loader_calls(parsed, "train.py") if may_make_loaders(parsed.lines) else LoaderCalls()
+    return loader_calls(parse_text(text), "train.py")
 
 
 def workers(text: str) -> list[bool | None]:
