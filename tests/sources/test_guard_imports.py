@@ -33,30 +33,28 @@ def looked_at(folder: Path, files: dict[str, str], named: str = "train.py") -> U
     return work_of_import(str(folder / named), str(folder), str(folder))
 
 
+def work_of(folder: Path, files: dict[str, str], named: str = "train.py") -> Unguarded:
+    """Give the work that it would start."""
+    work = looked_at(folder, files, named)
+    assert work is not None
+    return work
+
+
+def beside(train: str, lib: str) -> dict[str, str]:
+    return {"train.py": train, "lib.py": lib}
+
+
 HEALTHY = {
-    "a module that defines": {"train.py": "import lib\n", "lib.py": DEFINES},
-    "names of a module": {"train.py": "from lib import *\nx = make_loader()\n", "lib.py": DEFINES},
-    "a name that is only taken": {
-        "train.py": "from lib import train, Core\ncore = Core()\n",
-        "lib.py": DEFINES,
-    },
-    "a function of a module": {
-        "train.py": "import lib\nloader = lib.make_loader()\n",
-        "lib.py": DEFINES,
-    },
-    "an import in a function": {
-        "train.py": "def go():\n    import lib\n",
-        "lib.py": TRAINS,
-    },
-    "an import under the main guard": {
-        "train.py": 'if __name__ == "__main__":\n    import lib\n',
-        "lib.py": TRAINS,
-    },
-    "an import for checkers": {
-        "train.py": "if TYPE_CHECKING:\n    import lib\n",
-        "lib.py": TRAINS,
-    },
-    "a file that nobody imports": {"train.py": "import os\n", "lib.py": TRAINS},
+    "a module that defines": beside("import lib\n", DEFINES),
+    "names of a module": beside("from lib import *\nx = make_loader()\n", DEFINES),
+    "a name that is only taken": beside("from lib import train, Core\ncore = Core()\n", DEFINES),
+    "a function of a module": beside("import lib\nloader = lib.make_loader()\n", DEFINES),
+    "an import in a function": beside("def go():\n    import lib\n", TRAINS),
+    "an import under the main guard": beside(
+        'if __name__ == "__main__":\n    import lib\n', TRAINS
+    ),
+    "an import for checkers": beside("if TYPE_CHECKING:\n    import lib\n", TRAINS),
+    "a file that nobody imports": beside("import os\n", TRAINS),
     "a module of the same name in a package": {
         "train.py": "from pack import lib\n",
         "lib.py": TRAINS,
@@ -67,22 +65,18 @@ HEALTHY = {
         "train.py": "import datasets\nfrom datasets import load_dataset\n",
         "datasets/notes.py": TRAINS,
     },
-    "a relative import that leads out": {"train.py": "from ... import lib\n", "lib.py": TRAINS},
-    "modules that import each other": {
-        "train.py": "import lib\n",
-        "lib.py": "import train\nfrom lib import *\nfrom train import x\n",
-    },
-    "a module that cannot be parsed": {"train.py": "import lib\n", "lib.py": "def f(:\n"},
-    "a module in an unknown encoding": {"train.py": "import lib\n", "lib.py": "# coding: odd\n"},
+    "a relative import that leads out": beside("from ... import lib\n", TRAINS),
+    "modules that import each other": beside(
+        "import lib\n", "import train\nfrom lib import *\nfrom train import x\n"
+    ),
+    "a module that cannot be parsed": beside("import lib\n", "def f(:\n"),
+    "a module in an unknown encoding": beside("import lib\n", "# coding: odd\n"),
     "a module behind itself": {"train.py": "import train\nfrom train import train\ntrain.x()\n"},
-    "a function of another module that may run anything": {
-        "train.py": "from lib import run\nrun()\n",
-        "lib.py": "def run():\n    for plugin in plugins():\n        plugin.load()\n",
-    },
-    "names that lead in circles": {
-        "train.py": "from lib import a\na()\n",
-        "lib.py": "from train import a\n",
-    },
+    "a function of another module that may run anything": beside(
+        "from lib import run\nrun()\n",
+        "def run():\n    for plugin in plugins():\n        plugin.load()\n",
+    ),
+    "names that lead in circles": beside("from lib import a\na()\n", "from train import a\n"),
 }
 
 
@@ -125,79 +119,75 @@ def test_work_in_an_imported_module_is_told_with_the_import(
     )
 
 
-def test_the_nearest_import_is_told(tmp_path: Path) -> None:
-    files = {"train.py": "import a\n", "a.py": "import os\nimport b\n", "b.py": TRAINS}
+# The files, and where the work lies and how it is reached from the last of them.
+TOLD = {
+    "the nearest import": (
+        {"b.py": TRAINS, "a.py": "import os\nimport b\n", "train.py": "import a\n"},
+        ("b.py", 2, "a.py:2 imports it"),
+    ),
+    "relative imports": (
+        {
+            "pack/__init__.py": "from . import a\n",
+            "pack/a.py": "from .inner.b import x\n",
+            "pack/inner/b.py": "from ..c import x\n",
+            "pack/c.py": TRAINS,
+            "train.py": "import pack.a\n",
+        },
+        ("pack/c.py", 2, "pack/inner/b.py:1 imports it"),
+    ),
+    "the packages of a named module": (
+        {"pack/__init__.py": TRAINS, "pack/train.py": "x = 1\n"},
+        ("pack/__init__.py", 2, "it runs before pack/train.py"),
+    ),
+    "a named file whose name is no word": (
+        {"lib.py": TRAINS, "train-2.py": "import lib\n"},
+        ("lib.py", 2, "train-2.py:1 imports it"),
+    ),
+}
 
-    work = looked_at(tmp_path, files)
 
-    assert work is not None
-    assert (work.at, work.what) == ("b.py", "runs a backward pass (a.py:2 imports it)")
+@pytest.mark.parametrize(("files", "told"), TOLD.values(), ids=TOLD)
+def test_work_is_told_with_what_leads_there(
+    tmp_path: Path, files: dict[str, str], told: tuple[str, int, str]
+) -> None:
+    work = work_of(tmp_path, files, list(files)[-1])
 
-
-def test_relative_imports_are_followed(tmp_path: Path) -> None:
-    files = {
-        "train.py": "import pack.a\n",
-        "pack/__init__.py": "from . import a\n",
-        "pack/a.py": "from .inner.b import x\n",
-        "pack/inner/b.py": "from ..c import x\n",
-        "pack/c.py": TRAINS,
-    }
-
-    work = looked_at(tmp_path, files)
-
-    assert work is not None
-    assert (work.at, work.what) == (
-        "pack/c.py",
-        "runs a backward pass (pack/inner/b.py:1 imports it)",
-    )
-
-
-def test_the_packages_of_a_named_module_run_first(tmp_path: Path) -> None:
-    files = {"pack/__init__.py": TRAINS, "pack/train.py": "x = 1\n"}
-
-    work = looked_at(tmp_path, files, "pack/train.py")
-
-    assert work is not None
-    assert (work.at, work.line, work.what) == (
-        "pack/__init__.py",
-        2,
-        "runs a backward pass (it runs before pack/train.py)",
-    )
+    at, line, by = told
+    assert (work.at, work.line, work.what) == (at, line, f"runs a backward pass ({by})")
 
 
 def test_what_comes_first_is_told(tmp_path: Path) -> None:
-    work = looked_at(tmp_path, {"train.py": "loss.backward()\nimport lib\n", "lib.py": TRAINS})
+    work = work_of(tmp_path, beside("loss.backward()\nimport lib\n", TRAINS))
 
-    assert work is not None
     assert (work.at, work.what) == ("train.py", "runs a backward pass")
 
 
 CALLS = {
-    "a function": ("from lib import train\ntrain()\n", "calls train()"),
-    "a function of every name": ("from lib import *\ntrain()\n", "calls train()"),
-    "a function of a module": ("import lib\nlib.train()\n", "calls train()"),
-    "a function by another name": ("from lib import train as t\nx = t()\n", "calls t()"),
-    "a function that is handed over": ("from lib import train\nrun(train)\n", "calls train()"),
-    "a method": ("import lib\ncore = lib.Core()\ncore.fit()\n", "calls Core.fit()"),
+    "a function": "from lib import train\ntrain()\n",
+    "a function of every name": "from lib import *\ntrain()\n",
+    "a function of a module": "import lib\nlib.train()\n",
+    "a function that is handed over": "from lib import train\nrun(train)\n",
+    "a function of a module in a package": "import pack.inner\npack.inner.train()\n",
+    "a function of a module taken from a package": "from pack import inner\ninner.train()\n",
+    "through a package": "from pack import train\ntrain()\n",
+}
+CALLS_BY_ANOTHER_NAME = {
+    "a function by another name": ("from lib import train as t\nx = t()\n", "t"),
+    "a method": ("import lib\ncore = lib.Core()\ncore.fit()\n", "Core.fit"),
     "an inherited method": (
         "from lib import Core\nclass Mine(Core):\n    pass\nMine().fit()\n",
-        "calls Mine.fit()",
+        "Mine.fit",
     ),
-    "a function of a module in a package": (
-        "import pack.inner\npack.inner.train()\n",
-        "calls train()",
-    ),
-    "a function of a module taken from a package": (
-        "from pack import inner\ninner.train()\n",
-        "calls train()",
-    ),
-    "through a package": ("from pack import train\ntrain()\n", "calls train()"),
 }
 
 
-@pytest.mark.parametrize(("text", "what"), CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [*((text, "train") for text in CALLS.values()), *CALLS_BY_ANOTHER_NAME.values()],
+    ids=[*CALLS, *CALLS_BY_ANOTHER_NAME],
+)
 def test_functions_of_imported_modules_are_looked_into(
-    tmp_path: Path, text: str, what: str
+    tmp_path: Path, text: str, name: str
 ) -> None:
     taken = "from lib import train\n"
     files = {
@@ -207,11 +197,10 @@ def test_functions_of_imported_modules_are_looked_into(
         "pack/inner.py": taken,
     }
 
-    work = looked_at(tmp_path, files)
+    work = work_of(tmp_path, files)
 
-    assert work is not None
-    line = 10 if "fit" in what else 3
-    assert work.what == f"{what}, which runs a backward pass in lib.py:{line}"
+    line = 10 if "fit" in name else 3
+    assert work.what == f"calls {name}(), which runs a backward pass in lib.py:{line}"
     assert work.at == "train.py"
 
 
@@ -254,13 +243,6 @@ def test_files_are_named_from_the_job(tmp_path: Path) -> None:
 
     assert work is not None
     assert work.at == "scripts/train.py"
-
-
-def test_a_named_file_whose_name_is_no_word_is_read(tmp_path: Path) -> None:
-    work = looked_at(tmp_path, {"train-2.py": "import lib\n", "lib.py": TRAINS}, "train-2.py")
-
-    assert work is not None
-    assert work.what == "runs a backward pass (train-2.py:1 imports it)"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
