@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.findings.registry import built_in
-from preflight.host.facts import Gpu, Gpus, HostFacts
+from preflight.host.facts import Gpu, Gpus
 from preflight.settings.job import Job, Launch
 from preflight.sources.facts import SourceFacts
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
+from tests.hosts import host, reason
 
 TORCHRUN = {
     "RANK": "5",
@@ -40,24 +40,11 @@ OPEN_MPI = {
 }
 
 
-def host(environment: dict[str, str], gpus: int = 0) -> HostFacts:
-    """Make a machine of so many GPUs on which this is set."""
-    seen = tuple(Gpu(index=index, cuda=index) for index in range(gpus))
-    return HostFacts(
-        system="Linux",
-        python="3.11.7",
-        cpus=8,
-        memory=2**36,
-        available=2**35,
-        disk_free=2**40,
-        gpus=Gpus(state="ok" if gpus else "no-driver", gpus=seen),
-        environment=environment,
-    )
-
-
 def of_host(environment: dict[str, str], gpus: int = 0, job: Job | None = None) -> list[Finding]:
-    """Ask the check about an environment."""
-    return ask("env-launch", host(environment, gpus), job)
+    """Ask the check about an environment, on a machine of so many GPUs."""
+    seen = tuple(Gpu(index=index, cuda=index) for index in range(gpus))
+    facts = host(Gpus(state="ok" if gpus else "no-driver", gpus=seen), environment)
+    return ask("env-launch", facts, job)
 
 
 def of_source(
@@ -72,79 +59,72 @@ def of_source(
 # --- environments ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {},
-        TORCHRUN,
-        SRUN,
-        OPEN_MPI,
-        TORCHRUN | SRUN,
-        {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "8", "SLURM_NNODES": "2"},
-        {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"},
-        {"SLURM_PROCID": "9", "SLURM_NTASKS": "8", "SLURM_HET_SIZE": "2"},
-        {"WORLD_SIZE": "1"},
-        {"WORLD_SIZE": "1", "RANK": "0"},
-        {"MASTER_ADDR": "node-0", "MASTER_PORT": "65535"},
-        {"MASTER_ADDR": "a", "MASTER_PORT": "1", "WORLD_SIZE": "8", "NODE_RANK": "1"},
-        {"LOCAL_RANK": "-1", "RANK": "-1"},
-        {"RANK": "", "WORLD_SIZE": ""},
-        {"RANK": " 0 ", "WORLD_SIZE": "1"},
-        {"CUDA_VISIBLE_DEVICES": ""},
-        {"ACCELERATE_MIXED_PRECISION": "bf16"},
-    ],
-    ids=[
-        "nothing",
-        "a rank of torchrun",
-        "a task of srun",
-        "a rank of Open MPI",
-        "torchrun inside srun",
-        "a shell of salloc",
-        "an sbatch script without a number of tasks",
-        "a heterogeneous Slurm job",
-        "one process",
-        "one rank",
-        "an address in .bashrc",
-        "a node of Lightning",
-        "not distributed, as -1",
-        "emptied",
-        "spaces",
-        "no GPUs",
-        "accelerate",
-    ],
-)
+LEFT_ALONE: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "a rank of torchrun": TORCHRUN,
+    "a task of srun": SRUN,
+    "a rank of Open MPI": OPEN_MPI,
+    "torchrun inside srun": TORCHRUN | SRUN,
+    "a shell of salloc": {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "8", "SLURM_NNODES": "2"},
+    "an sbatch script without a number of tasks": {
+        "SLURM_JOB_ID": "7",
+        "SLURM_PROCID": "0",
+        "SLURM_LOCALID": "0",
+    },
+    "a heterogeneous Slurm job": {"SLURM_PROCID": "9", "SLURM_NTASKS": "8", "SLURM_HET_SIZE": "2"},
+    "one process": {"WORLD_SIZE": "1"},
+    "one rank": {"WORLD_SIZE": "1", "RANK": "0"},
+    "an address in .bashrc": {"MASTER_ADDR": "node-0", "MASTER_PORT": "65535"},
+    "a node of Lightning": {
+        "MASTER_ADDR": "a",
+        "MASTER_PORT": "1",
+        "WORLD_SIZE": "8",
+        "NODE_RANK": "1",
+    },
+    "not distributed, as -1": {"LOCAL_RANK": "-1", "RANK": "-1"},
+    "emptied": {"RANK": "", "WORLD_SIZE": ""},
+    "spaces": {"RANK": " 0 ", "WORLD_SIZE": "1"},
+    "no GPUs": {"CUDA_VISIBLE_DEVICES": ""},
+    "accelerate": {"ACCELERATE_MIXED_PRECISION": "bf16"},
+}
+
+
+@pytest.mark.parametrize("environment", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_what_launchers_and_people_set_is_left_alone(environment: dict[str, str]) -> None:
     assert of_host(environment) == []
 
 
+CONTRADICTIONS = {
+    "a rank beyond all": (TORCHRUN | {"RANK": "8"}, "RANK", "is 8, and WORLD_SIZE is 8"),
+    "a local rank beyond all": (
+        TORCHRUN | {"LOCAL_RANK": "4"},
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE is 4",
+    ),
+    "a word for a rank": (TORCHRUN | {"RANK": "first"}, "RANK", "is 'first', which is no number"),
+    "a float for a size": (TORCHRUN | {"WORLD_SIZE": "8.0"}, "WORLD_SIZE", "which is no number"),
+    "a service of Kubernetes that is called master": (
+        TORCHRUN | {"MASTER_PORT": "tcp://10.0.0.1:2222"},
+        "MASTER_PORT",
+        "is 'tcp://10.0.0.1:2222', which is no number",
+    ),
+    "a port beyond all": (
+        TORCHRUN | {"MASTER_PORT": "65536"},
+        "MASTER_PORT",
+        "is 65,536; ports end at 65,535",
+    ),
+    "a task beyond all": (SRUN | {"SLURM_PROCID": "8"}, "SLURM_PROCID", "SLURM_NTASKS is 8"),
+    "a rank of Open MPI beyond all": (
+        OPEN_MPI | {"OMPI_COMM_WORLD_RANK": "4"},
+        "OMPI_COMM_WORLD_RANK",
+        "is 4",
+    ),
+    "a rank of nothing": ({"RANK": "0"}, "RANK", "WORLD_SIZE is not set"),
+}
+
+
 @pytest.mark.parametrize(
-    ("environment", "name", "words"),
-    [
-        (TORCHRUN | {"RANK": "8"}, "RANK", "is 8, and WORLD_SIZE is 8"),
-        (TORCHRUN | {"LOCAL_RANK": "4"}, "LOCAL_RANK", "LOCAL_WORLD_SIZE is 4"),
-        (TORCHRUN | {"RANK": "first"}, "RANK", "is 'first', which is no number"),
-        (TORCHRUN | {"WORLD_SIZE": "8.0"}, "WORLD_SIZE", "which is no number"),
-        (
-            TORCHRUN | {"MASTER_PORT": "tcp://10.0.0.1:2222"},
-            "MASTER_PORT",
-            "is 'tcp://10.0.0.1:2222', which is no number",
-        ),
-        (TORCHRUN | {"MASTER_PORT": "65536"}, "MASTER_PORT", "is 65,536; ports end at 65,535"),
-        (SRUN | {"SLURM_PROCID": "8"}, "SLURM_PROCID", "SLURM_NTASKS is 8"),
-        (OPEN_MPI | {"OMPI_COMM_WORLD_RANK": "4"}, "OMPI_COMM_WORLD_RANK", "is 4"),
-        ({"RANK": "0"}, "RANK", "WORLD_SIZE is not set"),
-    ],
-    ids=[
-        "a rank beyond all",
-        "a local rank beyond all",
-        "a word for a rank",
-        "a float for a size",
-        "a service of Kubernetes that is called master",
-        "a port beyond all",
-        "a task beyond all",
-        "a rank of Open MPI beyond all",
-        "a rank of nothing",
-    ],
+    ("environment", "name", "words"), CONTRADICTIONS.values(), ids=CONTRADICTIONS
 )
 def test_what_cannot_be_together_is_found(
     environment: dict[str, str], name: str, words: str
@@ -239,12 +219,11 @@ def test_a_world_size_that_a_launcher_would_replace_does_not_gate() -> None:
 
 def test_a_job_that_runs_elsewhere_is_not_judged_here() -> None:
     job = Job(launch=Launch(elsewhere=True))
-    skip = built_in()["env-launch"].skip
+    machine = host(Gpus(state="no-driver"))
 
     assert of_host({"RANK": "0"}, job=job) == []
-    assert skip is not None
-    assert skip(host({}), job) == "the job will run on another machine"
-    assert skip(host({}), Job()) is None
+    assert reason("env-launch", machine, job) == "the job will run on another machine"
+    assert reason("env-launch", machine, Job()) is None
 
 
 def test_what_is_set_cannot_move_the_page() -> None:

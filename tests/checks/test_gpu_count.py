@@ -8,26 +8,13 @@ from typing import Any
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.findings.registry import built_in
-from preflight.host.facts import Gpu, Gpus, HostFacts
+from preflight.host.facts import Gpu, Gpus
 from preflight.settings.job import Job, Launch
 from preflight.testing import ask
+from tests.hosts import host, reason
 
 NO_GPUS = Gpus(state="no-driver", detail="NVML Shared Library Not Found")
 MISMATCH = Gpus(state="failed", detail="RM has detected an NVML/RM version mismatch.")
-
-
-def host(gpus: Gpus) -> HostFacts:
-    """Make a machine of these GPUs."""
-    return HostFacts(
-        system="Linux",
-        python="3.11.7",
-        cpus=8,
-        memory=2**36,
-        available=2**35,
-        disk_free=2**40,
-        gpus=gpus,
-    )
 
 
 def some(number: int, **setting: Any) -> Gpus:
@@ -57,17 +44,10 @@ def findings(gpus: Gpus, job: Job) -> list[Finding]:
     return ask("gpu-count", host(gpus), job)
 
 
-def reason(gpus: Gpus, job: Job) -> str | None:
-    """Say why the check does not apply."""
-    skip = built_in()["gpu-count"].skip
-    assert skip is not None
-    return skip(host(gpus), job)
-
-
 @pytest.mark.parametrize("asked", [1, 7, 8])
 def test_enough_gpus_are_enough(asked: int) -> None:
     assert findings(some(8), asking(asked)) == []
-    assert reason(some(8), asking(asked)) is None
+    assert reason("gpu-count", host(some(8)), asking(asked)) is None
 
 
 def test_a_lost_or_hidden_gpu_that_nobody_needs_is_nobodys_business() -> None:
@@ -79,7 +59,7 @@ def test_a_lost_or_hidden_gpu_that_nobody_needs_is_nobodys_business() -> None:
 @pytest.mark.parametrize("gpus", [NO_GPUS, some(0), some(8)], ids=["no driver", "none", "eight"])
 def test_where_no_number_is_asked_for_there_is_nothing_to_compare(gpus: Gpus) -> None:
     assert findings(gpus, asking(None)) == []
-    assert reason(gpus, asking(None)) == "no number of GPUs is asked for"
+    assert reason("gpu-count", host(gpus), asking(None)) == "no number of GPUs is asked for"
 
 
 def test_gpus_of_another_maker_are_not_judged() -> None:
@@ -87,21 +67,21 @@ def test_gpus_of_another_maker_are_not_judged() -> None:
     amd = Gpus(state="other", detail="AMD (/dev/kfd)")
 
     assert findings(amd, asking(8)) == []
-    assert "AMD" in (reason(amd, asking(8)) or "")
+    assert "AMD" in (reason("gpu-count", host(amd), asking(8)) or "")
 
 
 def test_a_job_that_runs_elsewhere_is_not_judged_here() -> None:
     job = Job(launch=Launch(gpus=8, elsewhere=True))
 
     assert findings(NO_GPUS, job) == []
-    assert reason(NO_GPUS, job) == "the job will run on another machine"
+    assert reason("gpu-count", host(NO_GPUS), job) == "the job will run on another machine"
 
 
 def test_without_nvidia_ml_py_nobody_can_say() -> None:
     gpus = Gpus(state="no-package")
 
     assert findings(gpus, asking(8)) == []
-    assert reason(gpus, asking(8)) == "nvidia-ml-py is not installed"
+    assert reason("gpu-count", host(gpus), asking(8)) == "nvidia-ml-py is not installed"
 
 
 def test_a_machine_without_a_driver_is_found_where_the_number_is_set() -> None:
@@ -205,7 +185,7 @@ def test_a_driver_that_does_not_answer_is_worth_a_warning_where_none_are() -> No
 
     assert finding.severity is Severity.WARNING
     assert finding.at == Location(name="this machine")
-    assert reason(MISMATCH, asking(None)) is None
+    assert reason("gpu-count", host(MISMATCH), asking(None)) is None
 
 
 def test_the_fingerprint_does_not_depend_on_how_many_are_lacking() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.findings.registry import built_in
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.settings.job import Job, Launch
 from preflight.testing import ask
+from tests.hosts import host, reason
 
 GB = 10**9
 H100 = 85_520_809_984
@@ -24,17 +24,9 @@ def gpu(index: int, *, used: int = RESERVED, **change: Any) -> Gpu:
     return replace(free, **change)
 
 
-def host(*gpus: Gpu, **setting: Any) -> HostFacts:
+def machine(*gpus: Gpu, state: str = "ok", **setting: Any) -> HostFacts:
     """Make a machine of these GPUs."""
-    return HostFacts(
-        system="Linux",
-        python="3.11.7",
-        cpus=8,
-        memory=2**36,
-        available=2**35,
-        disk_free=2**40,
-        gpus=Gpus(state=setting.pop("state", "ok"), gpus=gpus, **setting),
-    )
+    return host(Gpus(state=state, gpus=gpus, **setting))
 
 
 def needing(vram: int | None, gpus: int | None = None) -> Job:
@@ -47,55 +39,48 @@ def findings(facts: HostFacts, job: Job) -> list[Finding]:
     return ask("gpu-memory", facts, job)
 
 
-def reason(facts: HostFacts, job: Job) -> str | None:
-    """Say why the check does not apply."""
-    skip = built_in()["gpu-memory"].skip
-    assert skip is not None
-    return skip(facts, job)
-
-
 def test_free_gpus_are_free_enough() -> None:
-    eight = host(*(gpu(index) for index in range(8)))
+    eight = machine(*(gpu(index) for index in range(8)))
 
     assert findings(eight, needing(80 * GB, gpus=8)) == []
-    assert reason(eight, needing(80 * GB, gpus=8)) is None
+    assert reason("gpu-memory", eight, needing(80 * GB, gpus=8)) is None
 
 
 def test_exactly_enough_is_enough() -> None:
-    assert findings(host(gpu(0)), needing(H100 - RESERVED)) == []
+    assert findings(machine(gpu(0)), needing(H100 - RESERVED)) == []
 
 
 def test_a_busy_gpu_that_the_job_does_not_take_is_left_alone() -> None:
     """A job of one GPU takes the first that it sees."""
     busy = (gpu(0), gpu(1, used=80 * GB))
 
-    assert findings(host(*busy), needing(60 * GB, gpus=1)) == []
+    assert findings(machine(*busy), needing(60 * GB, gpus=1)) == []
 
 
 def test_a_busy_gpu_that_is_hidden_is_left_alone() -> None:
     busy = (gpu(0, used=80 * GB, visible=False, cuda=None), gpu(1, cuda=0))
 
-    assert findings(host(*busy, visible="1"), needing(60 * GB, gpus=1)) == []
+    assert findings(machine(*busy, visible="1"), needing(60 * GB, gpus=1)) == []
 
 
 def test_which_gpus_are_the_first_is_said_by_cuda_visible_devices() -> None:
     gpus = (gpu(0, used=80 * GB, cuda=1), gpu(1, cuda=0))
 
-    assert findings(host(*gpus, visible="1,0"), needing(60 * GB, gpus=1)) == []
-    assert len(findings(host(*gpus, visible="1,0"), needing(60 * GB, gpus=2))) == 1
+    assert findings(machine(*gpus, visible="1,0"), needing(60 * GB, gpus=1)) == []
+    assert len(findings(machine(*gpus, visible="1,0"), needing(60 * GB, gpus=2))) == 1
 
 
 def test_a_gpu_whose_memory_is_not_told_is_not_judged() -> None:
     """Integrated GPUs share the machine's."""
-    unknown = host(gpu(0, total=None, free=None))
+    unknown = machine(gpu(0, total=None, free=None))
 
     assert findings(unknown, needing(60 * GB)) == []
-    assert "does not say" in (reason(unknown, needing(60 * GB)) or "")
+    assert "does not say" in (reason("gpu-memory", unknown, needing(60 * GB)) or "")
 
 
 @pytest.mark.parametrize(
     "facts",
-    [host(), host(state="no-driver"), host(gpu(0, error="GPU is lost", free=None))],
+    [machine(), machine(state="no-driver"), machine(gpu(0, error="GPU is lost", free=None))],
     ids=["no GPU", "no driver", "lost"],
 )
 def test_memory_that_no_gpu_has_is_found(facts: HostFacts) -> None:
@@ -108,13 +93,13 @@ def test_memory_that_no_gpu_has_is_found(facts: HostFacts) -> None:
 @pytest.mark.parametrize(
     ("facts", "job", "why"),
     [
-        (host(gpu(0)), needing(None, gpus=1), "no amount of GPU memory is asked for"),
-        (host(), needing(GB, gpus=1), "no GPU here"),
-        (host(state="no-driver"), needing(GB, gpus=8), "no GPU here"),
-        (host(gpu(0, error="GPU is lost", free=None)), needing(GB, gpus=1), "no GPU here"),
-        (host(state="no-package"), needing(GB), "nvidia-ml-py is not installed"),
+        (machine(gpu(0)), needing(None, gpus=1), "no amount of GPU memory is asked for"),
+        (machine(), needing(GB, gpus=1), "no GPU here"),
+        (machine(state="no-driver"), needing(GB, gpus=8), "no GPU here"),
+        (machine(gpu(0, error="GPU is lost", free=None)), needing(GB, gpus=1), "no GPU here"),
+        (machine(state="no-package"), needing(GB), "nvidia-ml-py is not installed"),
         (
-            host(gpu(0, used=H100)),
+            machine(gpu(0, used=H100)),
             Job(launch=Launch(vram=GB, elsewhere=True)),
             "the job will run on another machine",
         ),
@@ -125,7 +110,7 @@ def test_where_there_is_nothing_to_compare_the_reason_is_said(
     facts: HostFacts, job: Job, why: str
 ) -> None:
     assert findings(facts, job) == []
-    assert reason(facts, job) == why
+    assert reason("gpu-memory", facts, job) == why
 
 
 def test_who_holds_the_memory_is_named() -> None:
@@ -133,7 +118,7 @@ def test_who_holds_the_memory_is_named() -> None:
     idle = GpuProcess(pid=41877, name=None, used=0)
     busy = gpu(0, used=74 * GB, processes=(holder, idle))
 
-    (finding,) = findings(host(busy), needing(60 * GB, gpus=1))
+    (finding,) = findings(machine(busy), needing(60 * GB, gpus=1))
 
     assert finding.message == (
         "has 11.5 GB of GPU memory free, and the job needs 60.0 GB: "
@@ -147,39 +132,39 @@ def test_who_holds_the_memory_is_named() -> None:
 def test_of_many_processes_a_few_are_named() -> None:
     crowd = tuple(GpuProcess(pid=pid, name=None, used=None) for pid in range(100, 110))
 
-    (finding,) = findings(host(gpu(0, used=80 * GB, processes=crowd)), needing(60 * GB))
+    (finding,) = findings(machine(gpu(0, used=80 * GB, processes=crowd)), needing(60 * GB))
 
     assert "process 103 and 6 others hold the rest" in finding.message
 
 
 def test_memory_that_nobody_seems_to_hold_is_said_to_be_held_by_somebody() -> None:
     """A container does not see the processes of others."""
-    (finding,) = findings(host(gpu(0, used=80 * GB)), needing(60 * GB))
+    (finding,) = findings(machine(gpu(0, used=80 * GB)), needing(60 * GB))
 
     assert "held by processes that cannot be seen from here" in finding.message
 
 
 def test_a_gpu_that_is_too_small_is_told_apart_from_a_busy_one() -> None:
-    (finding,) = findings(host(gpu(0)), needing(100 * GB))
+    (finding,) = findings(machine(gpu(0)), needing(100 * GB))
 
     assert "it has 85.5 GB in all" in finding.message
     assert "larger GPUs" in (finding.fix or "")
 
 
 def test_sizes_that_look_alike_are_said_to_the_byte() -> None:
-    (finding,) = findings(host(gpu(0)), needing(H100 - RESERVED + 1))
+    (finding,) = findings(machine(gpu(0)), needing(H100 - RESERVED + 1))
 
     assert "has 84,951,695,360 bytes of GPU memory free" in finding.message
 
 
 def test_the_first_gpu_is_taken_though_another_of_its_model_is_free() -> None:
-    (finding,) = findings(host(gpu(0, used=80 * GB), gpu(1)), needing(60 * GB, gpus=1))
+    (finding,) = findings(machine(gpu(0, used=80 * GB), gpu(1)), needing(60 * GB, gpus=1))
 
     assert finding.severity is Severity.ERROR
 
 
 def test_each_gpu_is_a_finding_of_its_own() -> None:
-    facts = host(*(gpu(index, used=80 * GB) for index in range(3)))
+    facts = machine(*(gpu(index, used=80 * GB) for index in range(3)))
 
     found = findings(facts, needing(60 * GB))
 
@@ -192,7 +177,7 @@ def test_each_gpu_is_a_finding_of_its_own() -> None:
 def test_among_several_models_it_may_be_another_gpu_that_is_taken() -> None:
     """CUDA counts the fastest first, and which that is cannot be seen from here."""
     small = gpu(0, name="Quadro P400", total=2 * GB, free=2 * GB)
-    facts = host(small, gpu(1))
+    facts = machine(small, gpu(1))
 
     (finding,) = findings(facts, needing(60 * GB, gpus=1))
 
@@ -208,14 +193,14 @@ def test_among_several_models_it_may_be_another_gpu_that_is_taken() -> None:
 def test_among_several_models_it_is_certain_where(gpus: int, setting: dict[str, str]) -> None:
     small = gpu(0, name="Quadro P400", total=2 * GB, free=2 * GB)
 
-    (finding,) = findings(host(small, gpu(1), **setting), needing(60 * GB, gpus=gpus))
+    (finding,) = findings(machine(small, gpu(1), **setting), needing(60 * GB, gpus=gpus))
 
     assert finding.severity is Severity.ERROR
 
 
 def test_names_cannot_move_the_page() -> None:
     holder = GpuProcess(pid=1, name="\x1b[2Jpython", used=GB)
-    facts = host(gpu(0, used=80 * GB, processes=(holder,)))
+    facts = machine(gpu(0, used=80 * GB, processes=(holder,)))
 
     (finding,) = findings(facts, needing(60 * GB))
 
@@ -225,6 +210,6 @@ def test_names_cannot_move_the_page() -> None:
 def test_an_instance_is_named() -> None:
     part = gpu(0, name="A100 MIG 3g.20gb", total=20 * GB, free=20 * GB, instance=1)
 
-    (finding,) = findings(host(part), needing(60 * GB))
+    (finding,) = findings(machine(part), needing(60 * GB))
 
     assert finding.at.name == "GPU 0 instance 1 (A100 MIG 3g.20gb)"

@@ -1,0 +1,30 @@
+"""Machines as the checks are asked about them, without a look at one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from preflight.findings.registry import built_in
+from preflight.host.facts import Gpus, HostFacts
+from preflight.settings.job import Job
+
+
+def host(gpus: Gpus, environment: Mapping[str, str] | None = None) -> HostFacts:
+    """Make a machine of these GPUs on which this is set."""
+    return HostFacts(
+        system="Linux",
+        python="3.11.7",
+        cpus=8,
+        memory=2**36,
+        available=2**35,
+        disk_free=2**40,
+        gpus=gpus,
+        environment=environment or {},
+    )
+
+
+def reason(check: str, facts: HostFacts, job: Job) -> str | None:
+    """Say why a check does not apply."""
+    skip = built_in()[check].skip
+    assert skip is not None
+    return skip(facts, job)
