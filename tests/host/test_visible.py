@@ -35,29 +35,19 @@ def test_what_is_set_is_seen_in_its_order(setting: str | None, places: tuple[int
     assert visible_devices(FOUR, setting, {}) == Visible(places=places)
 
 
-@pytest.mark.parametrize(
-    ("setting", "places", "unmatched"),
-    [
-        ("0,4,1", (0,), ("4",)),
-        ("4,5", (), ("4", "5")),
-        ("NoDevFiles", (), ("NoDevFiles",)),
-        ("GPU-ffff,GPU-0a", (), ("GPU-ffff",)),
-        ("GPU-", (), ("GPU-",)),
-        ("G", (), ("G",)),
-        ("0,GPU-1a", (0,), ("GPU-1a",)),
-        ("99999999999999999999999", (), ("99999999999999999999999",)),
-    ],
-    ids=[
-        "an index too high ends the list",
-        "two indices too high",
-        "Slurm's word for none",
-        "a uuid of another machine",
-        "a prefix that fits several",
-        "a prefix of the prefix",
-        "an index and a uuid cannot be mixed",
-        "a number beyond all",
-    ],
-)
+UNMATCHED = {
+    "an index too high ends the list": ("0,4,1", (0,), ("4",)),
+    "two indices too high": ("4,5", (), ("4", "5")),
+    "Slurm's word for none": ("NoDevFiles", (), ("NoDevFiles",)),
+    "a uuid of another machine": ("GPU-ffff,GPU-0a", (), ("GPU-ffff",)),
+    "a prefix that fits several": ("GPU-", (), ("GPU-",)),
+    "a prefix of the prefix": ("G", (), ("G",)),
+    "an index and a uuid cannot be mixed": ("0,GPU-1a", (0,), ("GPU-1a",)),
+    "a number beyond all": ("99999999999999999999999", (), ("99999999999999999999999",)),
+}
+
+
+@pytest.mark.parametrize(("setting", "places", "unmatched"), UNMATCHED.values(), ids=UNMATCHED)
 def test_the_first_entry_that_names_no_gpu_ends_the_list(
     setting: str, places: tuple[int, ...], unmatched: tuple[str, ...]
 ) -> None:
@@ -66,8 +56,9 @@ def test_the_first_entry_that_names_no_gpu_ends_the_list(
 
 @pytest.mark.parametrize("setting", ["0,1,0", "GPU-0a,GPU-0a0b"])
 def test_a_gpu_that_is_named_twice_leaves_none(setting: str) -> None:
-    assert visible_devices(FOUR, setting, {}).places == ()
-    assert visible_devices(FOUR, setting, {}).repeated is not None
+    seen = visible_devices(FOUR, setting, {})
+
+    assert seen.places == () and seen.repeated is not None
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,6 @@ NONE = {
     "a WebLoader": "wds.WebLoader(data, batch_size=None)",
 }
 
-
-@pytest.mark.parametrize("text", NONE.values(), ids=NONE)
-def test_a_loader_without_workers_is_told(text: str) -> None:
-    assert workers(text) == [False]
-
-
 SOME = {
     "a literal": "DataLoader(data, num_workers=4)",
     "with its module": "torch.utils.data.DataLoader(data, num_workers=4)",
@@ -103,12 +97,6 @@ SOME = {
     "a trainer's": 'TrainingArguments("out", dataloader_num_workers=4)',
 }
 
-
-@pytest.mark.parametrize("text", SOME.values(), ids=SOME)
-def test_a_loader_with_workers_is_told(text: str) -> None:
-    assert workers(text) == [True]
-
-
 UNTOLD = {
     "a parameter": "def make(n):\n    return DataLoader(data, num_workers=n)",
     "a setting": "DataLoader(data, num_workers=cfg.workers)",
@@ -124,10 +112,26 @@ UNTOLD = {
     "in a circle": "a = b\nb = a\nDataLoader(data, num_workers=a)",
 }
 
+WORKERS = {
+    "without workers": (NONE, False),
+    "with workers": (SOME, True),
+    "not told": (UNTOLD, None),
+}
 
-@pytest.mark.parametrize("text", UNTOLD.values(), ids=UNTOLD)
-def test_what_the_source_does_not_tell_is_left_open(text: str) -> None:
-    assert workers(text) == [None]
+
+@pytest.mark.parametrize(
+    ("text", "has_workers"),
+    [
+        pytest.param(text, has_workers, id=f"{word}: {name}")
+        for word, (texts, has_workers) in WORKERS.items()
+        for name, text in texts.items()
+    ],
+)
+def test_a_loader_says_of_its_workers_what_the_source_tells(
+    text: str,
+    has_workers: bool | None,  # noqa: FBT001  a parametrized value
+) -> None:
+    assert workers(text) == [has_workers]
 
 
 def test_values_are_followed_without_end_and_without_cost() -> None:

@@ -12,12 +12,20 @@ from preflight.sources.facts import EnvironmentRead, SourceFacts
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.values.wire import from_wire, to_wire
+from tests.files import put
+
+READS = 'import os\nos.environ["X"]\n'
+
+
+def look(folder: Path, path: str = ".", **environment: str) -> SourceFacts:
+    """Read a file, or the folder."""
+    return read_source(Source(path=path), str(folder), environment)
 
 
 def read(folder: Path, text: str, **environment: str) -> tuple[EnvironmentRead, ...]:
     """Give the reads of one file."""
     (folder / "train.py").write_text(text, "utf-8")
-    return read_source(Source(path="train.py"), str(folder), environment).reads
+    return look(folder, "train.py", **environment).reads
 
 
 def bare(folder: Path, text: str) -> list[str]:
@@ -109,54 +117,59 @@ def test_code_that_copes_without_the_variable_is_left_alone(tmp_path: Path, text
     assert bare(tmp_path, f"import os\n{text}\n") == []
 
 
+# By what an absent variable raises.
 BARE = {
-    "a key": ('r = os.environ["RANK"]', "KeyError"),
-    "int of get": ('r = int(os.environ.get("RANK"))', "TypeError"),
-    "int of getenv": ('r = int(os.getenv("RANK"))', "TypeError"),
-    "int with an explicit None": ('r = int(os.getenv("RANK", None))', "TypeError"),
-    "float": ('r = float(os.getenv("RANK"))', "TypeError"),
-    "a method of None": ('r = os.environ.get("RANK").split(",")', "AttributeError"),
-    "an index into None": ('r = os.getenv("RANK")[0]', "TypeError"),
-    "a path of None": ('r = os.path.join(os.getenv("RANK"), "x")', "TypeError"),
-    "a Path of None": ('r = pathlib.Path(os.getenv("RANK"))', "TypeError"),
-    "None and a text": ('r = os.getenv("RANK") + "/x"', "TypeError"),
-    "a search in None": ('r = "," in os.getenv("RANK")', "TypeError"),
-    "by its own name": ('from os import environ\nr = environ["RANK"]', "KeyError"),
-    "by another name": ('from os import environ as e\nr = e["RANK"]', "KeyError"),
-    "getenv by another name": ('from os import getenv as g\nr = int(g("RANK"))', "TypeError"),
-    "os by another name": ('import os as o\nr = o.environ["RANK"]', "KeyError"),
-    "environ kept": ('env = os.environ\nr = env["RANK"]', "KeyError"),
-    "as a default": ('def f(r=int(os.environ["RANK"])): pass', "KeyError"),
-    "in a class": ('class C:\n    r = os.environ["RANK"]', "KeyError"),
-    "under a test of another thing": ('if debug:\n    r = os.environ["RANK"]', "KeyError"),
-    "with a handler for another error": (
-        'try:\n    r = os.environ["RANK"]\nexcept TypeError:\n    r = 0',
-        "KeyError",
-    ),
-    "in the handler itself": (
-        'try:\n    import x\nexcept KeyError:\n    r = os.environ["RANK"]',
-        "KeyError",
-    ),
-    "set afterwards": ('r = os.environ["RANK"]\nos.environ["RANK"] = r', "KeyError"),
-    "set from itself": ('os.environ["RANK"] = os.environ["RANK"] + "0"', "KeyError"),
-    "defined under a try, called outside": (
-        'try:\n    def f():\n        return os.environ["RANK"]\nexcept KeyError:\n    pass',
-        "KeyError",
-    ),
-    "as somebody's default": ('r = os.environ.get("LOCAL", os.environ["RANK"])', "KeyError"),
-    "a test for another variable": (
-        'if "DEBUG" in os.environ:\n    r = os.environ["RANK"]',
-        "KeyError",
-    ),
-    "a test of something else": (
-        'known = "RANK" in config\nif known:\n    r = os.environ["RANK"]',
-        "KeyError",
-    ),
-    "compile is not mpi": ('if compile:\n    r = os.environ["RANK"]', "KeyError"),
+    "KeyError": {
+        "a key": 'r = os.environ["RANK"]',
+        "by its own name": 'from os import environ\nr = environ["RANK"]',
+        "by another name": 'from os import environ as e\nr = e["RANK"]',
+        "os by another name": 'import os as o\nr = o.environ["RANK"]',
+        "environ kept": 'env = os.environ\nr = env["RANK"]',
+        "as a default": 'def f(r=int(os.environ["RANK"])): pass',
+        "in a class": 'class C:\n    r = os.environ["RANK"]',
+        "under a test of another thing": 'if debug:\n    r = os.environ["RANK"]',
+        "with a handler for another error": (
+            'try:\n    r = os.environ["RANK"]\nexcept TypeError:\n    r = 0'
+        ),
+        "in the handler itself": 'try:\n    import x\nexcept KeyError:\n    r = os.environ["RANK"]',
+        "set afterwards": 'r = os.environ["RANK"]\nos.environ["RANK"] = r',
+        "set from itself": 'os.environ["RANK"] = os.environ["RANK"] + "0"',
+        "defined under a try, called outside": (
+            'try:\n    def f():\n        return os.environ["RANK"]\nexcept KeyError:\n    pass'
+        ),
+        "as somebody's default": 'r = os.environ.get("LOCAL", os.environ["RANK"])',
+        "a test for another variable": 'if "DEBUG" in os.environ:\n    r = os.environ["RANK"]',
+        "a test of something else": (
+            'known = "RANK" in config\nif known:\n    r = os.environ["RANK"]'
+        ),
+        "compile is not mpi": 'if compile:\n    r = os.environ["RANK"]',
+    },
+    "TypeError": {
+        "int of get": 'r = int(os.environ.get("RANK"))',
+        "int of getenv": 'r = int(os.getenv("RANK"))',
+        "int with an explicit None": 'r = int(os.getenv("RANK", None))',
+        "float": 'r = float(os.getenv("RANK"))',
+        "an index into None": 'r = os.getenv("RANK")[0]',
+        "a path of None": 'r = os.path.join(os.getenv("RANK"), "x")',
+        "a Path of None": 'r = pathlib.Path(os.getenv("RANK"))',
+        "None and a text": 'r = os.getenv("RANK") + "/x"',
+        "a search in None": 'r = "," in os.getenv("RANK")',
+        "getenv by another name": 'from os import getenv as g\nr = int(g("RANK"))',
+    },
+    "AttributeError": {
+        "a method of None": 'r = os.environ.get("RANK").split(",")',
+    },
 }
 
 
-@pytest.mark.parametrize(("text", "raises"), BARE.values(), ids=BARE)
+@pytest.mark.parametrize(
+    ("text", "raises"),
+    [
+        pytest.param(text, raises, id=name)
+        for raises, cases in BARE.items()
+        for name, text in cases.items()
+    ],
+)
 def test_code_that_cannot_do_without_it_is_found(tmp_path: Path, text: str, raises: str) -> None:
     reads = [one for one in read(tmp_path, f"import os\n{text}\n") if not one.guarded]
 
@@ -207,41 +220,29 @@ def test_code_over_several_lines_is_shown_on_one(tmp_path: Path) -> None:
 
 
 def test_a_variable_that_is_set_is_told_so(tmp_path: Path) -> None:
-    assert read(tmp_path, 'import os\nos.environ["X"]\n', X="")[0].is_set
-    assert not read(tmp_path, 'import os\nos.environ["X"]\n')[0].is_set
+    assert read(tmp_path, READS, X="")[0].is_set
+    assert not read(tmp_path, READS)[0].is_set
 
 
 def test_a_folder_is_read_with_all_below_it_and_without_what_is_not_the_jobs(
     tmp_path: Path,
 ) -> None:
-    text = 'import os\nos.environ["X"]\n'
-    for name in (
-        "a.py",
-        "inner/b.py",
-        "inner/deeper/c.py",
-        "venv/lib/d.py",
-        ".git/e.py",
-        "node_modules/f.py",
-        "env/site-packages/g.py",
-        "setup.py",
-        "conftest.py",
-        "notes.txt",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, "utf-8")
+    own = ("a.py", "inner/b.py", "inner/deeper/c.py")
+    others = ("venv/lib/d.py", ".git/e.py", "node_modules/f.py", "env/site-packages/g.py")
+    put(tmp_path, *own, *others, "setup.py", "conftest.py", "notes.txt", content=READS.encode())
     (tmp_path / "venv" / "pyvenv.cfg").touch()
 
-    facts = read_source(Source(path="."), str(tmp_path), {})
+    facts = look(tmp_path)
 
-    assert [one.file for one in facts.reads] == ["a.py", "inner/b.py", "inner/deeper/c.py"]
+    assert [one.file for one in facts.reads] == list(own)
     assert (facts.file, facts.files, facts.is_folder) == (".", 3, True)
 
 
 def test_a_variable_that_another_file_sets_counts_as_thought_of(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text('import os\nos.environ["X"]\n', "utf-8")
+    (tmp_path / "a.py").write_text(READS, "utf-8")
     (tmp_path / "b.py").write_text('import os\nos.environ["X"] = "1"\n', "utf-8")
 
-    (found,) = read_source(Source(path="."), str(tmp_path), {}).reads
+    (found,) = look(tmp_path).reads
 
     assert found.guarded
 
@@ -251,64 +252,52 @@ def test_a_file_for_one_launcher_is_left_alone_in_a_folder_and_read_when_it_is_n
 ) -> None:
     (tmp_path / "train_slurm.py").write_text('import os\nos.environ["SLURM_PROCID"]\n', "utf-8")
 
-    (in_folder,) = read_source(Source(path="."), str(tmp_path), {}).reads
-    (named,) = read_source(Source(path="train_slurm.py"), str(tmp_path), {}).reads
+    (in_folder,) = look(tmp_path).reads
+    (named,) = look(tmp_path, "train_slurm.py").reads
 
     assert (in_folder.guarded, named.guarded) == (True, False)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b'\xef\xbb\xbfimport os\nos.environ["X"]\n',
-        b'# -*- coding: latin-1 -*-\nimport os  # \xe4\nos.environ["X"]\n',
-        b'import os\r\nos.environ["X"]\r\n',
-        b'import os\n\x0c\nos.environ["X"]',
-        b'import os\nos.environ["X"]; "\\d"\n',
-    ],
-    ids=["byte order mark", "latin-1", "of Windows", "form feed", "invalid escape"],
-)
+ENCODED = {
+    "byte order mark": b'\xef\xbb\xbfimport os\nos.environ["X"]\n',
+    "latin-1": b'# -*- coding: latin-1 -*-\nimport os  # \xe4\nos.environ["X"]\n',
+    "of Windows": b'import os\r\nos.environ["X"]\r\n',
+    "form feed": b'import os\n\x0c\nos.environ["X"]',
+    "invalid escape": b'import os\nos.environ["X"]; "\\d"\n',
+}
+
+
+@pytest.mark.parametrize("content", ENCODED.values(), ids=ENCODED)
 def test_code_of_any_encoding_is_read(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "train.py").write_bytes(content)
 
-    facts = read_source(Source(path="train.py"), str(tmp_path), {})
+    facts = look(tmp_path, "train.py")
 
     assert [one.code for one in facts.reads] == ['os.environ["X"]']
     assert facts.reads[0].line_text.strip().startswith("os.environ")
 
 
-@pytest.mark.parametrize(
-    ("content", "line", "reason"),
-    [
-        (b'print "hello"\n', "1", "SyntaxError"),
-        (b"x = 1\ndef f(:\n", "2", "SyntaxError"),
-        (b"\xff\xfe\x00x", "", "encod"),
-        (b"# coding: no-such\n", "", "encoding"),
-        (b"# coding: rot13\n", "", "encoding"),
-        (b"x = 1\0\n", None, "null bytes"),
-        (b"(" * 100_000, None, ""),
-        (b"x = " + b"-" * 500_000 + b"1\n", None, ""),
-        (b"x" * (5 << 20), "", "larger than 4 MiB"),
-    ],
-    ids=[
-        "Python 2",
-        "half a line",
-        "UTF-16",
-        "an unknown encoding",
-        "a codec that is no encoding",
-        "null bytes",
-        "open brackets",
-        "signs",
-        "data",
-    ],
-)
+UNPARSABLE = {
+    "Python 2": (b'print "hello"\n', "1", "SyntaxError"),
+    "half a line": (b"x = 1\ndef f(:\n", "2", "SyntaxError"),
+    "UTF-16": (b"\xff\xfe\x00x", "", "encod"),
+    "an unknown encoding": (b"# coding: no-such\n", "", "encoding"),
+    "a codec that is no encoding": (b"# coding: rot13\n", "", "encoding"),
+    "null bytes": (b"x = 1\0\n", None, "null bytes"),
+    "open brackets": (b"(" * 100_000, None, ""),
+    "signs": (b"x = " + b"-" * 500_000 + b"1\n", None, ""),
+    "data": (b"x" * (5 << 20), "", "larger than 4 MiB"),
+}
+
+
+@pytest.mark.parametrize(("content", "line", "reason"), UNPARSABLE.values(), ids=UNPARSABLE)
 def test_what_cannot_be_parsed_is_told_and_hides_nothing_else(
     tmp_path: Path, content: bytes, line: str | None, reason: str
 ) -> None:
     (tmp_path / "a.py").write_bytes(content)
-    (tmp_path / "b.py").write_text('import os\nos.environ["X"]\n', "utf-8")
+    (tmp_path / "b.py").write_text(READS, "utf-8")
 
-    facts = read_source(Source(path="."), str(tmp_path), {})
+    facts = look(tmp_path)
 
     ((file, at, why),) = facts.unreadable
     assert file == "a.py"
@@ -328,14 +317,14 @@ def test_deep_code_is_walked_without_recursion(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        read_source(Source(path="train.py"), str(tmp_path), {})
+        look(tmp_path, "train.py")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
 def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch(mode=0)
 
-    (unreadable,) = read_source(Source(path="."), str(tmp_path), {}).unreadable
+    (unreadable,) = look(tmp_path).unreadable
 
     assert unreadable[0] == "a.py"
 
@@ -348,20 +337,20 @@ def test_links_that_turn_in_a_circle_are_not_followed(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this system makes no links")
 
-    assert read_source(Source(path="."), str(tmp_path), {}).files == 1
+    assert look(tmp_path).files == 1
 
 
 def test_a_shell_of_an_allocation_is_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
 
-    assert read_source(Source(path="a.py"), str(tmp_path), {"SLURM_JOB_ID": "7"}).in_allocation
-    assert not read_source(Source(path="a.py"), str(tmp_path), {}).in_allocation
+    assert look(tmp_path, "a.py", SLURM_JOB_ID="7").in_allocation
+    assert not look(tmp_path, "a.py").in_allocation
 
 
 def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text('import os\nos.environ["X"]\n', "utf-8")
+    (tmp_path / "a.py").write_text(READS, "utf-8")
     (tmp_path / "b.py").write_text("(", "utf-8")
-    facts = read_source(Source(path="."), str(tmp_path), {})
+    facts = look(tmp_path)
 
     assert from_wire(SourceFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
