@@ -74,11 +74,10 @@ class DirectWork:
             made = self.value_of(call.func.value, scope)
         elif getattr(ran.node, "value", None) is call:
             return None
-        if not isinstance(made, ast.Call) or not called(made).endswith("Process"):
-            return None
-        for keyword in made.keywords:
-            if keyword.arg == "target" and self.is_function(keyword.value, scope):
-                return f"starts a process that runs {short_name(keyword.value)}()"
+        if isinstance(made, ast.Call) and called(made).endswith("Process"):
+            for one in made.keywords:
+                if one.arg == "target" and self.is_function(one.value, scope):
+                    return f"starts a process that runs {short_name(one.value)}()"
         return None
 
     def is_function(self, node: ast.expr, scope: NameScope) -> bool:
@@ -105,9 +104,7 @@ class DirectWork:
         """Whether a class comes from something that speaks of a model, as `nn.Module` does."""
         lineage = [one.node for one in self.modules.lineage(holder)]
         bases = [base for one in lineage if isinstance(one, ast.ClassDef) for base in one.bases]
-        return any(
-            last_name(base).endswith(("Module", "Model", "Net", "Network")) for base in bases
-        )
+        return any(last_name(one).endswith(("Module", "Model", "Net", "Network")) for one in bases)
 
     def _is_started(self, node: ast.expr, scope: NameScope) -> bool:
         """Whether it is an iterator over a loader: `iter(loader)`, or a name of one."""
@@ -124,7 +121,7 @@ class DirectWork:
             one = waiting.pop()
             if isinstance(one, ast.Call):
                 name = called(one)
-                if name in LOADER_CLASSES or (is_loader_name(name) and not _is_type(name)):
+                if name in LOADER_CLASSES or (is_loader_name(name) and not name[:1].isupper()):
                     return True
                 if name in _WRAPPERS:
                     waiting.extend(one.args)
@@ -145,7 +142,3 @@ def _is_false(call: ast.Call, keyword: str) -> bool:
         one.arg == keyword and isinstance(one.value, ast.Constant) and one.value.value is False
         for one in call.keywords
     )
-
-
-def _is_type(name: str) -> bool:
-    return name[:1].isupper()

@@ -46,13 +46,7 @@ class FoundReads(NamedTuple):
 
 
 def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> FoundReads:
-    """Find all reads and stores of one file.
-
-    Args:
-        parsed: what stands in it.
-        file: as reports name it.
-        about: its name, where that may say what it is for.
-    """
+    """Find all reads and stores of one file, whose name may say what it is for."""
     tree, lines = parsed.tree, parsed.lines
     if not any("env" in line for line in lines):  # environ, getenv, putenv, load_dotenv
         return FoundReads()

@@ -94,11 +94,10 @@ def _agreed(each: Iterable[bool | None]) -> bool | None:
 
 
 def _asks_platform(test: ast.expr) -> bool:
-    names = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute))]
-    of_os = (isinstance(one, ast.Attribute) and last_name(one.value) == "os" for one in names)
     return any(
-        last_name(one) in _PLATFORMS or (is_of_os and last_name(one) == "name")
-        for one, is_of_os in zip(names, of_os, strict=True)
+        last_name(one) in _PLATFORMS
+        or (isinstance(one, ast.Attribute) and one.attr == "name" and last_name(one.value) == "os")
+        for one in ast.walk(test)
     )
 
 
@@ -123,10 +122,8 @@ def _given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         yield from _defaults(node.args)
     elif isinstance(node, ast.Dict):
-        for key, value in zip(node.keys, node.values, strict=True):
-            name = text_of(key)
-            if name is not None:
-                yield name, value
+        named = zip(map(text_of, node.keys), node.values, strict=True)
+        yield from ((name, value) for name, value in named if name is not None)
     elif isinstance(node, ast.Call):
         if called(node) in _OPTIONS:
             yield from _option(node)
@@ -160,7 +157,5 @@ def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     if default is None:
         return
     words = [*call.args, *(one.value for one in call.keywords if one.arg == "dest")]
-    for word in words:
-        name = text_of(word)
-        if name is not None:
-            yield name.lstrip("-").replace("-", "_"), default
+    names = (name for name in map(text_of, words) if name is not None)
+    yield from ((name.lstrip("-").replace("-", "_"), default) for name in names)

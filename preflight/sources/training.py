@@ -5,18 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from preflight.sources.direct_work import DirectWork
-from preflight.sources.work_names import (
-    DATA,
-    PREPARES,
-    TRAINS,
-    is_running_name,
-    short_name,
-)
+from preflight.sources.work_names import DATA, PREPARES, TRAINS, is_running_name, short_name
 from preflight.syntax.modules import Modules
-from preflight.syntax.running import Ran, expressions, last_name
+from preflight.syntax.running import Ran, expressions, last_name, text_of
 from preflight.syntax.scopes import (
+    Function,
     Module,
     NameScope,
     Own,
@@ -47,8 +43,7 @@ _APPS = frozenset({"Typer", "Group", "Command", "MultiCommand"})
 _MOST_FUNCTIONS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """Work found inside a function."""
 
     what: str
@@ -56,8 +51,7 @@ class _Work:
     module: Module
 
 
-@dataclass(frozen=True, slots=True)
-class _Followed:
+class _Followed(NamedTuple):
     """An own function that runs with a statement."""
 
     own: Own
@@ -157,11 +151,9 @@ class Training:
         else:
             return
         for argument in given:
-            if isinstance(argument, (ast.Name, ast.Attribute)) and self.direct.is_function(
-                argument, scope
-            ):
+            if isinstance(argument, (ast.Name, ast.Attribute)):
                 own = self.modules.resolve(argument, scope)
-                if own is not None:
+                if own is not None and isinstance(own.node, Function):
                     yield _Followed(own, short_name(argument))
 
     def _decorated(
@@ -211,18 +203,14 @@ class Training:
         if owner is not None:
             if PREPARES.search(holder):
                 return False
-            if name == "train" and (
-                takes_mode(one.own) or self.direct.is_of_model(_class_of(one.own))
-            ):
+            made = Own(owner, one.own.scope)
+            if name == "train" and (takes_mode(one.own) or self.direct.is_of_model(made)):
                 return False
         if TRAINS.match(name):
             return ran.alone or not (only_returns(one.own) or _keeps_data(ran, name))
         # Of another module's `run` its code says enough.
-        if (
-            not ran.alone
-            or one.own.scope.module is not module
-            or not is_running_name(name, in_loop=ran.in_loop)
-        ):
+        is_here = ran.alone and one.own.scope.module is module
+        if not is_here or not is_running_name(name, in_loop=ran.in_loop):
             return False
         return one.call is None or not _is_about_text(one.call)
 
@@ -243,13 +231,9 @@ class Training:
         holder = last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
         if name not in _PROGRAMS and not (name == "run" and holder in _RUNNERS):
             return None
-        for argument in node.args:
-            inner = argument.func if isinstance(argument, ast.Call) else argument
-            if isinstance(inner, (ast.Name, ast.Attribute)) and self.direct.is_function(
-                inner, scope
-            ):
-                return short_name(inner)
-        return None
+        handed = (one.func if isinstance(one, ast.Call) else one for one in node.args)
+        named = (one for one in handed if isinstance(one, (ast.Name, ast.Attribute)))
+        return next((short_name(one) for one in named if self.direct.is_function(one, scope)), None)
 
 
 def _asked(ran: Ran, every: list[ast.expr]) -> set[int]:
@@ -266,11 +250,6 @@ def _asked(ran: Ran, every: list[ast.expr]) -> set[int]:
     return {id(one) for one in (*asked, *inner)}
 
 
-def _class_of(method: Own) -> Own:
-    assert method.scope.owner is not None  # noqa: S101  for the type checker
-    return Own(method.scope.owner, method.scope)
-
-
 def _keeps_data(ran: Ran, name: str) -> bool:
     """Whether `train(…)` gives the data of that split: `train_set = train(root)`."""
     targets = ran.node.targets if isinstance(ran.node, ast.Assign) else []
@@ -280,12 +259,8 @@ def _keeps_data(ran: Ran, name: str) -> bool:
 
 def _is_about_text(call: ast.Call) -> bool:
     """Whether it is handed a command line: `run("git status")`, `run(["git", "status"])`."""
-    if not call.args:
-        return False
-    first = call.args[0]
-    if isinstance(first, ast.Constant):
-        return isinstance(first.value, str)
-    return isinstance(first, (ast.JoinedStr, ast.List))
+    first = call.args[0] if call.args else None
+    return text_of(first) is not None or isinstance(first, (ast.JoinedStr, ast.List))
 
 
 def _is_command(decorator: ast.expr) -> bool:

@@ -90,15 +90,12 @@ def called_method(call: ast.Call) -> str | None:
         return "trains"
     if method == "fit_one_cycle" or (method == "learn" and "total_timesteps" in given):
         return "trains"
-    if method == "fit" and any(is_loader_name(last_name(one)) for one in _arguments(call)):
+    arguments = [*call.args, *(one.value for one in call.keywords)]
+    if method == "fit" and any(is_loader_name(last_name(one)) for one in arguments):
         return "trains"
     if method in _RUNS and _RUN_BY.search(holder):
         return f"runs {holder}.{method}()"
     return None
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(one.value for one in call.keywords)]
 
 
 def short_name(node: ast.expr) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from preflight.syntax.running import last_name
+from preflight.syntax.running import last_name, text_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -47,9 +47,7 @@ class Around:
 def walk(tree: ast.Module, about: str = "") -> Iterator[tuple[ast.expr | ast.stmt, Around]]:
     """Give every expression and statement of a file with what stands around it.
 
-    Args:
-        tree: the file, parsed.
-        about: its name, where that may say for which launcher it is.
+    A name for all of it may say for which launcher it is.
     """
     stack: list[tuple[ast.AST, Around]] = [(tree, Around(launchers=launchers_in(about)))]
     while stack:
@@ -99,10 +97,8 @@ def _children(node: ast.AST, around: Around) -> Iterator[tuple[ast.AST, Around]]
 
 def _plain(node: ast.AST, around: Around) -> Iterator[tuple[ast.AST, Around]]:
     for _, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST):
-            yield value, around
-        elif isinstance(value, list):
-            yield from _block([one for one in value if isinstance(one, ast.AST)], around)
+        inner = value if isinstance(value, list) else [value]
+        yield from _block([one for one in inner if isinstance(one, ast.AST)], around)
 
 
 def _block(body: Sequence[ast.AST], around: Around) -> Iterator[tuple[ast.AST, Around]]:
@@ -147,9 +143,7 @@ def _try(node: ast.AST, around: Around) -> Iterator[tuple[ast.AST, Around]]:
 def _exceptions(node: ast.expr | None) -> frozenset[str]:
     if node is None:
         return frozenset({"*"})
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    named = (one.id if isinstance(one, ast.Name) else getattr(one, "attr", "") for one in parts)
-    return frozenset(named)
+    return frozenset(map(last_name, node.elts if isinstance(node, ast.Tuple) else [node]))
 
 
 def _suppressed(node: ast.With | ast.AsyncWith) -> frozenset[str]:
@@ -171,12 +165,8 @@ def _under(*tests: ast.AST, around: Around) -> Around:
     if not tests:
         return around
     nodes = [node for test in tests for node in ast.walk(test)]
-    texts = {
-        one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)
-    }
-    names = {one.id for one in nodes if isinstance(one, ast.Name)}
-    names |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-    named = _named(around, *texts, *names)
+    texts = {text for text in map(text_of, nodes) if text is not None}
+    named = _named(around, *texts, *map(last_name, nodes))
     return replace(named, tested=around.tested | texts, conditional=True)
 
 

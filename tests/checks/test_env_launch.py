@@ -155,22 +155,21 @@ def test_what_a_launcher_or_a_script_may_still_complete_does_not_gate(
     assert (finding.at.name, finding.severity) == (name, severity)
 
 
-def test_a_local_rank_without_its_gpu_is_found() -> None:
-    (finding,) = of_host(TORCHRUN | {"LOCAL_RANK": "3"}, gpus=2)
+@pytest.mark.parametrize(
+    ("rank", "gpus", "severities"),
+    [("3", 2, [Severity.ERROR]), ("1", 1, [Severity.WARNING]), ("1", 4, [])],
+    ids=["without its GPU", "shown its own alone, as by `srun --gpus-per-task=1`", "with its GPU"],
+)
+def test_a_local_rank_is_held_against_the_gpus(
+    rank: str, gpus: int, severities: list[Severity]
+) -> None:
+    found = of_host(TORCHRUN | {"LOCAL_RANK": rank}, gpus=gpus)
 
-    assert finding.message == "is 3, and this job sees 2 GPUs of this machine"
-    assert finding.severity is Severity.ERROR
-
-
-def test_a_rank_that_is_shown_its_own_gpu_alone_is_only_worth_a_warning() -> None:
-    """As `srun --gpus-per-task=1` does."""
-    (finding,) = of_host(TORCHRUN, gpus=1)
-
-    assert finding.severity is Severity.WARNING
-
-
-def test_a_local_rank_with_its_gpu_is_left_alone() -> None:
-    assert of_host(TORCHRUN, gpus=4) == []
+    counted = {1: "1 GPU", 2: "2 GPUs"}.get(gpus)
+    assert [one.severity for one in found] == severities
+    assert all(
+        one.message == f"is {rank}, and this job sees {counted} of this machine" for one in found
+    )
 
 
 def test_two_contradictions_of_one_variable_are_told_apart() -> None:
@@ -323,12 +322,10 @@ def test_other_variables_are_missing_too(tmp_path: Path, text: str, severity: Se
 
 def test_in_a_folder_not_every_file_need_be_the_jobs(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text('import os\nos.environ["HF_TOKEN"]\n', "utf-8")
-    (tmp_path / "b.py").write_text(
-        'import os\ndef push():\n    return os.environ["WANDB_API_KEY"]\n', "utf-8"
-    )
-    facts = read_source(Source(path="."), str(tmp_path), {})
+    text = 'import os\ndef push():\n    return os.environ["WANDB_API_KEY"]\n'
+    (tmp_path / "b.py").write_text(text, "utf-8")
 
-    found = ask("env-launch", facts)
+    found = ask("env-launch", read_source(Source(path="."), str(tmp_path), {}))
 
     assert [one.severity for one in found] == [Severity.WARNING, Severity.NOTE]
 

@@ -28,6 +28,14 @@ def nvml_of(name: str) -> dict[str, Any]:
     return recorded
 
 
+def ask_replay(recording: dict[str, Any], replay: type[Replay] = Replay) -> NvmlAnswers:
+    """Ask a recorded machine, which is shut down after the last question."""
+    nvml = replay(recording)
+    answer = ask(nvml)
+    assert nvml.open == 0
+    return answer
+
+
 def one_gpu(**answers: Any) -> dict[str, Any]:
     """Make a machine of one H100 that answers some questions otherwise."""
     device = nvml_of("eight-h100")["devices"][0] | answers
@@ -35,7 +43,7 @@ def one_gpu(**answers: Any) -> dict[str, Any]:
 
 
 def test_eight_free_gpus_are_told_as_they_are() -> None:
-    answer = ask(Replay(nvml_of("eight-h100")))
+    answer = ask_replay(nvml_of("eight-h100"))
 
     assert (answer.state, answer.driver) == ("ok", "550.54.15")
     assert [device.index for device in answer.devices] == list(range(8))
@@ -47,7 +55,7 @@ def test_eight_free_gpus_are_told_as_they_are() -> None:
 
 def test_a_process_is_named_with_what_it_holds() -> None:
     """The one whose program cannot be seen has no name."""
-    (device,) = ask(Replay(nvml_of("busy-a100"))).devices
+    (device,) = ask_replay(nvml_of("busy-a100")).devices
 
     assert device.total == A100_MEMORY
     assert device.free == A100_MEMORY - 74_201_432_064
@@ -63,7 +71,7 @@ def test_a_process_that_computes_and_draws_is_named_once() -> None:
         graphics=[{"pid": 7, "used": 5 << 20}, {"pid": 8, "used": 2**64 - 1}],
     )
 
-    (device,) = ask(Replay(recording)).devices
+    (device,) = ask_replay(recording).devices
 
     assert device.processes == (
         GpuProcess(pid=7, name=None, used=5 << 20),
@@ -72,7 +80,7 @@ def test_a_process_that_computes_and_draws_is_named_once() -> None:
 
 
 def test_one_lost_gpu_hides_no_other() -> None:
-    answer = ask(Replay(nvml_of("lost-gpu")))
+    answer = ask_replay(nvml_of("lost-gpu"))
 
     assert answer.state == "ok"
     assert [device.error for device in answer.devices] == [
@@ -92,7 +100,7 @@ def test_one_lost_gpu_hides_no_other() -> None:
 def test_a_gpu_that_is_lost_after_its_handle_was_given_is_lost_all_the_same(
     error: str, words: str
 ) -> None:
-    (device,) = ask(Replay(one_gpu(memory={"error": error}))).devices
+    (device,) = ask_replay(one_gpu(memory={"error": error})).devices
 
     assert (device.total, device.error) == (None, words)
 
@@ -100,7 +108,7 @@ def test_a_gpu_that_is_lost_after_its_handle_was_given_is_lost_all_the_same(
 @pytest.mark.parametrize("question", ["memory", "compute", "graphics", "name", "uuid", "mig"])
 def test_a_question_that_is_not_supported_leaves_the_gpu_usable(question: str) -> None:
     """Integrated GPUs and virtual ones answer only some."""
-    answer = ask(Replay(one_gpu(**{question: {"error": "NOT_SUPPORTED"}})))
+    answer = ask_replay(one_gpu(**{question: {"error": "NOT_SUPPORTED"}}))
 
     assert answer.state == "ok"
     assert answer.devices[0].error is None
@@ -119,31 +127,20 @@ def test_a_question_that_is_not_supported_leaves_the_gpu_usable(question: str) -
 def test_a_driver_that_does_not_start_is_told_apart_from_none(
     error: str, state: str, detail: str
 ) -> None:
-    nvml = Replay({"init": {"error": error}})
+    answer = ask_replay({"init": {"error": error}})
 
-    assert ask(nvml) == NvmlAnswers(state=state, detail=detail)
-    assert nvml.open == 0
+    assert answer == NvmlAnswers(state=state, detail=detail)
 
 
 def test_a_driver_that_cannot_count_its_gpus_has_failed_and_is_shut_down() -> None:
-    nvml = Replay({"devices": {"error": "UNKNOWN"}})
+    answer = ask_replay({"devices": {"error": "UNKNOWN"}})
 
-    assert ask(nvml) == NvmlAnswers(state="failed", detail="Unknown Error")
-    assert nvml.open == 0
-
-
-@pytest.mark.parametrize("name", ["eight-h100", "busy-a100", "lost-gpu", "mig-a100"])
-def test_nvml_is_shut_down_after_the_last_question(name: str) -> None:
-    nvml = Replay(nvml_of(name))
-
-    ask(nvml)
-
-    assert nvml.open == 0
+    assert answer == NvmlAnswers(state="failed", detail="Unknown Error")
 
 
 def test_the_instances_of_a_gpu_stand_in_its_place() -> None:
     """The GPU as a whole, which a container may not ask, can be used by nobody."""
-    answer = ask(Replay(nvml_of("mig-a100")))
+    answer = ask_replay(nvml_of("mig-a100"))
 
     assert [(device.index, device.instance) for device in answer.devices] == [(0, 0), (0, 1)]
     assert {device.total for device in answer.devices} == {20_937_965_568}
@@ -152,7 +149,7 @@ def test_the_instances_of_a_gpu_stand_in_its_place() -> None:
 
 
 def test_a_gpu_in_mig_mode_without_instances_cannot_be_used() -> None:
-    (device,) = ask(Replay(one_gpu(mig=[1, 1], instances=[None] * 7))).devices
+    (device,) = ask_replay(one_gpu(mig=[1, 1], instances=[None] * 7)).devices
 
     assert device.error == "MIG mode is on and the GPU has no instances"
 
@@ -167,7 +164,7 @@ def test_a_driver_older_than_a_question_leaves_the_answer_out() -> None:
         def nvmlDeviceGetComputeRunningProcesses(self, handle: Any) -> Any:
             raise self.NVMLLibraryMismatchError
 
-    (device,) = ask(OldDriver(one_gpu())).devices
+    (device,) = ask_replay(one_gpu(), OldDriver).devices
 
     assert (device.processes, device.error) == ((), None)
 
@@ -182,7 +179,7 @@ def test_bytes_are_read_as_text() -> None:
         def nvmlSystemGetDriverVersion(self) -> Any:
             return b"418.87"
 
-    answer = ask(Bytes(one_gpu()))
+    answer = ask_replay(one_gpu(), Bytes)
 
     assert (answer.driver, answer.devices[0].name) == ("418.87", "Tesla V100-SXM2-16GB")
 
@@ -194,7 +191,7 @@ def test_a_name_of_a_process_that_is_no_utf_8_is_left_out() -> None:
         def nvmlSystemGetProcessName(self, pid: int) -> str:
             return b"tr\xe4ning".decode()
 
-    (device,) = ask(Foreign(one_gpu(compute=[{"pid": 9, "used": 1}]))).devices
+    (device,) = ask_replay(one_gpu(compute=[{"pid": 9, "used": 1}]), Foreign).devices
 
     assert device.processes == (GpuProcess(pid=9, name=None, used=1),)
 
@@ -203,7 +200,7 @@ def test_a_program_is_named_without_its_folder() -> None:
     for path in ("/usr/bin/python3", "C:\\Python\\python3", "python3"):
         recording = one_gpu(compute=[{"pid": 9, "used": 1}]) | {"processes": {"9": path}}
 
-        assert ask(Replay(recording)).devices[0].processes[0].name == "python3"
+        assert ask_replay(recording).devices[0].processes[0].name == "python3"
 
 
 def test_an_exception_that_is_not_nvmls_goes_up() -> None:

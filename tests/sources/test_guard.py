@@ -36,6 +36,9 @@ if __name__ == "__main__":
     for batch in loader:
         pass
 """,
+    "a guard for two names": 'if __name__ in ("__main__", "train"):\n    loss.backward()\n',
+    "a guard that leaves": TRAIN + 'if __name__ == "__main__":\n    sys.exit(train(m, l))\n',
+    "a loader whose batches are counted": "loader = DataLoader(data)\nprint(len(loader))\n",
     "settings from a function": "def load_config():\n    return {}\nCONFIG = load_config()\n",
     "a logger": "def get_logger():\n    return 1\nlogger = get_logger()\n",
     "an app": "def make_app():\n    return App()\napp = make_app()\n",

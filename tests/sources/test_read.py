@@ -350,8 +350,11 @@ def test_a_shell_of_an_allocation_is_told_apart(tmp_path: Path) -> None:
 def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(READS, "utf-8")
     (tmp_path / "b.py").write_text("(", "utf-8")
+    text = "for batch in DataLoader(data, num_workers=4):\n    loss.backward()\n"
+    (tmp_path / "c.py").write_text(text, "utf-8")
     facts = look(tmp_path)
 
+    assert facts.reads and facts.unreadable and facts.unguarded
     assert from_wire(SourceFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
 

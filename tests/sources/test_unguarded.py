@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from preflight.sources.facts import LoaderCall, SourceFacts, Unguarded
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
-from preflight.values.wire import from_wire, to_wire
 
 TRAINS = """\
 from torch.utils.data import DataLoader
@@ -30,26 +28,11 @@ def read(folder: Path, files: dict[str, str], path: str = "train.py") -> SourceF
     return read_source(Source(path=path), str(folder), {})
 
 
-HEALTHY = {
-    "a guard": TRAINS.replace("for batch", 'if __name__ == "__main__":\n  for batch'),
-    "a function": "def main():\n    for batch in loader:\n        pass\n",
-    "a function under a guard": (
-        "def main():\n    for batch in loader:\n        pass\n"
-        'if __name__ == "__main__":\n    main()\n'
-    ),
-    "a guard for two names": (
-        'if __name__ in ("__main__", "train"):\n    for batch in loader:\n        pass\n'
-    ),
-    "a guard that leaves": (
-        'import sys\ndef main():\n    loss.backward()\nif __name__ == "__main__":\n'
-        "    sys.exit(main())\n"
-    ),
-    "no training": "loader = DataLoader(data, num_workers=4)\nprint(len(loader))\n",
-    "no Python": "for batch in (loader:\n",
-}
-
-
-@pytest.mark.parametrize("text", HEALTHY.values(), ids=HEALTHY)
+@pytest.mark.parametrize(
+    "text",
+    [TRAINS.replace("for batch", 'if __name__ == "__main__":\n  for batch'), "for b in (loader:\n"],
+    ids=["a guard", "no Python"],
+)
 def test_a_source_that_starts_nothing_is_left_alone(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, {"train.py": text}).unguarded == ()
     assert read(tmp_path, {}, path=".").unguarded == ()
@@ -145,12 +128,6 @@ def test_the_facts_say_who_named_the_file_and_what_this_platform_does(tmp_path: 
     assert read_source(Source(path="train.py", implied=True), str(tmp_path), {}).implied
     assert facts.default_start_method in {"fork", "spawn", "forkserver"}
     assert facts.default_start_method_from.startswith("the default of ")
-
-
-def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
-    facts = read(tmp_path, {"train.py": TRAINS})
-
-    assert from_wire(SourceFacts, json.loads(json.dumps(to_wire(facts)))) == facts
 
 
 def test_imports_in_a_circle_end(tmp_path: Path) -> None:
