@@ -62,7 +62,7 @@ def ask(nvml: Nvml) -> NvmlAnswers:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        absent = _number(error) in (LIBRARY_NOT_FOUND, DRIVER_NOT_LOADED)
+        absent = getattr(error, "value", None) in (LIBRARY_NOT_FOUND, DRIVER_NOT_LOADED)
         return NvmlAnswers(state="no-driver" if absent else "failed", detail=str(error))
     try:
         return _ask_all(nvml)
@@ -111,7 +111,7 @@ def _device(nvml: Nvml, handle: Any, index: int) -> Gpu:
         memory = None
         # Integrated GPUs do not support the question, and a container may not ask it of a GPU whose
         # instances it was given; any other answer means that the GPU itself is ill.
-        problem = str(error) if _number(error) in _ILL else None
+        problem = str(error) if getattr(error, "value", None) in _ILL else None
     return Gpu(
         index=index,
         uuid=_or_none(nvml, nvml.nvmlDeviceGetUUID, handle),
@@ -157,8 +157,3 @@ def _or_none(nvml: Nvml, question: Callable[..., Any], *args: Any) -> Any:
         return None
     # Before 11.5, pynvml gave texts as bytes.
     return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-
-
-def _number(error: Exception) -> int | None:
-    value = getattr(error, "value", None)
-    return value if isinstance(value, int) else None

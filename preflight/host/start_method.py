@@ -11,12 +11,7 @@ SPAWNING = frozenset({"spawn", "forkserver"})
 def default_start_method(
     system: str = sys.platform, version: tuple[int, ...] = sys.version_info[:2]
 ) -> tuple[str, str]:
-    """Say how processes are started by default, and what makes it so.
-
-    Args:
-        system: as `sys.platform` has it.
-        version: of Python, which forks on Linux up to 3.13.
-    """
+    """Say how processes are started by default, and what makes it so."""
     if system in ("win32", "darwin"):
         return "spawn", f"the default of {'Windows' if system == 'win32' else 'macOS'}"
     python = "{}.{}".format(*version)

@@ -33,13 +33,7 @@ class Visible:
 def visible_devices(
     devices: Sequence[Gpu], setting: str | None, cut: Mapping[int, str | None]
 ) -> Visible:
-    """Read CUDA_VISIBLE_DEVICES against the devices of a machine.
-
-    Args:
-        devices: GPUs and MIG instances.
-        setting: the variable; None: not set.
-        cut: the uuids of the GPUs that are cut into instances, by their index.
-    """
+    """Read CUDA_VISIBLE_DEVICES against GPUs and MIG instances, some of GPUs that are cut."""
     if setting is None:
         return Visible(places=_unrestricted(devices))
     entries = [entry.strip() for entry in setting.split(",")]

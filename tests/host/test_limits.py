@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 
 import psutil
 import pytest
@@ -26,90 +25,80 @@ GIB = 2**30
 ROOT = "/sys/fs/cgroup"
 
 
-def limits(files: Mapping[str, str]) -> GroupLimits:
-    """Read the limits of a system of these files."""
-    return group_limits(lambda path: files.get(path, ""))
+LIMITS: dict[str, tuple[dict[str, str], GroupLimits]] = {
+    "no control groups": ({}, GroupLimits()),
+    "the root group": ({"/proc/self/cgroup": "0::/\n"}, GroupLimits()),
+    # The container sees its own group as the root; half of what is held are file caches.
+    "version 2 in a container": (
+        {
+            "/proc/self/cgroup": "0::/\n",
+            f"{ROOT}/memory.max": f"{8 * GIB}\n",
+            f"{ROOT}/memory.current": f"{6 * GIB}\n",
+            f"{ROOT}/memory.stat": f"anon {3 * GIB}\ninactive_file {3 * GIB}\n",
+            f"{ROOT}/cpu.max": "150000 100000\n",
+        },
+        GroupLimits(memory=8 * GIB, memory_free=5 * GIB, cpus=1.5),
+    ),
+    "version 2 takes the tightest of all groups above": (
+        {
+            "/proc/self/cgroup": "0::/slurm/job_7/step_0\n",
+            f"{ROOT}/slurm/job_7/step_0/memory.max": "max\n",
+            f"{ROOT}/slurm/job_7/memory.max": f"{4 * GIB}\n",
+            f"{ROOT}/slurm/job_7/memory.current": f"{GIB}\n",
+            f"{ROOT}/slurm/memory.max": f"{64 * GIB}\n",
+            f"{ROOT}/slurm/memory.current": f"{62 * GIB}\n",
+            f"{ROOT}/slurm/job_7/step_0/cpu.max": "max 100000\n",
+            f"{ROOT}/slurm/job_7/cpu.max": "400000 100000\n",
+        },
+        GroupLimits(memory=4 * GIB, memory_free=2 * GIB, cpus=4.0),
+    ),
+    "version 1": (
+        {
+            "/proc/self/cgroup": (
+                "9:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n"
+            ),
+            f"{ROOT}/memory/docker/abc/memory.limit_in_bytes": f"{2 * GIB}\n",
+            f"{ROOT}/memory/docker/abc/memory.usage_in_bytes": f"{GIB}\n",
+            f"{ROOT}/memory/docker/abc/memory.stat": f"cache 1\ntotal_inactive_file {GIB // 2}\n",
+            f"{ROOT}/memory/memory.limit_in_bytes": "9223372036854771712\n",
+            f"{ROOT}/cpu,cpuacct/docker/abc/cpu.cfs_quota_us": "50000\n",
+            f"{ROOT}/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
+        },
+        GroupLimits(memory=2 * GIB, memory_free=3 * GIB // 2, cpus=0.5),
+    ),
+    # Only the mount itself is there.
+    "version 1 in a container whose group has the host's name": (
+        {
+            "/proc/self/cgroup": "9:memory:/docker/abc\n",
+            f"{ROOT}/memory/memory.limit_in_bytes": f"{GIB}\n",
+        },
+        GroupLimits(memory=GIB),
+    ),
+    "version 1 without limits": (
+        {
+            "/proc/self/cgroup": "9:memory:/\n4:cpu:/\n",
+            f"{ROOT}/memory/memory.limit_in_bytes": "9223372036854771712\n",
+            f"{ROOT}/cpu/cpu.cfs_quota_us": "-1\n",
+            f"{ROOT}/cpu/cpu.cfs_period_us": "100000\n",
+        },
+        GroupLimits(),
+    ),
+    "a group that is full has nothing free": (
+        {
+            "/proc/self/cgroup": "0::/\n",
+            f"{ROOT}/memory.max": f"{GIB}\n",
+            f"{ROOT}/memory.current": f"{GIB + 4096}\n",
+        },
+        GroupLimits(memory=GIB, memory_free=0),
+    ),
+}
 
 
-def test_no_control_groups_set_no_limits() -> None:
-    assert limits({}) == GroupLimits()
-
-
-def test_the_root_group_sets_no_limits() -> None:
-    assert limits({"/proc/self/cgroup": "0::/\n"}) == GroupLimits()
-
-
-def test_version_2_in_a_container() -> None:
-    """The container sees its own group as the root; half of what is held are file caches."""
-    files = {
-        "/proc/self/cgroup": "0::/\n",
-        f"{ROOT}/memory.max": f"{8 * GIB}\n",
-        f"{ROOT}/memory.current": f"{6 * GIB}\n",
-        f"{ROOT}/memory.stat": f"anon {3 * GIB}\ninactive_file {3 * GIB}\n",
-        f"{ROOT}/cpu.max": "150000 100000\n",
-    }
-
-    assert limits(files) == GroupLimits(memory=8 * GIB, memory_free=5 * GIB, cpus=1.5)
-
-
-def test_version_2_takes_the_tightest_of_all_groups_above() -> None:
-    files = {
-        "/proc/self/cgroup": "0::/slurm/job_7/step_0\n",
-        f"{ROOT}/slurm/job_7/step_0/memory.max": "max\n",
-        f"{ROOT}/slurm/job_7/memory.max": f"{4 * GIB}\n",
-        f"{ROOT}/slurm/job_7/memory.current": f"{GIB}\n",
-        f"{ROOT}/slurm/memory.max": f"{64 * GIB}\n",
-        f"{ROOT}/slurm/memory.current": f"{62 * GIB}\n",
-        f"{ROOT}/slurm/job_7/step_0/cpu.max": "max 100000\n",
-        f"{ROOT}/slurm/job_7/cpu.max": "400000 100000\n",
-    }
-
-    assert limits(files) == GroupLimits(memory=4 * GIB, memory_free=2 * GIB, cpus=4.0)
-
-
-def test_version_1() -> None:
-    files = {
-        "/proc/self/cgroup": "9:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n",
-        f"{ROOT}/memory/docker/abc/memory.limit_in_bytes": f"{2 * GIB}\n",
-        f"{ROOT}/memory/docker/abc/memory.usage_in_bytes": f"{GIB}\n",
-        f"{ROOT}/memory/docker/abc/memory.stat": f"cache 1\ntotal_inactive_file {GIB // 2}\n",
-        f"{ROOT}/memory/memory.limit_in_bytes": "9223372036854771712\n",
-        f"{ROOT}/cpu,cpuacct/docker/abc/cpu.cfs_quota_us": "50000\n",
-        f"{ROOT}/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
-    }
-
-    assert limits(files) == GroupLimits(memory=2 * GIB, memory_free=3 * GIB // 2, cpus=0.5)
-
-
-def test_version_1_in_a_container_whose_group_has_the_hosts_name() -> None:
-    """Only the mount itself is there."""
-    files = {
-        "/proc/self/cgroup": "9:memory:/docker/abc\n",
-        f"{ROOT}/memory/memory.limit_in_bytes": f"{GIB}\n",
-    }
-
-    assert limits(files) == GroupLimits(memory=GIB)
-
-
-def test_version_1_without_limits() -> None:
-    files = {
-        "/proc/self/cgroup": "9:memory:/\n4:cpu:/\n",
-        f"{ROOT}/memory/memory.limit_in_bytes": "9223372036854771712\n",
-        f"{ROOT}/cpu/cpu.cfs_quota_us": "-1\n",
-        f"{ROOT}/cpu/cpu.cfs_period_us": "100000\n",
-    }
-
-    assert limits(files) == GroupLimits()
-
-
-def test_a_group_that_is_full_has_nothing_free() -> None:
-    files = {
-        "/proc/self/cgroup": "0::/\n",
-        f"{ROOT}/memory.max": f"{GIB}\n",
-        f"{ROOT}/memory.current": f"{GIB + 4096}\n",
-    }
-
-    assert limits(files).memory_free == 0
+@pytest.mark.parametrize(("files", "expected"), LIMITS.values(), ids=LIMITS)
+def test_the_limits_are_those_of_the_tightest_group(
+    files: dict[str, str], expected: GroupLimits
+) -> None:
+    assert group_limits(lambda path: files.get(path, "")) == expected
 
 
 def test_a_group_outside_the_mount_is_not_followed() -> None:

@@ -11,6 +11,7 @@ from preflight.scaffold.settings import write
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from tests.archives import samples, tarred
+from tests.files import put
 
 
 def written(folder: Path, *names: str) -> Job:
@@ -27,65 +28,35 @@ def numbered(text: str, numbers: range, *without: int) -> list[str]:
     return [text.format(number) for number in numbers if number not in without]
 
 
-@pytest.mark.parametrize(
-    ("names", "ranges"),
-    [
-        (numbered("{:05}.tar", range(3)), ["{00000..00002}.tar"]),
-        (numbered("v2-{}.tar", range(8, 12)), ["v2-{8..11}.tar"]),
-        (numbered("a-{:02}.tar.bz2", range(3)), ["a-{00..02}.tar.bz2"]),
-        (
-            [*numbered("train-{:02}.tar", range(3)), *numbered("val-{:02}.tar", range(2))],
-            ["train-{00..02}.tar", "val-{00..01}.tar"],
-        ),
-    ],
-    ids=["numbers alone", "not filled up", "packed", "two data sets"],
-)
-def test_numbered_shards_are_written_as_ranges(
-    tmp_path: Path, names: list[str], ranges: list[str]
+# The shards of a folder, and how they are written.
+SHARDS = {
+    "numbers alone": (numbered("{:05}.tar", range(3)), ["{00000..00002}.tar"]),
+    "not filled up": (numbered("v2-{}.tar", range(8, 12)), ["v2-{8..11}.tar"]),
+    "packed": (numbered("a-{:02}.tar.bz2", range(3)), ["a-{00..02}.tar.bz2"]),
+    "two data sets": (
+        [*numbered("train-{:02}.tar", range(3)), *numbered("val-{:02}.tar", range(2))],
+        ["train-{00..02}.tar", "val-{00..01}.tar"],
+    ),
+    "one of a few is missing": (numbered("{:02}.tar", range(9), 5), ["{00..08}.tar"]),
+    "names": (["a.tar", "b.tar"], ["*.tar"]),
+    "one": (["a-1.tar"], ["*.tar"]),
+    "one without": (["a-1.tar", "readme.tar"], ["*.tar"]),
+    "many gaps": (numbered("{:02}.tar", range(20), 3, 5, 7), ["*.tar"]),
+    "filled up in part": (["a-1.tar", "a-02.tar"], ["*.tar"]),
+    "many ranges": ([f"{one}-{number}.tar" for one in "abcdefghi" for number in (0, 1)], ["*.tar"]),
+    "braces": (["a{b}-0.tar", "a{b}-1.tar"], ["*.tar"]),
+    "packed shards of any name": (["a.tar.gz", "b.tar.gz", "b.tar.gz.part"], ["*.tar.gz"]),
+    "some of them packed": (["a.tar.gz", "b.tar", "md5sums.txt"], ["*.tar*"]),
+}
+
+
+@pytest.mark.parametrize(("names", "patterns"), SHARDS.values(), ids=SHARDS)
+def test_numbered_shards_are_written_as_ranges_and_others_with_a_star(
+    tmp_path: Path, names: list[str], patterns: list[str]
 ) -> None:
     job = written(tmp_path, *names)
 
-    assert [one.shards for one in job.data] == [f"data/{one}" for one in ranges]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["a.tar", "b.tar"],
-        ["a-1.tar"],
-        ["a-1.tar", "readme.tar"],
-        numbered("{:02}.tar", range(20), 3, 5, 7),
-        ["a-1.tar", "a-02.tar"],
-        [f"{letter}-{number}.tar" for letter in "abcdefghi" for number in (0, 1)],
-        ["a{b}-0.tar", "a{b}-1.tar"],
-    ],
-    ids=["names", "one", "one without", "many gaps", "filled up in part", "many ranges", "braces"],
-)
-def test_other_shards_are_written_with_a_star(tmp_path: Path, names: list[str]) -> None:
-    job = written(tmp_path, *names)
-
-    assert [one.shards for one in job.data] == ["data/*.tar"]
-
-
-@pytest.mark.parametrize(
-    ("names", "pattern"),
-    [
-        (["a.tar.gz", "b.tar.gz", "b.tar.gz.part"], "data/*.tar.gz"),
-        (["a.tar.gz", "b.tar", "md5sums.txt"], "data/*.tar*"),
-    ],
-)
-def test_a_star_takes_in_all_shards_of_a_folder(
-    tmp_path: Path, names: list[str], pattern: str
-) -> None:
-    job = written(tmp_path, *names)
-
-    assert [one.shards for one in job.data] == [pattern]
-
-
-def test_one_of_a_few_numbered_shards_may_be_missing(tmp_path: Path) -> None:
-    job = written(tmp_path, *numbered("{:02}.tar", range(9), 5))
-
-    assert [one.shards for one in job.data] == ["data/{00..08}.tar"]
+    assert [one.shards for one in job.data] == [f"data/{one}" for one in patterns]
 
 
 def test_a_gap_in_what_was_written_is_found(tmp_path: Path) -> None:
@@ -101,40 +72,40 @@ def test_a_gap_in_what_was_written_is_found(tmp_path: Path) -> None:
 
 def caches_of(folder: Path, *files: str) -> Job:
     """Write settings for a folder in which these empty files lie."""
-    for name in files:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+    put(folder, *files)
     write(str(folder), force=False)
     return make_job(folder=str(folder), environ={})
 
 
-def test_two_caches_of_one_folder_are_an_entry_each(tmp_path: Path) -> None:
-    job = caches_of(tmp_path, "cache/vae/a.pt", "cache/text/sub/a.pt")
-
-    assert [(one.path, one.of) for one in job.cache] == [("cache/text", ()), ("cache/vae", ())]
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
+# The files of a folder, and each cache with what it was made of.
+CACHES = {
+    "two caches of one folder": (
+        ["cache/vae/a.pt", "cache/text/sub/a.pt"],
+        [("cache/text", ()), ("cache/vae", ())],
+    ),
+    "a tree like that of the data": (
         ["cache/cats/a.pt", "cache/dogs/a.pt", "photos/cats/a.jpg", "photos/dogs/a.jpg"],
-        ["cache/a.pt", "cache/text/a.pt"],
-        ["cache/text/a.pt"],
-        [f"cache/{number}/a.pt" for number in range(20)],
-    ],
-    ids=["a tree like that of the data", "files beside", "only one", "very many"],
-)
-def test_one_cache_is_one_entry(tmp_path: Path, files: list[str]) -> None:
+        [("cache", ("photos",))],
+    ),
+    "files beside": (["cache/a.pt", "cache/text/a.pt"], [("cache", ())]),
+    "only one": (["cache/text/a.pt"], [("cache", ())]),
+    "very many": ([f"cache/{number}/a.pt" for number in range(20)], [("cache", ())]),
+    "the only data set": (["cache/a.pt", "photos/a.jpg"], [("cache", ("photos",))]),
+    # As kohya's scripts put latents; regularisation images are a data set, too.
+    "beside its images": (
+        ["img/a.jpg", "img/a_0064x0064_sdxl.npz", "reg/b.jpg", "reg/b_0064x0064_sdxl.npz"],
+        [("img", ("img",)), ("reg", ("reg",))],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "caches"), CACHES.values(), ids=CACHES)
+def test_a_cache_is_written_with_the_data_that_it_was_made_of(
+    tmp_path: Path, files: list[str], caches: list[tuple[str, tuple[str, ...]]]
+) -> None:
     job = caches_of(tmp_path, *files)
 
-    assert [one.path for one in job.cache] == ["cache"]
-
-
-def test_a_cache_is_held_against_the_only_data_set(tmp_path: Path) -> None:
-    job = caches_of(tmp_path, "cache/a.pt", "photos/a.jpg")
-
-    assert [one.of for one in job.cache] == [("photos",)]
+    assert [(one.path, one.of) for one in job.cache] == caches
 
 
 def test_of_several_data_sets_somebody_has_to_say_which(tmp_path: Path) -> None:
@@ -142,14 +113,6 @@ def test_of_several_data_sets_somebody_has_to_say_which(tmp_path: Path) -> None:
 
     assert [one.of for one in job.cache] == [()]
     assert '\n# of = ["more", "photos"]\n' in (tmp_path / "preflight.toml").read_text()
-
-
-def test_a_cache_beside_its_images_was_made_of_those(tmp_path: Path) -> None:
-    """As kohya's scripts put latents; regularisation images are a data set, too."""
-    names = ("img/a.jpg", "img/a_0064x0064_sdxl.npz", "reg/b.jpg", "reg/b_0064x0064_sdxl.npz")
-    job = caches_of(tmp_path, *names)
-
-    assert [(one.path, one.of) for one in job.cache] == [("img", ("img",)), ("reg", ("reg",))]
 
 
 def test_folders_of_checkpoints_are_written_as_such(tmp_path: Path) -> None:
