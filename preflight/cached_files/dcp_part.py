@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from preflight.file_access.large import WINDOW, Large
+from preflight.file_access.opened import reading
 from preflight.file_access.outline import Outline
 from preflight.formats.arrays import safetensors
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import Block, LongRead, Look, Read, blocks, exactly, reading
+from preflight.formats.bytes.blocks import Block, LongRead, Look, Read, blocks, exactly
 from preflight.formats.bytes.crc import crc32_for
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
@@ -142,10 +143,6 @@ class _Stretch(LongRead):
             self._large.pass_over(shift + offset, size)
         else:
             self._large.pass_over(shift + offset, size, lambda block, at: look(block, at - shift))
-
-    def next_data(self, offset: int) -> int | None:
-        """Leave it to the reader to find out."""
-        return offset
 
 
 def _look_at_gap(part: _Part, gap: Item, size: int) -> StoredFile:

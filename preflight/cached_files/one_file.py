@@ -14,8 +14,8 @@ from preflight.cached_files.facts import CacheFacts
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
+from preflight.file_access.opened import reading
 from preflight.file_access.outline import look_at_outline
-from preflight.formats.bytes.blocks import exactly, reading
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.stored import StoredFile, look, look_at_whole
 from preflight.formats.suffixes.dcp import PART
@@ -81,7 +81,7 @@ def look_at_file(
     with io.FileIO(descriptor, closefd=False) as file:
         if size > WINDOW:
             return look(Large(file, tell), size, suffix)
-        content = exactly(reading(file), 0, size)
+        content = reading(file, size)(0, size)
     return look_at_whole(memoryview(content), suffix)
 
 

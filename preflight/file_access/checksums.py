@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeAlias
 
-from preflight.file_access.divided import divided
 from preflight.formats.bytes.crc import combined
 
 Share: TypeAlias = tuple[int, int]
@@ -18,6 +17,11 @@ Share: TypeAlias = tuple[int, int]
 
 # Pieces that are given to the threads before anybody asks for them.
 _AHEAD = 64
+
+# Bytes that one thread does at a time. Shorter stretches are not divided. Towards the end of a
+# stretch they become fewer, so that no thread has to wait long for the other.
+SHARE = 1 << 23
+_LEAST = 1 << 21
 
 # How long they are waited for at a time, in seconds.
 _MOMENT = 0.2
@@ -68,3 +72,13 @@ class Checksums:
                 self._begun[share] = self._pool.submit(self._work_out, *share)
         except (StopIteration, OSError):
             pass  # whoever asks for more reads it himself, and meets that
+
+
+def divided(begin: int, end: int) -> Iterator[Share]:
+    """Divide a stretch between two threads: of what is left, a quarter at most at a time."""
+    share, least = SHARE, _LEAST if end - begin > SHARE else SHARE
+    while begin < end:
+        while share > least and 4 * share > end - begin:
+            share //= 2
+        yield begin, min(begin + share, end)
+        begin += share

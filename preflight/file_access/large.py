@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 
-from preflight.file_access.checksums import Checksums
-from preflight.file_access.divided import SHARE
-from preflight.file_access.opened import holes
+from preflight.file_access.checksums import SHARE, Checksums
+from preflight.file_access.opened import holes, reading
 from preflight.formats.bytes.blocks import (
     BLOCK,
     LEAST_EXPECTED,
@@ -19,7 +18,7 @@ from preflight.formats.bytes.blocks import (
     LongRead,
     Look,
     Stretches,
-    reading,
+    exactly,
     shorter,
 )
 from preflight.formats.bytes.crc import Crc32, combined, crc32_for, with_zeros
@@ -97,16 +96,14 @@ class Large(LongRead):
                 return expected
         crc32 = crc32_for(size)
         if size <= BLOCK:
-            block = self(offset, size)
-            if len(block) != size:
-                raise shorter(offset + len(block))
-            return crc32(block, 0)
-        found, at = 0, offset
-        for begin, end in self._stored(offset, offset + size):
-            found = with_zeros(found, begin - at) if begin > at else found
-            found = combined(found, self._go_through(begin, end - begin, crc32), end - begin)
-            at = end
-        return with_zeros(found, offset + size - at) if offset + size > at else found
+            return crc32(exactly(self, offset, size), 0)
+        found = 0
+        for begin, end, is_stored in self._stretches(offset, offset + size):
+            if is_stored:
+                found = combined(found, self._go_through(begin, end - begin, crc32), end - begin)
+            else:
+                found = with_zeros(found, end - begin)
+        return found
 
     def pass_over(
         self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
@@ -115,17 +112,14 @@ class Large(LongRead):
         if look is not None and hole is None:
             self._go_through(offset, size, None, look)
             return
-        at = offset
-        for begin, end in self._stored(offset, offset + size):
-            if hole is not None and begin > at:
-                hole(at, begin)
-            self._go_through(begin, end - begin, None, look)
-            at = end
-        if hole is not None and offset + size > at:
-            hole(at, offset + size)
+        for begin, end, is_stored in self._stretches(offset, offset + size):
+            if is_stored:
+                self._go_through(begin, end - begin, None, look)
+            elif hole is not None:
+                hole(begin, end)
 
-    def _stored(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Give where bytes are stored: what `numpy.memmap` lays out is a hole up to its first use.
+    def _stretches(self, begin: int, end: int) -> Iterator[tuple[int, int, bool]]:
+        """Give what is stored and what is not: `numpy.memmap` lays out a hole up to its first use.
 
         Raises:
             OSError: the file has become shorter.
@@ -136,22 +130,20 @@ class Large(LongRead):
             self._tell()
             data = self.next_data(at)
             if data is None or data >= end:
-                self._refuse_shorter(end)
+                size = os.fstat(self._file.fileno()).st_size
+                if size < end:
+                    raise shorter(size)
                 data = end
             first, last = at + -at % _PAGE, data if data == end else data - data % _PAGE
             if last - first >= _LEAST_HOLE and self._is_hole(first, last):
                 if begin < first:
-                    yield begin, first
+                    yield begin, first, True
+                yield first, last, False
                 begin = last
             hole = None if find_hole is None else find_hole(data)
             at = end if hole is None or hole <= data else min(hole, end)
         if begin < end:
-            yield begin, end
-
-    def _refuse_shorter(self, end: int) -> None:
-        size = os.fstat(self._file.fileno()).st_size
-        if size < end:
-            raise shorter(size)
+            yield begin, end, True
 
     def _is_hole(self, begin: int, end: int) -> bool:
         """Look at both ends: there are systems that have taken fresh bytes for a hole."""

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from io import FileIO
 
-from preflight.formats.tar.end import NextData, Read
+from preflight.formats.bytes.blocks import shorter
+from preflight.formats.tar.end import NextData
 
 
-def reading(stream: FileIO, total: int) -> Read:
-    """Read at any place; a file that has become shorter than it was is an error."""
+def reading(stream: FileIO, total: int | None = None) -> Callable[[int, int], bytes]:
+    """Give what reads an open file at any place, of which its own place may be moved.
+
+    Where it should have so many bytes in `total`, one that became shorter is an error.
+    """
     descriptor = stream.fileno()
-    pread = getattr(os, "pread", None)
+
+    def piece(offset: int, size: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(descriptor, size, offset)
+        stream.seek(offset)
+        return stream.read(size)
 
     def read(offset: int, size: int) -> bytes:
-        if pread is not None:
-            found: bytes = pread(descriptor, size, offset)
-            if len(found) == size and offset < total:
-                return found
-        if offset >= total:
-            return b""
-        if pread is None:
-            stream.seek(offset)
-            found = stream.read(size)
-        if len(found) < size and offset + len(found) < total:
-            return _read_on(stream, found, offset, min(size, total - offset))
+        if total is not None:
+            size = max(0, min(size, total - offset))
+        found = piece(offset, size)
+        while len(found) < size and (more := piece(offset + len(found), size - len(found))):
+            found += more  # the system may give less than there is
+        if total is not None and len(found) < size:
+            raise shorter(offset + len(found))
         return found
 
     return read
@@ -34,9 +40,7 @@ def reading(stream: FileIO, total: int) -> Read:
 def holes(stream: FileIO, to: int | None = getattr(os, "SEEK_DATA", None)) -> NextData | None:
     """Give what finds the end of a hole in a sparse file, where the system can say.
 
-    Args:
-        stream: the file; its place in it is moved.
-        to: `os.SEEK_HOLE` where the next hole is asked for.
+    Its place in the file is moved; with `to` as `os.SEEK_HOLE` it finds the next hole.
     """
     if to is None:
         return None
@@ -49,18 +53,3 @@ def holes(stream: FileIO, to: int | None = getattr(os, "SEEK_DATA", None)) -> Ne
             return None if error.errno == errno.ENXIO else offset
 
     return next_data
-
-
-def _read_on(stream: FileIO, found: bytes, offset: int, size: int) -> bytes:
-    """Read what an unbuffered read has left, since it may give less than there is."""
-    stream.seek(offset + len(found))
-    parts = [found]
-    missing = size - len(found)
-    while missing > 0:
-        part = stream.read(missing)
-        if not part:
-            at = offset + size - missing
-            raise OSError(f"it became shorter while it was read: it ends at {at:,} bytes")
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)

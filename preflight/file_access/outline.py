@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from io import FileIO
 
+from preflight.file_access.opened import reading
 from preflight.formats.arrays.safetensors_usual import is_whole
-from preflight.formats.bytes.blocks import Hole, LongRead, Look, reading, shorter
+from preflight.formats.bytes.blocks import Hole, LongRead, Look, shorter
 from preflight.formats.stored import SAFETENSORS, StoredFile, look
 
 # Bytes that are read at a time: a page, in which the next thing asked for is likely to be.
@@ -17,7 +17,7 @@ _WHOLE_TENSORS = StoredFile("safetensors")
 
 def look_at_outline(descriptor: int, size: int, suffix: str) -> StoredFile:
     """Say what a file holds and what is wrong with its structure, as `look` does."""
-    if suffix == SAFETENSORS and is_whole(_reading(descriptor)(0, min(_NEAR, size)), size):
+    if suffix == SAFETENSORS and is_whole(Outline(descriptor, size)(0, min(_NEAR, size)), size):
         return _WHOLE_TENSORS
     return look(Outline(descriptor, size), size, suffix)
 
@@ -28,7 +28,7 @@ class Outline(LongRead):
     every = False
 
     def __init__(self, descriptor: int, size: int) -> None:
-        self._read = _reading(descriptor)
+        self._read = reading(FileIO(descriptor, closefd=False))
         self._size = size
         self._start = 0
         self._window = b""
@@ -53,11 +53,3 @@ class Outline(LongRead):
         """Only see that the stretch is there, by the size that the file had."""
         if offset + size > self._size:
             raise shorter(self._size)
-
-    def next_data(self, offset: int) -> int | None:
-        """Leave it to the reader to find out."""
-        return offset
-
-
-def _reading(descriptor: int) -> Callable[[int, int], bytes]:
-    return reading(FileIO(descriptor, closefd=False))

@@ -150,7 +150,7 @@ def read_image_file(
         OSError: it cannot be opened or read.
     """
     from preflight.file_access.lfs import refined
-    from preflight.formats.bytes.blocks import reading
+    from preflight.file_access.opened import reading
     from preflight.formats.bytes.window import Window
     from preflight.images.read import look_into_image
 

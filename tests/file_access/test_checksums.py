@@ -16,14 +16,8 @@ import pytest
 
 from preflight.file_access.checksums import Checksums
 from preflight.file_access.large import Large
-from preflight.formats.bytes.blocks import (
-    LEAST_EXPECTED,
-    Read,
-    Stretches,
-    checksum,
-    expecting,
-    reading,
-)
+from preflight.file_access.opened import reading
+from preflight.formats.bytes.blocks import LEAST_EXPECTED, Read, Stretches, checksum, expecting
 from preflight.formats.stored import StoredFile, look
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="one thread reads all there")

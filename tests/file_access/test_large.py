@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.file_access.divided import divided
+from preflight.file_access.checksums import divided
 from preflight.file_access.large import WINDOW, Large
 from preflight.formats.bytes.blocks import BLOCK, LongRead, checksum, pass_over
 from preflight.formats.bytes.crc import combined

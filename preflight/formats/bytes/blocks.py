@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from io import FileIO
 from typing import TypeAlias
 
 from preflight.formats.bytes.crc import crc32_for
@@ -29,19 +28,6 @@ LEAST_EXPECTED = 1 << 18
 
 BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
-
-
-def reading(stream: FileIO) -> Callable[[int, int], bytes]:
-    """Give what reads an open file; its place in the file is nobody else's."""
-
-    def read(offset: int, size: int) -> bytes:
-        stream.seek(offset)
-        found = stream.read(size)
-        while len(found) < size and (more := stream.read(size - len(found))):
-            found += more  # an unbuffered read may give less than there is
-        return found
-
-    return read
 
 
 def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:
@@ -72,9 +58,7 @@ class LongRead(ABC):
     def expecting(self, stretches: Stretches, size: int) -> AbstractContextManager[None]:
         """Say what checksums will be asked for, in this order, while the body of `with` runs.
 
-        Args:
-            stretches: those of LEAST_EXPECTED bytes and more.
-            size: bytes of all of them.
+        Of stretches of LEAST_EXPECTED bytes and more; `size` bytes are those of all of them.
         """
         del stretches, size
         return nullcontext()
@@ -85,19 +69,16 @@ class LongRead(ABC):
     ) -> None:
         """Read a stretch that must be there, so that a byte nobody can read is met.
 
-        Args:
-            offset: where it begins.
-            size: its bytes.
-            look: is shown each piece of it, in any order, and by several threads.
-            hole: is told of long holes, which `look` is then not shown.
+        `look` is shown each piece of it, in any order, and by several threads; `hole` is told of
+        long holes, which `look` is then not shown.
         """
 
-    @abstractmethod
     def next_data(self, offset: int) -> int | None:
         """Say where bytes follow that are stored: up to there is a hole, which reads as zeros.
 
         None where no more follow; the same place where it is no hole, or nobody can say.
         """
+        return offset
 
 
 def checksum(read: Read, offset: int, size: int) -> int:

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from preflight.formats.bytes.blocks import Read, blocks
+from preflight.formats.bytes.crc import power, product
 from preflight.values.names import counted
 
 MID_WRITE = "most likely killed in mid-write"
@@ -31,16 +32,12 @@ _MOST_SEARCHED = 1 << 24
 # Zero bytes in a record are looked for in this many bytes of it.
 _MOST_READ = 1 << 26
 
-_POLYNOMIAL = 0xEDB88320
-
 
 def of_wrong_bytes(read: Read, wrong: Sequence[tuple[int, int, int]]) -> str | None:
     """Say how records of the right size came to have other checksums; None: nobody knows.
 
-    Args:
-        read: gives bytes of the file.
-        wrong: of each where its bytes lie, how many they are, and the difference between the
-            checksum that it has and the one it should have, bit by bit.
+    Of each is told where its bytes lie, how many they are, and the difference between the checksum
+    that it has and the one it should have, bit by bit.
     """
     if len(wrong) == 1:
         begin, size, difference = wrong[0]
@@ -82,70 +79,42 @@ def of_headers(found: bytes, expected: bytes) -> str:
 def turned_bit(difference: int, size: int) -> int | None:
     """Find the one byte of so many in which a turned bit makes this difference of CRC-32.
 
-    Returns:
-        Its place; `size` where the bit is one of the checksum itself; None: it was no single bit.
+    Gives `size` where the bit is one of the checksum itself; None where it was no single bit.
     """
     if difference.bit_count() == 1:
         return size
     if size > _MOST_SEARCHED:
         return None
     # A bit with so many behind it makes a difference of x to the power of their number and 32.
-    powers, back = _table()
+    # To multiply by the power of minus so many steps takes them back: x**(2**32 - 1) is 1.
+    powers, back = _first_powers(), power(2**32 - 1 - _STEPS // 8)
     for taken in range(0, 8 * size + 32, _STEPS):
         step = powers.get(difference)
         if step is not None:
             behind = taken + step - 32
             return size - 1 - behind // 8 if 0 <= behind < 8 * size else None
-        difference = _times(difference, back)
+        difference = product(difference, back)
     return None
 
 
 @functools.lru_cache(maxsize=1)
-def _table() -> tuple[dict[int, int], tuple[tuple[int, ...], ...]]:
-    """Give the first powers of x by value, and what takes so many of them back from a number."""
-    value, powers = 1 << 31, {}
+def _first_powers() -> dict[int, int]:
+    """Give x to the power of each number below _STEPS, and that number."""
+    powers, value = {}, 1 << 31
     for step in range(_STEPS):
         powers[value] = step
-        value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
-    bits = []
-    for bit in range(32):
-        value = 1 << bit
-        for _ in range(_STEPS):
-            odd = value >> 31
-            value = ((value ^ _POLYNOMIAL) << 1 | 1) if odd else value << 1
-        bits.append(value)
-    tables = []
-    for place in range(0, 32, 8):
-        table = [0] * 256
-        for byte in range(256):
-            for bit in range(8):
-                if byte >> bit & 1:
-                    table[byte] ^= bits[place + bit]
-        tables.append(tuple(table))
-    return powers, tuple(tables)
-
-
-def _times(value: int, tables: tuple[tuple[int, ...], ...]) -> int:
-    first, second, third, fourth = tables
-    return (
-        first[value & 255]
-        ^ second[value >> 8 & 255]
-        ^ third[value >> 16 & 255]
-        ^ fourth[value >> 24]
-    )
+        value = product(1 << 30, value)
+    return powers
 
 
 def _zero_pages(read: Read, begin: int, size: int) -> int:
-    """Count the pages of the file within a record that hold nothing but zeros.
-
-    None where more than half are such: then they are the content.
-    """
+    """Count pages of zeros in a record; none where more than half are such, and so its content."""
     pages = sum(_count_zero_pages(read, begin, size))
     return pages if 2 * pages * PAGE <= max(size, 2 * PAGE) else 0
 
 
 def _count_zero_pages(read: Read, begin: int, size: int) -> Iterator[int]:
-    """Count them block by block."""
+    """Count the pages of the file that lie in a stretch and hold only zeros, block by block."""
     first = -(-begin // PAGE) * PAGE
     last = (begin + min(size, _MOST_READ)) // PAGE * PAGE
     zero = bytes(PAGE)

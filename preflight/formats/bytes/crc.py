@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 from zlib import crc32
 
-__all__ = ["Crc32", "combined", "crc32", "crc32_for", "with_zeros"]
+__all__ = ["Crc32", "combined", "crc32", "crc32_for", "power", "product", "with_zeros"]
 
 Crc32: TypeAlias = "Callable[[bytes | bytearray | memoryview, int], int]"
 """Takes bytes and the checksum of all before them, and gives that of both."""
@@ -18,36 +18,29 @@ Crc32: TypeAlias = "Callable[[bytes | bytearray | memoryview, int], int]"
 _MANY = 1 << 27
 
 
-class _Choice:
-    """Which one is taken, as far as is known."""
-
-    def __init__(self) -> None:
-        self.seen = 0
-        self.crc32: Crc32 = zlib.crc32
-
-    def look(self) -> None:
-        """Take isal's, where it is installed: five to eight times as fast as most builds of zlib.
-
-        It is no requirement. There is no wheel of it for Windows on ARM, and none for a new Python
-        at first; to build it takes an assembler, and all that is lost without it is time. zlib-ng
-        is as fast, and its package has the same gaps on older Pythons.
-        """
-        try:
-            from isal.isal_zlib import crc32 as faster
-        except ImportError:
-            return
-        self.crc32 = faster
+_seen = [0]
+"""Bytes so far, of which a checksum was worked out."""
 
 
-_choice = _Choice()
+@functools.lru_cache(maxsize=1)
+def _faster() -> Crc32:
+    """Take isal's, where it is installed: five to eight times as fast as most builds of zlib.
+
+    It is no requirement. There is no wheel of it for Windows on ARM, and none for a new Python at
+    first; to build it takes an assembler, and all that is lost without it is time. zlib-ng is as
+    fast, and its package has the same gaps on older Pythons.
+    """
+    try:
+        from isal.isal_zlib import crc32 as faster
+    except ImportError:
+        return zlib.crc32
+    return faster
 
 
 def crc32_for(size: int) -> Crc32:
     """Give what to work out the checksums of so many more bytes with."""
-    before, _choice.seen = _choice.seen, _choice.seen + size
-    if before <= _MANY < _choice.seen:
-        _choice.look()
-    return _choice.crc32
+    _seen[0] += size
+    return zlib.crc32 if _seen[0] <= _MANY else _faster()
 
 
 def combined(first: int, second: int, length: int) -> int:
@@ -56,19 +49,20 @@ def combined(first: int, second: int, length: int) -> int:
     As zlib's crc32_combine, which Python does not have: the first is multiplied by x to the power
     of the bits that follow, modulo the polynomial.
     """
-    return _product(_power(length), first) ^ second
+    return product(power(length), first) ^ second
 
 
 def with_zeros(first: int, length: int) -> int:
     """Give the checksum of a stretch and so many zero bytes behind it, from that of the stretch."""
-    return _product(_power(length), first ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return product(power(length), first ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
 # The polynomial of CRC-32, the lowest power in the highest bit, without x**32.
 _POLYNOMIAL = 0xEDB88320
 
 
-def _product(one: int, other: int) -> int:
+def product(one: int, other: int) -> int:
+    """Multiply two numbers modulo the polynomial."""
     product = 0
     for bit in range(31, -1, -1):
         if one >> bit & 1:
@@ -78,12 +72,12 @@ def _product(one: int, other: int) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def _power(length: int) -> int:
+def power(length: int) -> int:
     """Give x to the power of the bits in so many bytes."""
     power, place = 1 << 31, 0  # x**0
     while length >> place:
         if length >> place & 1:
-            power = _product(_square(place), power)
+            power = product(_square(place), power)
         place += 1
     return power
 
@@ -94,4 +88,4 @@ def _square(place: int) -> int:
     if not place:
         return 1 << 23
     root = _square(place - 1)
-    return _product(root, root)
+    return product(root, root)

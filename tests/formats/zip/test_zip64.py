@@ -85,10 +85,6 @@ class Sparse(LongRead):
     ) -> None:
         """There is nothing to see."""
 
-    def next_data(self, offset: int) -> int | None:
-        """Nobody asks."""
-        return offset
-
     def write(self, path: Path) -> None:
         """Make it a file with holes."""
         with path.open("wb") as file:
