@@ -19,11 +19,8 @@ _ORDINARY = re.compile(r"[\w./@+=-][\w./@+= -]*", re.ASCII)
 def refined(damage: Any, path: str, *, folder: bool = True) -> Any:
     """Say of a pointer that was taken for something foreign that it was not fetched.
 
-    Args:
-        damage: what is wrong with the file, as a frozen value with a kind and a text; what is none
-            of a pointer is given as it is.
-        path: the file's.
-        folder: fetch all of its folder: small files come in great numbers.
+    What is damaged otherwise is given as it is. With `folder` all of the file's folder is to be
+    fetched: small files come in great numbers.
     """
     if damage.kind != "foreign" or not damage.text.startswith(_POINTER):
         return damage

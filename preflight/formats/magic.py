@@ -9,56 +9,42 @@ from preflight.formats.packing.zstd import is_zstd
 HEAD = 512
 """Bytes from the beginning of a file that are enough to name it."""
 
-# (offset, bytes, name); the first that fits wins, so the longer ones stand before their beginnings.
-_MAGIC: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"\xff\xd8\xff", "JPEG image"),
-    (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
-    (0, b"GIF87a", "GIF image"),
-    (0, b"GIF89a", "GIF image"),
-    (0, b"\x00\x00\x00\x0cJXL \r\n\x87\n", "JPEG XL image"),
-    (0, b"\x00\x00\x00\x0cjP  \r\n\x87\n", "JPEG 2000 image"),
-    (0, b"\xff\x4f\xff\x51", "JPEG 2000 image"),
-    (0, b"II*\x00", "TIFF image"),
-    (0, b"MM\x00*", "TIFF image"),
-    (0, b"II+\x00", "TIFF image"),
-    (0, b"MM\x00+", "TIFF image"),
-    (0, b"8BPS", "Photoshop document"),
-    (0, b"qoif", "QOI image"),
-    (0, b"v/1\x01", "OpenEXR image"),
-    (0, b"PK\x03\x04", "zip archive"),
-    (0, b"PK\x05\x06", "zip archive"),
-    (0, b"PK\x07\x08", "zip archive"),
-    (0, b"Rar!\x1a\x07", "RAR archive"),
-    (0, b"7z\xbc\xaf\x27\x1c", "7z archive"),
-    (0, b"\x1f\x8b", "gzip stream"),
-    (0, b"\xfd7zXZ\x00", "xz stream"),
-    (0, b"\x04\x22\x4d\x18", "lz4 stream"),
-    (0, b"\x93NUMPY", "numpy array"),
-    (0, b"\x89HDF\r\n\x1a\n", "HDF5 file"),
-    (0, b"SQLite format 3\x00", "SQLite database"),
-    (0, b"PAR1", "Parquet file"),
-    (0, b"ARROW1", "Arrow file"),
-    (0, b"GGUF", "GGUF model"),
-    (0, b"%PDF-", "PDF document"),
-    (0, b"\x7fELF", "ELF program"),
-    (0, b"OggS", "Ogg stream"),
-    (0, b"fLaC", "FLAC audio"),
-    (0, b"ID3", "MP3 audio"),
-    (0, b"\x1a\x45\xdf\xa3", "Matroska video"),
-    (257, b"ustar", "tar archive"),
-)
+# The first that fits wins, so the longer ones stand before their beginnings.
+_MAGIC: dict[str, tuple[bytes, ...]] = {
+    "JPEG image": (b"\xff\xd8\xff",),
+    "PNG image": (b"\x89PNG\r\n\x1a\n",),
+    "GIF image": (b"GIF87a", b"GIF89a"),
+    "JPEG XL image": (b"\x00\x00\x00\x0cJXL \r\n\x87\n",),
+    "JPEG 2000 image": (b"\x00\x00\x00\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"),
+    "TIFF image": (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"),
+    "Photoshop document": (b"8BPS",),
+    "QOI image": (b"qoif",),
+    "OpenEXR image": (b"v/1\x01",),
+    "zip archive": (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"),
+    "RAR archive": (b"Rar!\x1a\x07",),
+    "7z archive": (b"7z\xbc\xaf\x27\x1c",),
+    "gzip stream": (b"\x1f\x8b",),
+    "xz stream": (b"\xfd7zXZ\x00",),
+    "lz4 stream": (b"\x04\x22\x4d\x18",),
+    "numpy array": (b"\x93NUMPY",),
+    "HDF5 file": (b"\x89HDF\r\n\x1a\n",),
+    "SQLite database": (b"SQLite format 3\x00",),
+    "Parquet file": (b"PAR1",),
+    "Arrow file": (b"ARROW1",),
+    "GGUF model": (b"GGUF",),
+    "PDF document": (b"%PDF-",),
+    "ELF program": (b"\x7fELF",),
+    "Ogg stream": (b"OggS",),
+    "FLAC audio": (b"fLaC",),
+    "MP3 audio": (b"ID3",),
+    "Matroska video": (b"\x1a\x45\xdf\xa3",),
+}
 
 # What stands at byte 8 of the two families that name their content there.
 _RIFF = {b"WEBP": "WebP image", b"WAVE": "WAV audio", b"AVI ": "AVI video"}
-_BRANDS = {
-    b"avif": "AVIF image",
-    b"avis": "AVIF image",
-    b"heic": "HEIF image",
-    b"heix": "HEIF image",
-    b"hevc": "HEIF image",
-    b"mif1": "HEIF image",
-    b"msf1": "HEIF image",
-}
+_BRANDS = dict.fromkeys((b"avif", b"avis"), "AVIF image") | dict.fromkeys(
+    (b"heic", b"heix", b"hevc", b"mif1", b"msf1"), "HEIF image"
+)
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _LFS_SIZE = re.compile(rb"^size ([0-9]{1,19})\r?$", re.MULTILINE)
@@ -86,8 +72,7 @@ def is_lfs_pointer(head: bytes) -> bool:
 def size_in_lfs_pointer(pointer: bytes) -> int | None:
     """Read how large the file is that a pointer stands for, in bytes; None where it does not say.
 
-    Args:
-        pointer: the first LONGEST_LFS_POINTER bytes of it.
+    The first LONGEST_LFS_POINTER bytes of it are enough.
     """
     found = _LFS_SIZE.findall(pointer)
     if len(found) != 1 or int(found[0]) >= 1 << 63:
@@ -96,16 +81,14 @@ def size_in_lfs_pointer(pointer: bytes) -> int | None:
 
 
 def what_is(head: bytes) -> str | None:
-    """Name a file by its first bytes, such as `RAR archive`; None where they say nothing.
-
-    Args:
-        head: from the file's beginning, 512 bytes or more where it has them; all of a shorter file.
-    """
+    """Name a file by its first HEAD bytes, such as `RAR archive`; None where they say nothing."""
     if not head:
         return "empty file"
-    for offset, magic, name in _MAGIC:
-        if head.startswith(magic, offset):
+    for name, beginnings in _MAGIC.items():
+        if head.startswith(beginnings):
             return name
+    if head.startswith(b"ustar", 257):
+        return "tar archive"
     if is_zstd(head):
         return "zstd stream"
     if head.startswith(b"BZh") and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
@@ -116,13 +99,13 @@ def what_is(head: bytes) -> str | None:
         return _RIFF.get(head[8:12], "RIFF file")
     if head[4:8] == b"ftyp":
         return _BRANDS.get(head[8:12], "MP4 video")
+    return _what_else_is(head)
+
+
+def _what_else_is(head: bytes) -> str | None:
+    """Name zeros, and the kinds of text that are found in place of a file."""
     if not head.strip(b"\0"):
         return "run of zero bytes"
-    return _what_text_is(head)
-
-
-def _what_text_is(head: bytes) -> str | None:
-    """Name the kinds of text that are found in place of a file, or None where it is no text."""
     if is_lfs_pointer(head):
         return "Git LFS pointer"
     start = head.removeprefix(_BOM).lstrip()[:64].lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.formats.arrays import npy, safetensors
@@ -15,7 +16,7 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
 from preflight.formats.packing import gzipped
 from preflight.formats.torch import torchfile
-from preflight.formats.torch.pickles import walk
+from preflight.formats.torch.pickles import WalkedPickle, walk
 from preflight.formats.torch.quick import read_whole
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import (
@@ -93,8 +94,7 @@ def look(read: Read, size: int, suffix: str) -> StoredFile:
         OSError: it cannot be read, or there is more of it than is looked at.
     """
     if not size:
-        text = "is empty: most likely killed between open and write"
-        return StoredFile("unknown", Flaw(kind="empty", text=text, offset=0))
+        return _not_whole("unknown", "empty", "is empty: most likely killed between open and write")
     head = bytes(read(0, HEAD))
     kind = _format_of(head, size, suffix)
     allowed = _MAY_HOLD.get(suffix)
@@ -141,8 +141,7 @@ def _with_guess(flaw: Flaw, size: int) -> Flaw:
     """Say of a file that ends with a page how that may have come about."""
     if flaw.kind != "cut" or size % causes.PAGE or "most likely" in flaw.text:
         return flaw
-    text = f"{flaw.text}: {causes.MID_WRITE}"
-    return Flaw(kind=flaw.kind, text=text, offset=flaw.offset, member=flaw.member)
+    return replace(flaw, text=f"{flaw.text}: {causes.MID_WRITE}")
 
 
 def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
@@ -158,21 +157,17 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
                 raise goes_on(size, parts.end)
             return StoredFile(kind, None, *torchfile.check_zip(read, parts))
         refuse_unopened(read, parts, size)
-        return _look_at_arrays(kind, read, parts)
+        arrays = Arrays()
+        contents = archive.read_records(read, parts, lambda _: False, arrays.look, may_lack=False)
+        left = archive.told_unread(parts, contents.unread)
+        return StoredFile(kind, arrays.bomb, contents.verified, arrays.names, left)
     except DamagedError as error:
         flaw = error.flaw
         least = torchfile.least_size(read, size) if flaw.kind == "cut" else None
         if least is not None:
             text = f"ends at {size:,} of at least {least:,} bytes"
-            flaw = Flaw(kind="cut", text=text, offset=flaw.offset)
+            flaw = replace(flaw, text=text, member=None)
         return StoredFile(kind, _with_guess(flaw, size))
-
-
-def _look_at_arrays(kind: str, read: Read, parts: ZipDirectory) -> StoredFile:
-    arrays = Arrays()
-    contents = archive.read_records(read, parts, lambda _: False, arrays.look, may_lack=False)
-    left = archive.told_unread(parts, contents.unread)
-    return StoredFile(kind, arrays.bomb, contents.verified, arrays.names, left)
 
 
 def _kind_of_zip(parts: ZipDirectory) -> str:
@@ -183,12 +178,14 @@ def _kind_of_zip(parts: ZipDirectory) -> str:
 
 
 def _foreign(kind: str, suffix: str) -> StoredFile:
-    flaw = Flaw(kind="foreign", text=f"is {_IS_CALLED[kind]}, not {_wanted(suffix)}", offset=0)
-    return StoredFile(kind, flaw)
+    return _not_whole(kind, "foreign", f"is {_IS_CALLED[kind]}, not {_wanted(suffix)}")
+
+
+def _not_whole(kind: str, flaw: str, text: str) -> StoredFile:
+    return StoredFile(kind, Flaw(kind=flaw, text=text, offset=0))
 
 
 def _wanted(suffix: str) -> str:
-    """Say what a file of this name should be."""
     if suffix in TORCH:
         return "what torch.save writes"
     return {".npy": "a numpy array", ".npz": "a numpy archive"}.get(suffix, "safetensors")
@@ -199,21 +196,21 @@ def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> StoredF
     name = what_is(head)
     if suffix in _MAY_HOLD and (said := said_by_server(head, size)) is not None:
         text = f"is what a server says in place of a file ({shown(said)}), not {_wanted(suffix)}"
-        return StoredFile("unknown", Flaw(kind="foreign", text=text, offset=0))
+        return _not_whole("unknown", "foreign", text)
     if name == "run of zero bytes" and suffix in _MAY_HOLD:
         return _look_at_zeros(read, size, suffix)
     if name is not None and (name in _NEVER_MEANT or _is_foreign(name, suffix)):
-        text = f"is {with_article(name)}, not {_wanted(suffix)}"
-        return StoredFile("unknown", Flaw(kind="foreign", text=text, offset=0))
+        return _not_whole("unknown", "foreign", f"is {with_article(name)}, not {_wanted(suffix)}")
     if suffix == SAFETENSORS:
         return _checked("safetensors", read, size)
     if suffix in NUMPY and b"'descr'" in head[:128]:
         text = f"has a numpy header that does not begin as one, but with {head[:6].hex(' ')}"
-        return StoredFile("npy", Flaw(kind="structure", text=text, offset=0))
-    if suffix in TORCH and name in (None, "text file"):
-        return _look_at_old_pickle(read, size, None if name else _strange(head, suffix))
-    if suffix == ".npz" and name in (None, "text file"):
-        return _look_at_old_pickle(read, size, _strange(head, suffix))
+        return _not_whole("npy", "structure", text)
+    if (suffix in TORCH or suffix == ".npz") and name in (None, "text file"):
+        strange = f"begins with the bytes {head[:4].hex(' ')}, and so is not {_wanted(suffix)}"
+        otherwise = _not_whole("unknown", "foreign", strange)
+        may_be_own = suffix in TORCH and name is not None
+        return _look_at_old_pickle(read, size, StoredFile("unknown") if may_be_own else otherwise)
     return StoredFile("unknown")
 
 
@@ -224,24 +221,19 @@ def _is_foreign(name: str, suffix: str) -> bool:
     return suffix == SAFETENSORS or name not in _LEFT_ALONE
 
 
-def _look_at_old_pickle(read: Read, size: int, otherwise: Flaw | None) -> StoredFile:
+def _look_at_old_pickle(read: Read, size: int, otherwise: StoredFile) -> StoredFile:
     """Take a pickle of protocol 0 or 1, which has no beginning of its own, for what it is.
 
     One of protocol 0 is a text, and may have more behind its end; no other text passes for one that
     names something.
     """
     try:
-        walked = walk(read, 0, size)
-        if walked.end in (size, None) or (otherwise is None and walked.globals):
-            return StoredFile("pickle", globals=walked.globals, unread=walked.told_left(size))
+        pickle = walk(read, 0, size)
+        if pickle.end in (size, None) or (otherwise.flaw is None and pickle.globals):
+            return _walked("pickle", pickle, size)
     except DamagedError:
         pass
-    return StoredFile("unknown", otherwise)
-
-
-def _strange(head: bytes, suffix: str) -> Flaw:
-    text = f"begins with the bytes {head[:4].hex(' ')}, and so is not {_wanted(suffix)}"
-    return Flaw(kind="foreign", text=text, offset=0)
+    return otherwise
 
 
 def _look_at_zeros(read: Read, size: int, suffix: str) -> StoredFile:
@@ -262,14 +254,16 @@ def _look_at_zeros(read: Read, size: int, suffix: str) -> StoredFile:
         return StoredFile("unknown")  # a raw array may begin so
     else:
         text = f"begins with {zeros:,} zero bytes, and so is not {_wanted(suffix)}"
-    return StoredFile("unknown", Flaw(kind="zeros", text=text, offset=0))
+    return _not_whole("unknown", "zeros", text)
+
+
+def _walked(kind: str, pickle: WalkedPickle, size: int) -> StoredFile:
+    return StoredFile(kind, globals=pickle.globals, unread=pickle.told_left(size))
 
 
 def _check_npy(read: Read, size: int) -> StoredFile:
-    walked = npy.check(read, size)
-    if walked is None:
-        return StoredFile("npy")
-    return StoredFile("npy", globals=walked.globals, unread=walked.told_left(size))
+    pickle = npy.check(read, size)
+    return StoredFile("npy") if pickle is None else _walked("npy", pickle, size)
 
 
 def _check_safetensors(read: Read, size: int) -> StoredFile:
@@ -285,8 +279,7 @@ def _check_pickle(read: Read, size: int) -> StoredFile:
     if torchfile.lost_legacy_magic(bytes(read(0, HEAD))):
         text = "is a file of torch.save that begins with a wrong magic number"
         raise DamagedError("structure", text, offset=4)
-    walked = walk(read, 0, size)
-    return StoredFile("pickle", globals=walked.globals, unread=walked.told_left(size))
+    return _walked("pickle", walk(read, 0, size), size)
 
 
 def _check_gzip(read: Read, size: int) -> StoredFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import BLOCK, Read, blocks
@@ -23,19 +23,13 @@ LookInside: TypeAlias = Callable[[bytes], tuple[tuple[str, ...], str | None]]
 DamagedError."""
 
 
-class Gunzipped(NamedTuple):
-    """What was found in a stream."""
-
-    verified: bool = False
-    """Whether it was unpacked to its end, and agrees with its checksum."""
-
-    globals: tuple[str, ...] = ()
-    unread: str | None = None
-    """What of it was not looked at, with its sizes."""
-
-
-def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
+def check(
+    read: Read, size: int, look_inside: LookInside
+) -> tuple[bool, tuple[str, ...], str | None]:
     """Unpack a stream to its end, and look into what is not too large to be held.
+
+    Gives whether it was unpacked to its end and agrees with its checksum, the globals that it names
+    and what of it was not looked at, with its sizes.
 
     Raises:
         DamagedError: `checksum` or `cut`; or what `look_inside` raises.
@@ -53,17 +47,17 @@ def check(read: Read, size: int, look_inside: LookInside) -> Gunzipped:
         text = _with_cause(read, stream, f"is a gzip stream with wrong bytes: {stream.error}")
         raise DamagedError("checksum", text, offset=stream.position)
     if stream.endless:  # of zeros, mostly
-        return _left(stream)
+        far = f"{format_size(stream.unpacked)} from its first {format_size(stream.position)}"
+        return False, (), f"its gzip stream, of which {far} were unpacked"
     if not stream.ended:
         text = _with_cause(read, stream, f"ends at {size:,} bytes, inside its gzip stream")
         raise DamagedError("cut", text, offset=size)
-    further = _is_further_stream(read, size, size if stream.end is None else stream.end)
-    if further:
-        return Gunzipped(unread="a gzip stream that stands behind zero bytes")
+    if _is_further_stream(read, size, size if stream.end is None else stream.end):
+        return False, (), "a gzip stream that stands behind zero bytes"
     if held is None:
         sizes = f"{format_size(unpacked)} from {format_size(size)}"
-        return Gunzipped(verified=True, unread=f"what is in its gzip stream, {sizes}")
-    return Gunzipped(True, *look_inside(b"".join(held)))  # noqa: FBT003
+        return True, (), f"what is in its gzip stream, {sizes}"
+    return True, *look_inside(b"".join(held))
 
 
 def _is_further_stream(read: Read, size: int, end: int) -> bool:
@@ -83,9 +77,3 @@ def _with_cause(read: Read, stream: Packed, text: str) -> str:
     unpacked = stream.unpacked or packed + 1  # of a first piece that is wrong, none was given
     cause = causes.of_packed_bytes(read, 0, packed, unpacked)
     return text if cause is None else f"{text}: {cause}"
-
-
-def _left(stream: Packed) -> Gunzipped:
-    """Say of a stream how far it was unpacked."""
-    far = f"{format_size(stream.unpacked)} from its first {format_size(stream.position)}"
-    return Gunzipped(unread=f"its gzip stream, of which {far} were unpacked")

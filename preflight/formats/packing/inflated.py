@@ -34,8 +34,6 @@ def most_unpacked(packed: int, times: int = MOST_TIMES) -> int:
 class Room:
     """How much of one file may still be unpacked."""
 
-    __slots__ = ("_left",)
-
     def __init__(self, packed: int) -> None:
         self._left = most_unpacked(packed)
 
@@ -49,8 +47,6 @@ class Room:
 
 class Inflated:
     """The unpacked bytes of a record, as a `Read`: as far as there is room, where that is given."""
-
-    __slots__ = ("_at", "_begin", "_end", "_held", "_packed", "_piece", "_read", "_room", "_unpack")
 
     def __init__(self, read: Read, begin: int, stored: int, room: Room | None = None) -> None:
         self._read = read

@@ -34,12 +34,8 @@ MOST_STREAMS = 500_000
 _KEPT = 1 << 22
 """Bytes kept behind the place last read, for a reader that goes back a little."""
 
-_NAMES = {
-    "gzip stream": "gzip",
-    "bzip2 stream": "bzip2",
-    "xz stream": "xz",
-    "zstd stream": "zstd",
-}
+_KINDS = frozenset({"gzip stream", "bzip2 stream", "xz stream", "zstd stream"})
+
 _OF_CHECKSUM = ("incorrect data check", "incorrect length check")
 """What zlib says where all was unpacked, and is not what was packed."""
 
@@ -57,7 +53,7 @@ class Packed:
         self, read: Read, kind: str, *, every: bool = False, times: int = _TIMES_OF_SHARDS
     ) -> None:
         """Begin at the first byte."""
-        self.name = _NAMES[kind]
+        self.name = kind.removesuffix(" stream")
         self.error: str | None = None
         """What the unpacker said of damaged bytes; None while there were none."""
 
@@ -158,9 +154,7 @@ class Packed:
                     "was not read on"
                 )
                 return
-            self._unpacker = _unpacker(self.name)
-            self._waiting = rest
-            self.more = False
+            self._unpacker, self._waiting, self.more = _unpacker(self.name), rest, False
             return
         self.ended = True
         self.end = self.position - len(rest)
@@ -225,7 +219,7 @@ class _Gunzip:
 
 def can_unpack(kind: str | None) -> bool:
     """Whether shards are read through such a stream: by tarfile itself, or behind `zstd -d`."""
-    return kind in _NAMES
+    return kind in _KINDS
 
 
 def _unpacker(name: str) -> Any:

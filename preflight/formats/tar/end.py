@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, what_is, with_article
-from preflight.formats.tar.header import BLOCK, MAGIC_AT, WRONG_CHECKSUM, Header, read_header
+from preflight.formats.tar.header import BLOCK, MAGIC, MAGIC_AT, WRONG_CHECKSUM, Header, read_header
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import shown, text_of
 
@@ -58,16 +58,11 @@ def at_no_header(
 ) -> Flaw | None:
     """Say what it means that no sound header stands here; None where the archive just ends.
 
-    Args:
-        archive: the whole of it.
-        block: what stands here; shorter than a header where the archive ends.
-        offset: where that is.
-        why: what `read_header` said of it.
-        last: the member before it.
-        inside: whether an extended header before it has begun a member, so that readers raise.
+    The block is shorter than a header where the archive ends; `why` is what `read_header` said of
+    it. `inside`: an extended header before it has begun a member, so that readers raise.
     """
     quiet = offset > 0 and not inside
-    if offset == 0 and (len(block) < BLOCK or (not _has_magic(block) and any(block))):
+    if offset == 0 and (len(block) < BLOCK or (any(block) and block[MAGIC_AT:][:5] != MAGIC)):
         return _foreign(archive.read(0, HEAD))
     if block and not any(block):
         return _at_zeros(archive, offset, last, quiet=quiet)
@@ -116,28 +111,19 @@ def cut_in(archive: TarBytes, name: str, data: int, size: int, offset: int) -> F
 def next_header(archive: TarBytes, offset: int) -> int | None:
     """Find the next header, by its magic and checksum, at a distance of whole blocks."""
     for begin, chunk in _chunks(archive, offset):
-        at = chunk.find(b"ustar")
+        at = chunk.find(MAGIC)
         while at >= 0:
             block = at - MAGIC_AT
-            if block % BLOCK == 0 and is_header(chunk[block : block + BLOCK]):
+            if block % BLOCK == 0 and isinstance(read_header(chunk[block : block + BLOCK]), Header):
                 return begin + block
-            at = chunk.find(b"ustar", at + 1)
+            at = chunk.find(MAGIC, at + 1)
     return None
-
-
-def is_header(block: bytes) -> bool:
-    """Whether a sound header stands in this block."""
-    return isinstance(read_header(block), Header)
 
 
 def named_in(block: bytes) -> str | None:
     """Read the name in a header whose checksum is wrong: a guess, None where it is none."""
     name = block[:100].partition(b"\0")[0]
     return text_of(name) if name and name.isascii() and text_of(name).isprintable() else None
-
-
-def _has_magic(block: bytes) -> bool:
-    return block[MAGIC_AT : MAGIC_AT + 5] == b"ustar"
 
 
 def _foreign(head: bytes) -> Flaw:

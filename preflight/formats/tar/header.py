@@ -13,8 +13,8 @@ from typing import NamedTuple
 BLOCK = 512
 """Bytes that everything in a tar is a multiple of."""
 
-MAGIC_AT = 257
-"""Where `ustar` stands in a header, of GNU tar's too."""
+MAGIC, MAGIC_AT = b"ustar", 257
+"""What stands in a header, of GNU tar's too, and where."""
 
 HUGE = 1 << 88
 """Stands for a size of more digits than any file has bytes."""
@@ -206,7 +206,7 @@ def told_by(told: Told, header: Header, body: bytes) -> Told | str:
     if name is not None:
         name = shortened(name.rstrip(b"/"))
     size = records.get(b"size")
-    sparse = told.sparse or (b"GNU.sparse." in body and any(map(_is_of_sparse, records)))
+    sparse = told.sparse or any(key.startswith(b"GNU.sparse.") for key in records)
     return Told(
         name=name if told.name is None else told.name,
         size=_decimal(size) if told.size is None and size is not None else told.size,
@@ -251,10 +251,6 @@ def _short(half: bytes) -> bytes:
     begin = half[:_KEPT].replace(b"/", b"_").replace(b".", b"_").decode("utf-8", "ignore")
     digest = blake2b(half, digest_size=8).hexdigest()
     return f"{begin}{_LEFT_OUT}{len(half):,} bytes, {digest})".encode()
-
-
-def _is_of_sparse(key: bytes) -> bool:
-    return key.startswith(b"GNU.sparse.")
 
 
 def _decimal(value: bytes) -> int:

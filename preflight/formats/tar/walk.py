@@ -88,21 +88,14 @@ def walk(
     start: int = 0,
     *,
     next_data: NextData | None = None,
-    near: Window | None = None,
 ) -> Iterator[Member | Flaw]:
     """Give the members in the order of the archive, and last, where there is one, the flaw.
 
-    A member that the end of the file cuts is not given; it is named in the flaw.
-
-    Args:
-        read: gives the archive's bytes.
-        size: of the archive in bytes; None where only reading on can tell.
-        start: where the first header stands.
-        next_data: finds the end of a hole in the file, where the system can say.
-        near: what is at hand of the archive, where somebody looks into its members too.
+    A member that the end of the file cuts is not given; it is named in the flaw. Without a `size`
+    only reading on can tell where the archive ends.
     """
     flaws: list[Flaw] = []
-    for found in hop(read, size, start, flaws, next_data=next_data, near=near):
+    for found in hop(read, size, start, flaws, next_data=next_data):
         yield Member(*found)
     yield from flaws
 
@@ -116,7 +109,10 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
     next_data: NextData | None = None,
     near: Window | None = None,
 ) -> Iterator[Found]:
-    """Do what `walk` does, for whoever is in a hurry: the flaw, if there is one, is put aside."""
+    """Do what `walk` does, for whoever is in a hurry: the flaw, if there is one, is put aside.
+
+    `near` is what is at hand of the archive, where somebody looks into its members too.
+    """
     archive = TarBytes(read, size, next_data)
     limit = -1 if size is None else size
     near = near or nearby(read, size)

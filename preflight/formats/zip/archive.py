@@ -97,16 +97,10 @@ def read_records(
 ) -> ReadRecords:
     """Read every record once and compare it with its checksum.
 
-    An archive of torch whose checksums are zero was written without them, as is done under
-    `set_crc32_options(False)`, and says nothing about its bytes.
-
-    Args:
-        read: gives bytes of the file.
-        archive: its directory.
-        keep: whether the bytes of this record are wanted; it is left out where they, and those kept
-            before, are more than MOST_KEPT.
-        visit: is shown each record whose bytes are not known to be wrong, unpacked.
-        may_lack: whether a checksum of zero stands for none.
+    What `keep` asks for is left out where it, and what was kept before, is more than MOST_KEPT.
+    `visit` is shown each record whose bytes are not known to be wrong, unpacked. With `may_lack` a
+    checksum of zero stands for none: torch writes such under `set_crc32_options(False)`, and they
+    say nothing of the bytes.
 
     Raises:
         DamagedError: `structure` or `checksum`.
@@ -135,7 +129,6 @@ def _read_each(
     *,
     may_lack: bool,
 ) -> ReadRecords:
-    """Go through the records in their order."""
     kept: dict[bytes, bytes] = {}
     wrong: list[_Wrong] = []
     count = 0
@@ -200,13 +193,12 @@ def refuse_twins(archive: ZipDirectory) -> None:
     Raises:
         DamagedError: `structure`.
     """
-    if len({one.name for one in archive.records}) == len(archive.records):
-        return
     counts = Counter(one.name for one in archive.records)
-    again = next(one for one in archive.records if counts[one.name] > 1)
-    name = name_in(archive, again)
-    text = f"holds {counts[again.name]:,} records by the name of {name}"
-    raise DamagedError("structure", text, offset=again.offset, member=name)
+    again = next((one for one in archive.records if counts[one.name] > 1), None)
+    if again is not None:
+        name = name_in(archive, again)
+        text = f"holds {counts[again.name]:,} records by the name of {name}"
+        raise DamagedError("structure", text, offset=again.offset, member=name)
 
 
 def _checksum(

@@ -270,13 +270,11 @@ def _bad_entry(at: int) -> DamagedError:
 def _large(extra: bytes, *values: int) -> Iterator[int]:
     """Take what does not fit in 32 bits from the zip64 extra field (4.5.3)."""
     at = 0
-    rest = b""
-    while at + 4 <= len(extra):
+    kind, rest = 0, b""
+    while kind != 1 and at + 4 <= len(extra):
         kind, size = struct.unpack_from("<2H", extra, at)
-        if kind == 1:
-            rest = extra[at + 4 : at + 4 + size]
-            break
         at += 4 + size
+        rest = extra[at - size : at] if kind == 1 else b""
     for value in values:
         if value == 0xFFFFFFFF and len(rest) >= 8:
             yield int.from_bytes(rest[:8], "little")
