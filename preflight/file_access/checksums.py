@@ -38,7 +38,6 @@ class Checksums:
         self._pool = ThreadPoolExecutor(2, "checksums")
 
     def __enter__(self) -> None:
-        """Begin with the first."""
         self._go_on_to(None)
 
     def __exit__(self, *_: object) -> None:
@@ -48,10 +47,7 @@ class Checksums:
     def of(self, begin: int, end: int, tell: Callable[[], None]) -> int | None:
         """Give the checksum of a stretch; None where it was not expected.
 
-        `tell` is called again and again.
-
-        Raises:
-            OSError: it cannot be read.
+        `tell` is called again and again. What goes wrong in a thread is raised here.
         """
         found = 0
         for share in divided(begin, end):

@@ -121,8 +121,7 @@ class Large(LongRead):
     def _stretches(self, begin: int, end: int) -> Iterator[tuple[int, int, bool]]:
         """Give what is stored and what is not: `numpy.memmap` lays out a hole up to its first use.
 
-        Raises:
-            OSError: the file has become shorter.
+        A file that has become shorter is an error.
         """
         find_hole = holes(self._file, getattr(os, "SEEK_HOLE", None))
         at = begin
@@ -195,7 +194,6 @@ class Large(LongRead):
         return found
 
     def _read_at(self, offset: int, block: memoryview) -> int:
-        """Read into a block, from a place of its own."""
         if hasattr(os, "preadv"):
             return os.preadv(self._file.fileno(), [block], offset)
         self._file.seek(offset)

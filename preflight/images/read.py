@@ -116,7 +116,7 @@ def look_into_image(
         return ImageSeen(shape, damage)
     if tell is not None:
         tell()
-    return look_at_image(window.whole(), name, begins)
+    return look_at_image(window.at(0, window.size), name, begins)
 
 
 def ends_are_sound(read: Read, begin: int, size: int) -> bool:

@@ -82,11 +82,7 @@ class LongRead(ABC):
 
 
 def checksum(read: Read, offset: int, size: int) -> int:
-    """Work out the CRC-32 of a stretch that must be there.
-
-    Raises:
-        OSError: it cannot be read, or is no longer there.
-    """
+    """Work out the CRC-32 of a stretch that must be there."""
     if isinstance(read, LongRead):
         return read.checksum(offset, size)
     found, crc32 = 0, crc32_for(size)
@@ -105,11 +101,7 @@ def expecting(read: Read, stretches: Stretches, size: int) -> AbstractContextMan
 def pass_over(
     read: Read, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
 ) -> None:
-    """Read a stretch, as far as it is there, so that a byte nobody can read is met.
-
-    Raises:
-        OSError: it cannot be read, or is no longer there.
-    """
+    """Read a stretch, as far as it is there, so that a byte nobody can read is met."""
     if isinstance(read, LongRead):
         read.pass_over(offset, size, look, hole)
         return
@@ -125,11 +117,7 @@ def reads_every(read: Read) -> bool:
 
 
 def exactly(read: Read, offset: int, size: int) -> Block:
-    """Give a stretch that must be there.
-
-    Raises:
-        OSError: the file has become shorter since its size was taken.
-    """
+    """Give a stretch that must be there: a file that has become shorter is an error."""
     block = read(offset, size)
     if len(block) != size:
         raise shorter(offset + len(block))

@@ -11,7 +11,6 @@ class DamagedError(ValueError):
     def __init__(
         self, kind: str, text: str, *, offset: int | None = None, member: str | None = None
     ) -> None:
-        """Say what is wrong, as `Flaw` has it."""
         super().__init__(text)
         self.flaw = Flaw(kind=kind, text=text, offset=offset, member=member)
 

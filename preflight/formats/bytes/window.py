@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import BLOCK, Read
-
-
-class Piece(NamedTuple):
-    """Bytes at hand, and where they are."""
-
-    data: bytes
-    begin: int
-    """Where in `data` the place is that was asked for."""
-
-    at: int
-    """That place, in bytes from the beginning of the file."""
 
 
 class Window:
@@ -58,16 +46,12 @@ class Window:
             yield piece
             offset += len(piece)
 
-    def whole(self) -> bytes:
-        """Give the whole file."""
-        return self.at(0, self.size)
-
-    def piece(self, offset: int) -> Piece:
-        """Give what is at hand from a place on: two bytes at least, but where the file ends."""
+    def piece(self, offset: int) -> tuple[bytes, int]:
+        """Give what is at hand and where in it a place is; with one byte more, where there is."""
         begin = offset - self.begins
         if begin < 0 or begin + 2 > len(self.held):
             begin = self._come_to(offset, 2)
-        return Piece(self.held, begin, offset)
+        return self.held, begin
 
     def come_to(self, offset: int, least: int = 0) -> bytes:
         """Hold what stands from a place on, and give it: so many bytes at least, where it has them.

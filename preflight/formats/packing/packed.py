@@ -52,7 +52,6 @@ class Packed:
     def __init__(
         self, read: Read, kind: str, *, every: bool = False, times: int = _TIMES_OF_SHARDS
     ) -> None:
-        """Begin at the first byte."""
         self.name = kind.removesuffix(" stream")
         self.error: str | None = None
         """What the unpacker said of damaged bytes; None while there were none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 from preflight.values.byte_sizes import format_size
 
@@ -154,60 +154,47 @@ class Unzstd:
         if not head.startswith(MAGIC):
             raise ZstdError("no frame begins here")
         header = _header(head)
-        if len(head) < header.size:
+        if header is None:
             return False
-        _refuse(header)
-        self._checked = header.checked
-        self._block_most = min(_BLOCK, max(header.window, _SMALLEST_WINDOW))
+        size, window, self._checked = header
+        self._block_most = min(_BLOCK, max(window, _SMALLEST_WINDOW))
         self._frame, self._error = _new_frame()
-        self._unpacked(head[: header.size])
-        self._at += header.size
+        self._unpacked(head[:size])
+        self._at += size
         return True
 
 
-def _refuse(header: _Header) -> None:
-    """Refuse what takes too much memory, or a dictionary."""
-    if header.window > MOST_WINDOW:
-        raise CannotUnpackError(
-            f"takes {format_size(header.window)} of memory to unpack; zstd -d takes no more than "
-            f"{format_size(MOST_WINDOW)} unless it is told so",
-            "Pack it again with a smaller window; or unpack it (zstd -d --long=31), and look "
-            "at what comes out.",
-        )
-    if header.dictionary:
-        raise CannotUnpackError(
-            f"was packed with a zstd dictionary (number {header.dictionary}), which is not at hand",
-            "Unpack it (zstd -d -D DICTIONARY), and look at what comes out.",
-        )
+def _header(head: bytes) -> tuple[int, int, bool] | None:
+    """Read what a frame says of itself (RFC 8878, 3.1.1.1); None where it goes on.
 
-
-class _Header(NamedTuple):
-    """What a frame says of itself (RFC 8878, 3.1.1.1)."""
-
-    size: int
-    """Its own bytes, with the magic."""
-
-    window: int
-    """Bytes that the frame refers back to."""
-
-    dictionary: int
-    checked: bool
-
-
-def _header(head: bytes) -> _Header:
+    Gives its own bytes, how many the frame refers back to, and whether it ends with a checksum.
+    """
     descriptor = head[4]
     is_one_segment = bool(descriptor & 32)
     number = (0, 1, 2, 4)[descriptor & 3]
     content = (0, 2, 4, 8)[descriptor >> 6] or int(is_one_segment)
     begin = 5 if is_one_segment else 6
     end = begin + number + content
+    if len(head) < end:
+        return None
     if is_one_segment:  # the window is all of its content
         window = int.from_bytes(head[end - content : end], "little") + 256 * (content == 2)
     else:
         base = 1 << 10 + (head[5] >> 3)
         window = base + base // 8 * (head[5] & 7)
-    dictionary = int.from_bytes(head[begin : begin + number], "little")
-    return _Header(end, window, dictionary, bool(descriptor & 4))
+    if window > MOST_WINDOW:
+        raise CannotUnpackError(
+            f"takes {format_size(window)} of memory to unpack; zstd -d takes no more than "
+            f"{format_size(MOST_WINDOW)} unless it is told so",
+            "Pack it again with a smaller window; or unpack it (zstd -d --long=31), and look "
+            "at what comes out.",
+        )
+    if dictionary := int.from_bytes(head[begin : begin + number], "little"):
+        raise CannotUnpackError(
+            f"was packed with a zstd dictionary (number {dictionary}), which is not at hand",
+            "Unpack it (zstd -d -D DICTIONARY), and look at what comes out.",
+        )
+    return end, window, bool(descriptor & 4)
 
 
 def _new_frame() -> tuple[Any, type[Exception]]:

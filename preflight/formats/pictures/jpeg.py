@@ -83,7 +83,7 @@ def _sizes(frame: bytes) -> tuple[int, int, int]:
 def _behind_scan(window: Window, at: int, zeros: Zeros) -> int:
     """Find the marker behind a scan, or the end of the file, and see runs of zeros on the way."""
     while at < window.size:
-        data, begin, _ = window.piece(at)
+        data, begin = window.piece(at)
         found = _NEXT_MARKER(data, begin)
         if found is not None:
             zeros.look(data, begin, found.start(), at)

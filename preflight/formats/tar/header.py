@@ -40,8 +40,7 @@ _SPACES = 8 * 0x20
 _OCTAL = b"01234567"
 _ENDS_NUMBER = b"\0 "
 
-# No eight bytes hold numbers as low as these.
-_NO_NUMBER = -1 << 60
+# No eight bytes hold a number as low as this.
 _NEVER = -1 << 62
 
 # Counted from behind the checksum.
@@ -114,13 +113,6 @@ def _are_numbers(fields: bytes) -> bool:
     return all(number_in(fields[begin : begin + 8]) is not None for begin in range(0, 40, 8))
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def stated(field: bytes) -> int:
-    """Read a checksum; headers of one archive have much in common."""
-    number = number_in(field)
-    return _NO_NUMBER if number is None else number
-
-
 class Usual:
     """What the headers of one type have in common, so that it is looked at only where it changes.
 
@@ -165,11 +157,11 @@ class Usual:
 
 def _signed_sum_holds(block: bytes, checksum: bytes) -> bool:
     """Whether the checksum was made with signed bytes, as old tars of Sun and NeXT did."""
-    rest = block[:148] + block[156:]
-    signed = _SPACES + sum(rest) - 256 * sum(byte > 0x7F for byte in rest)
-    return number_in(checksum) == signed
+    rest = memoryview(block[:148] + block[156:])
+    return number_in(checksum) == _SPACES + sum(rest.cast("b"))
 
 
+@functools.lru_cache(maxsize=1 << 14)  # headers of one archive have much in common
 def number_in(field: bytes) -> int | None:
     """Read a number: octal text, or base-256 behind a first byte of 0x80 or 0xff; None if none."""
     if field[0] in (0x80, 0xFF):

@@ -30,10 +30,10 @@ from preflight.formats.tar.header import (
     Header,
     Told,
     Usual,
+    number_in,
     only_path,
     padded,
     read_header,
-    stated,
     told_by,
     usual_fields,
 )
@@ -139,7 +139,7 @@ def hop(  # noqa: C901, PLR0912, PLR0915  one loop, for speed
             if mtime != usual.mtime:
                 usual.learn_time(mtime)
             counted = adler32(held[begin : begin + COUNTED]) & 0xFFFF
-            content = int(digits, 8) if counted + usual.adds == stated(checksum) else -1
+            content = int(digits, 8) if counted + usual.adds == number_in(checksum) else -1
         except ValueError:
             content = -1
         data = offset + BLOCK
@@ -252,7 +252,6 @@ def _step(archive: TarBytes, read: bytes, offset: int, told: Told, last: Found |
 
 
 def _extended(archive: TarBytes, header: Header, read: bytes, offset: int, told: Told) -> _Step:
-    """Take a header that tells something of the member behind it."""
     quiet = offset > 0 and not told.headers
     of = "an extended header"
     if header.size < 0:
