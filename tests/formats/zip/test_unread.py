@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import pickle
 import random
 import zipfile
@@ -18,7 +17,7 @@ from preflight.formats.arrays import npz
 from preflight.formats.packing import inflated, packed
 from preflight.formats.stored import StoredFile, look_at_whole
 from preflight.formats.torch import pickles
-from tests.contents import held_in, saved, written
+from tests.contents import archive, held_in, saved, written
 
 MANY = {"a": [None] * 50_000}
 """More than is followed in these tests, and in itself nothing odd."""
@@ -77,11 +76,7 @@ def test_a_pickle_that_is_too_large_to_be_held_is_told_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inflated, "MOST_UNPACKED", 1 << 20)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("x/data.pkl", bytes(40_000_000))
-        archive.writestr("x/version", b"3\n")
-    held = look_at(out.getvalue())
+    held = look_at(archive(("x/data.pkl", bytes(40_000_000)), ("x/version", b"3\n")))
 
     assert (held.flaw, held.verified) == (None, False)
     assert held.unread == "data.pkl, 40.0 MB from 38.9 kB"
@@ -148,11 +143,9 @@ def test_of_millions_of_empty_streams_some_are_unpacked(monkeypatch: pytest.Monk
 
 def test_ten_thousand_wrong_records_are_counted() -> None:
     """Of which only some are kept."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for number in range(10_000):
-            archive.writestr(f"{number}.npy", b"some text")
-    content = out.getvalue().replace(zlib.crc32(b"some text").to_bytes(4, "little"), b"\1\2\3\4")
+    records = [(f"{number}.npy", b"some text") for number in range(10_000)]
+    content = archive(*records, method=zipfile.ZIP_STORED)
+    content = content.replace(zlib.crc32(b"some text").to_bytes(4, "little"), b"\1\2\3\4")
     flaw = look_at(content, ".npz").flaw
 
     assert flaw is not None
