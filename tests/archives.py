@@ -82,6 +82,16 @@ def zeroed(content: bytes, begin: int, end: int) -> bytes:
     return content[:begin] + bytes(end - begin) + content[end:]
 
 
+def sparse(path: Path, size: int, pieces: Mapping[int, bytes]) -> Path:
+    """Write a file of so many bytes, of which only these are stored."""
+    with path.open("wb") as file:
+        file.truncate(size)
+        for at, piece in pieces.items():
+            file.seek(at)
+            file.write(piece)
+    return path
+
+
 def slow(path: Path) -> str:
     """Write an `.npz` of 3 MB that it takes some seconds to unpack; give its path."""
     piece, pieces, name = 1 << 24, 150, b"a.npy"

@@ -17,7 +17,7 @@ import pytest
 from preflight.file_access.checksums import Checksums
 from preflight.file_access.large import Large
 from preflight.file_access.opened import reading
-from preflight.formats.bytes.blocks import LEAST_EXPECTED, Read, Stretches, checksum, expecting
+from preflight.formats.bytes.blocks import LEAST_EXPECTED, Read, checksum, expecting
 from preflight.formats.stored import StoredFile, look
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="one thread reads all there")
@@ -39,13 +39,8 @@ def large(tmp_path: Path, content: bytes) -> Iterator[Large]:
         yield Large(file, lambda: None)
 
 
-def stretches(*places: tuple[int, int]) -> Stretches:
-    """Give these places, whatever can be read."""
-
-    def give(_: Read) -> Iterator[tuple[int, int]]:
-        yield from places
-
-    return give
+def places(_: Read) -> Iterator[tuple[int, int]]:
+    return iter(PLACES)
 
 
 def threads() -> int:
@@ -64,7 +59,7 @@ def test_whatever_is_asked_for_is_answered(
     large: Large, content: bytes, asked: list[tuple[int, int]]
 ) -> None:
     """Also what nobody has said would be."""
-    with expecting(large, stretches(*PLACES), SIZE):
+    with expecting(large, places, SIZE):
         found = [checksum(large, begin, end - begin) for begin, end in asked]
         piece = bytes(large(20_000_000, 5_000))
 
@@ -81,13 +76,13 @@ def test_two_pieces_are_read_at_once() -> None:
         pair.wait()
         return begin
 
-    places = [(number, number + 1) for number in range(1, 21)]
-    with (two := Checksums(iter(places), work_out)):
-        assert [two.of(begin, end, lambda: None) for begin, end in places] == list(range(1, 21))
+    short = [(number, number + 1) for number in range(1, 21)]
+    with (two := Checksums(iter(short), work_out)):
+        assert [two.of(begin, end, lambda: None) for begin, end in short] == list(range(1, 21))
 
 
 def test_no_thread_is_left_where_something_goes_wrong(large: Large) -> None:
-    with pytest.raises(ZeroDivisionError), expecting(large, stretches(*PLACES), SIZE):
+    with pytest.raises(ZeroDivisionError), expecting(large, places, SIZE):
         raise ZeroDivisionError
 
     assert threads() == 0
@@ -97,7 +92,7 @@ def test_a_file_that_became_shorter_is_told_to_whoever_asks(large: Large, tmp_pa
     """And to nobody else."""
     os.truncate(tmp_path / "file", 20_000_000)
 
-    with expecting(large, stretches(*PLACES), SIZE):
+    with expecting(large, places, SIZE):
         checksum(large, 9, 299_991)
         with pytest.raises(OSError, match="became shorter while it was read"):
             checksum(large, 1_400_007, 28_599_993)
@@ -115,7 +110,7 @@ def test_a_place_that_cannot_be_read_ends_what_is_done_ahead(large: Large, conte
 
 
 def test_little_and_files_with_holes_take_no_thread(tmp_path: Path, large: Large) -> None:
-    with expecting(large, stretches(*PLACES), 1_000_000):
+    with expecting(large, places, 1_000_000):
         assert threads() == 0
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(SIZE)
@@ -123,7 +118,7 @@ def test_little_and_files_with_holes_take_no_thread(tmp_path: Path, large: Large
         pytest.skip("this file system keeps no holes")
     with (
         io.FileIO(tmp_path / "sparse") as sparse,
-        expecting(Large(sparse, lambda: None), stretches(*PLACES), SIZE),
+        expecting(Large(sparse, lambda: None), places, SIZE),
     ):
         assert threads() == 0
 

@@ -55,6 +55,7 @@ def test_the_checksum_of_any_stretch_is_that_of_its_bytes(
     """However it is divided."""
     expected = zlib.crc32(path.read_bytes()[begin : begin + size])
 
+    assert isinstance(large(path), LongRead)
     assert checksum(large(path), begin, size) == expected
     assert checksum(lambda at, count: path.read_bytes()[at : at + count], begin, size) == expected
 
@@ -113,10 +114,6 @@ def test_what_goes_wrong_here_ends_the_other_thread_too(large: Opener, path: Pat
         large(path, stop).pass_over(0, 40_000_007, rest)
 
 
-def test_it_is_a_read_with_a_shorter_way(large: Opener, path: Path) -> None:
-    assert isinstance(large(path), LongRead)
-
-
 @pytest.mark.parametrize("size", [0, 1, 8_388_608, 8_388_609, 20_000_003, 100_000_000, 1 << 31])
 def test_a_stretch_is_divided_without_gap_or_overlap(size: int) -> None:
     """In shares that become no larger, so that two threads end at about the same time."""
@@ -131,27 +128,24 @@ def test_a_stretch_is_divided_without_gap_or_overlap(size: int) -> None:
 
 
 def test_what_is_far_away_is_read_alone_and_what_follows_with_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    large: Opener, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of an archive with large records little is read twice; of small ones much at once."""
-    path = tmp_path / "a"
-    path.write_bytes(bytes(range(256)) * 65_536)
     content = path.read_bytes()
-    with open(path, "rb", buffering=0) as file:
-        large = Large(file, lambda: None)
-        read: list[int] = []
-        read_at = large._read
+    give = large(path)
+    read: list[int] = []
+    read_at = give._read
 
-        def noted(offset: int, size: int) -> bytes:
-            read.append(size)
-            return read_at(offset, size)
+    def noted(offset: int, size: int) -> bytes:
+        read.append(size)
+        return read_at(offset, size)
 
-        monkeypatch.setattr(large, "_read", noted)
-        for at in (8_000_000, 100, 12_000_000):
-            assert bytes(large(at, 30)) == content[at : at + 30]
-        assert read == [65_536] * 3
-        read.clear()
-        for at in range(0, 8_000_000, 1_000):
-            assert bytes(large(at, 1_000)) == content[at : at + 1_000]
+    monkeypatch.setattr(give, "_read", noted)
+    for at in (8_000_000, 100, 12_000_000):
+        assert bytes(give(at, 30)) == content[at : at + 30]
+    assert read == [65_536] * 3
+    read.clear()
+    for at in range(0, 8_000_000, 1_000):
+        assert bytes(give(at, 1_000)) == content[at : at + 1_000]
     assert max(read) == WINDOW
     assert len(read) < 12

@@ -135,7 +135,7 @@ def test_little_of_a_large_file_is_read(
     monkeypatch.setattr(os, "pread", pread, raising=False)
 
     assert outline(path).damage is None
-    assert sum(map(len, taken)) < (5 * BLOCK if name == "legacy.pt" else 32_768)
+    assert 0 < sum(map(len, taken)) < (5 * BLOCK if name == "legacy.pt" else 32_768)
 
 
 def test_any_piece_can_be_had_with_and_without_pread(

@@ -109,6 +109,8 @@ def test_a_git_lfs_pointer_is_known_by_its_first_line() -> None:
         (b"size 9223372036854775808\n", None),
         (b"size 99999999999999999999\n", None),
         (b"size -1\n", None),
+        (b"size ten\n", None),
+        (b"size " + b"1" * 900 + b"\n", None),
         (b"size 1\nsize 2\n", None),
         (b"Size 1\n", None),
         (b"", None),

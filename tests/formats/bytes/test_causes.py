@@ -81,29 +81,59 @@ def put(at: int, new: bytes, content: bytes = WHOLE) -> bytes:
     return content[:at] + new + content[at + len(new) :]
 
 
+def turned(at: int, bit: int) -> bytes:
+    return put(at, bytes([WHOLE[at] ^ bit]))
+
+
 def test_a_bit_that_is_turned_is_named_by_its_byte() -> None:
-    at = BEGIN + 777
-
-    assert said(put(at, bytes([WHOLE[at] ^ 4]))) == (
+    assert said(turned(BEGIN + 777, 4)) == (
         f"has wrong bytes in data/0 (its CRC differs): "
-        f"one bit is turned, in byte {at:,}, most likely by memory or a disk"
+        f"one bit is turned, in byte {BEGIN + 777:,}, most likely by memory or a disk"
     )
 
 
-def test_a_checksum_of_which_a_bit_is_turned_is_told() -> None:
-    at = WHOLE.rindex(b"PK\1\2") + 16
+OTHER = random.Random(9).randbytes(8192)
+LOST = ": {} of zero bytes in it most likely never reached the disk"
+NAME = WHOLE.index(b"x/data/0")
+"""Where a record's name stands in its own header, which begins 30 bytes before."""
 
-    assert said(put(at, bytes([WHOLE[at] ^ 1]))).endswith(
-        ": one bit of the CRC is turned, and most likely none of the record"
-    )
+SAID = {
+    "a bit of the checksum": (
+        turned(WHOLE.rindex(b"PK\1\2") + 16, 1),
+        ": one bit of the CRC is turned, and most likely none of the record",
+    ),
+    # Pages are those of the file, not of the record.
+    "a page of zeros": (put(8192, bytes(4096)), LOST.format("1 page")),
+    "pages of zeros": (put(8192, bytes(4096 * 3)), LOST.format("3 pages")),
+    # The right size, and another content.
+    "bytes of another file": (
+        put(BEGIN + 12_345, OTHER),
+        "(its CRC differs): most likely several processes wrote it at once",
+    ),
+    "a bit of a name": (turned(NAME, 8), "one bit is turned, most likely by memory or a disk"),
+    "another name": (put(NAME, b"other/00"), causes.SEVERAL),
+    "no header": (put(NAME - 30, b"garb"), causes.SEVERAL),
+    "a header of zeros": (put(NAME - 30, bytes(60)), causes.NEVER_WRITTEN),
+    # A crash of the machine; a writer that is killed leaves a shorter file.
+    "an end of zeros": (
+        put(20_480, bytes(len(WHOLE) - 20_480))[:57_344],
+        "its end most likely never reached the disk",
+    ),
+    "bytes far behind the end": (
+        WHOLE + bytes(90_000),
+        "most likely written over a longer file",
+    ),
+    # numpy.savez_compressed on a disk that is full.
+    "an archive of nothing with an array behind it": (
+        b"PK\5\6" + bytes(18) + bytes(90_000),
+        causes.STOPPED,
+    ),
+}
 
 
-@pytest.mark.parametrize(("count", "told"), [(1, "1 page"), (3, "3 pages")])
-def test_pages_of_zeros_never_reached_the_disk(count: int, told: str) -> None:
-    """Pages are those of the file, not of the record."""
-    assert said(put(8192, bytes(4096 * count))).endswith(
-        f": {told} of zero bytes in it most likely never reached the disk"
-    )
+@pytest.mark.parametrize(("content", "end"), SAID.values(), ids=SAID)
+def test_a_cause_is_told(content: bytes, end: str) -> None:
+    assert said(content).endswith(end)
 
 
 def test_zeros_that_are_the_content_are_no_cause() -> None:
@@ -115,47 +145,9 @@ def test_zeros_that_are_the_content_are_no_cause() -> None:
     assert said(put(at, b"\xff" * 9, whole)).endswith(f": {causes.SEVERAL}")
 
 
-def test_bytes_of_another_file_were_written_by_another_process() -> None:
-    """The right size, and another content."""
-    other = random.Random(9).randbytes(8192)
-
-    assert said(put(BEGIN + 12_345, other)).endswith(
-        "(its CRC differs): most likely several processes wrote it at once"
-    )
-
-
-def test_a_header_with_a_turned_bit_is_told_from_one_of_another_file() -> None:
-    at = WHOLE.index(b"x/data/0")
-
-    assert said(put(at, bytes([ord("x") ^ 8]))).endswith(
-        "one bit is turned, most likely by memory or a disk"
-    )
-    assert said(put(at, b"other/00")).endswith(causes.SEVERAL)
-    assert said(put(at - 30, b"garb")).endswith(causes.SEVERAL)
-    assert said(put(at - 30, bytes(60))).endswith(causes.NEVER_WRITTEN)
-
-
-def test_an_end_of_zeros_never_reached_the_disk() -> None:
-    """A crash of the machine; a writer that is killed leaves a shorter file."""
-    content = put(20_480, bytes(len(WHOLE) - 20_480))
-
-    assert said(content[:57_344]).endswith("its end most likely never reached the disk")
-
-
-def test_bytes_far_behind_the_end_are_of_a_longer_file() -> None:
-    assert said(WHOLE + bytes(90_000)).endswith("most likely written over a longer file")
-
-
 def test_an_archive_cut_in_its_last_bytes_is_cut() -> None:
     """With torch's end records, and with the one that others write."""
     out = saved({"a": torch.zeros(9)})
     for content in (out, WHOLE):
         for missing in range(1, 23):
             assert "inside its directory" in said(content[:-missing]), missing
-
-
-def test_an_archive_of_nothing_with_an_array_behind_it_is_of_a_writer_that_came_to_an_error() -> (
-    None
-):
-    """numpy.savez_compressed on a disk that is full."""
-    assert said(b"PK\5\6" + bytes(18) + bytes(90_000)).endswith(causes.STOPPED)

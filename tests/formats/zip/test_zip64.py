@@ -6,10 +6,10 @@ in 64 bits only what does not fit in 32. Nobody holds the zeros that these archi
 
 from __future__ import annotations
 
-import os
 import pickle
 import struct
 import sys
+import time
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch import torchfile
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import read_archive
+from tests.archives import sparse
 
 with_holes = pytest.mark.skipif(
     sys.platform != "linux", reason="a file with holes may take its size"
@@ -74,14 +75,6 @@ class Sparse(LongRead):
         self, offset: int, size: int, look: Look | None = None, hole: Hole | None = None
     ) -> None:
         """There is nothing to see."""
-
-    def write(self, path: Path) -> None:
-        """Make it a file with holes."""
-        with path.open("wb") as file:
-            for at, piece in self.pieces.items():
-                file.seek(at)
-                file.write(piece)
-            file.truncate(self.size)
 
 
 @dataclass
@@ -244,15 +237,14 @@ def test_a_cut_of_a_large_file_says_how_much_was_to_come(tmp_path: Path) -> None
     assert "ends at 6,442,450,944 of at least 13," in facts.damage.text
 
 
-def read_at(folder: Path, file: Sparse, depth: str) -> CacheFacts:
+def read_at(folder: Path, file: Sparse, depth: str, name: str = "a.pt") -> CacheFacts:
     """Write it to a file, and read that."""
-    path = folder / "a.pt"
     pieces = {at: piece for at, piece in file.pieces.items() if at < file.size}
-    Sparse(pieces, file.size).write(path)
+    path = sparse(folder / name, file.size, pieces)
     try:
         return read_cache(str(path), str(folder), lambda _: None, depth)
     finally:
-        os.unlink(path)
+        path.unlink()
 
 
 @with_holes
@@ -277,6 +269,23 @@ def test_a_record_behind_a_gap_of_5_gib_is_verified(tmp_path: Path) -> None:
     assert (good.damage, good.verified) == (None, True)
     assert bad.damage is not None
     assert bad.damage.kind == "checksum"
+
+
+@with_holes
+def test_a_record_that_is_a_hole_takes_no_time(tmp_path: Path) -> None:
+    """And its checksum is compared: here it is that of other bytes."""
+    writer = Writer()
+    writer.add(b"a.npy", 1 << 40)
+    right, wrong = (struct.pack("<L", with_zeros(0, 1 << 40) ^ bit) for bit in (0, 1))
+    assert right in writer.directory
+    begun = time.process_time()
+    good = read_at(tmp_path, writer.finish(), "bytes", "a.npz")
+    bad = read_at(tmp_path, writer.finish(writer.directory.replace(right, wrong)), "bytes", "a.npz")
+
+    assert time.process_time() - begun < 60
+    assert (good.damage, good.verified) == (None, True)
+    assert bad.damage is not None
+    assert not bad.verified
 
 
 def test_an_archive_that_only_archive_py_reads_is_read_through_the_same_numbers() -> None:
