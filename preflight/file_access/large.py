@@ -147,11 +147,7 @@ class Large(LongRead):
     def _is_hole(self, begin: int, end: int) -> bool:
         """Look at both ends: there are systems that have taken fresh bytes for a hole."""
         page = memoryview(bytearray(_PAGE))
-        for at in (begin, end - _PAGE):
-            count = self._read_at(at, page)
-            if bytes(page[:count]).count(0) != count:
-                return False
-        return True
+        return not any(any(page[: self._read_at(at, page)]) for at in (begin, end - _PAGE))
 
     def next_data(self, offset: int) -> int | None:
         """Ask the system for the end of a hole."""

@@ -24,8 +24,12 @@ def refined(damage: Any, path: str, *, folder: bool = True) -> Any:
     """
     if damage.kind != "foreign" or not damage.text.startswith(_POINTER):
         return damage
-    head = _head(path)
-    if head is None or not is_lfs_pointer(head):
+    try:
+        with open(path, "rb", buffering=0) as file:
+            head = file.read(LONGEST_LFS_POINTER + 1)
+    except OSError:  # it was there a moment ago, and what was seen then holds
+        return damage
+    if not is_lfs_pointer(head):
         return damage
     size = size_in_lfs_pointer(head)
     stands_for = _POINTER if size is None else f"{_POINTER} of a file of {format_size(size)}"
@@ -39,14 +43,6 @@ def refined(damage: Any, path: str, *, folder: bool = True) -> Any:
     return replace(
         damage, kind="not-fetched", text=f"{stands_for} that was not fetched", fetch=fetch
     )
-
-
-def _head(path: str) -> bytes | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(LONGEST_LFS_POINTER + 1)
-    except OSError:  # it was there a moment ago, and what was seen then holds
-        return None
 
 
 def _in_work_tree(path: str) -> str:

@@ -74,18 +74,10 @@ def product(one: int, other: int) -> int:
 @functools.lru_cache(maxsize=64)
 def power(length: int) -> int:
     """Give x to the power of the bits in so many bytes."""
-    power, place = 1 << 31, 0  # x**0
-    while length >> place:
-        if length >> place & 1:
-            power = product(_square(place), power)
-        place += 1
-    return power
-
-
-@functools.lru_cache(maxsize=64)
-def _square(place: int) -> int:
-    """Give x to the power of 8, squared so many times."""
-    if not place:
-        return 1 << 23
-    root = _square(place - 1)
-    return product(root, root)
+    found, square = 1 << 31, 1 << 23  # x**0, x**8
+    while length:
+        if length & 1:
+            found = product(square, found)
+        square = product(square, square)
+        length >>= 1
+    return found

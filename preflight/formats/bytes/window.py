@@ -10,8 +10,6 @@ from preflight.formats.bytes.blocks import BLOCK, Read
 class Window:
     """Gives any stretch of a file; neighbours come with one read, and cost no further one."""
 
-    __slots__ = ("_read", "ahead", "begins", "held", "size")
-
     def __init__(self, read: Read, size: int, *, ahead: int = BLOCK) -> None:
         self.size = size
         self._read = read

@@ -119,8 +119,6 @@ class Usual:
     The headers of an archive differ in their names, sizes and times, and in little else.
     """
 
-    __slots__ = ("_type", "adds", "ids", "mtime", "rest")
-
     def __init__(self, type_: bytes) -> None:
         self.adds = _NEVER
         """What there is to add to adler32 of a header's first bytes, to give its checksum; too

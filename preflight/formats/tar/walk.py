@@ -82,20 +82,14 @@ class Member(NamedTuple):
     """`file`, `sparse`, `link`, `folder`, `device`, `other`."""
 
 
-def walk(
-    read: Read,
-    size: int | None,
-    start: int = 0,
-    *,
-    next_data: NextData | None = None,
-) -> Iterator[Member | Flaw]:
+def walk(read: Read, size: int | None) -> Iterator[Member | Flaw]:
     """Give the members in the order of the archive, and last, where there is one, the flaw.
 
     A member that the end of the file cuts is not given; it is named in the flaw. Without a `size`
     only reading on can tell where the archive ends.
     """
     flaws: list[Flaw] = []
-    for found in hop(read, size, start, flaws, next_data=next_data):
+    for found in hop(read, size, 0, flaws):
         yield Member(*found)
     yield from flaws
 
@@ -195,20 +189,13 @@ def behind(
 ) -> Iterator[Member]:
     """Give the members that still stand in the archive behind a damaged header."""
     archive = TarBytes(read, size, next_data)
-    found: int | None = offset
-    while found is not None:
-        found = next_header(archive, found + BLOCK)
-        if found is None:
+    while (found := next_header(archive, offset + BLOCK)) is not None:
+        flaws: list[Flaw] = []
+        for one in hop(read, size, found, flaws, next_data=next_data):
+            yield Member(*one)
+        if not flaws or flaws[0].offset is None:
             return
-        flaw: Flaw | None = None
-        for one in walk(read, size, found, next_data=next_data):
-            if isinstance(one, Flaw):
-                flaw = one
-            else:
-                yield one
-        if flaw is None or flaw.offset is None:
-            return
-        found = max(found, flaw.offset)
+        offset = max(found, flaws[0].offset)
 
 
 class _Step(NamedTuple):

@@ -107,8 +107,39 @@ def read_records(
     """
     long = [one for one in archive.records if one.method == STORED and one.stored >= LEAST_EXPECTED]
     stretches = partial(_begin_and_end, records=long)
+    kept: dict[bytes, bytes] = {}
+    wrong: list[_Wrong] = []
+    count = 0
+    verified = True
+    to_keep = MOST_KEPT
+    unread: list[Record] = []
+    room = Room(sum(one.stored for one in archive.records if one.method == DEFLATED))
+    end = 0
     with expecting(read, stretches, sum(one.stored for one in long)):
-        return _read_each(read, archive, keep, visit, may_lack=may_lack)
+        for record in archive.records:
+            begin = _begin(read, archive, record, end)
+            end = begin + record.stored
+            if record.method == DEFLATED and record.length > LARGEST_RATIO * record.stored:
+                raise _unpacks_not(archive, record, begin)
+            held = bytearray() if record.length <= to_keep and keep(record) else None
+            found = _checksum(read, archive, record, begin, room, held)
+            if record.method not in (STORED, DEFLATED) and reads_every(read):
+                _compare_otherwise_packed(read, archive, record, begin, room)
+            if held is not None and found is not None:
+                kept[record.name] = bytes(held)
+                to_keep -= len(held)
+            if found != record.checksum:
+                verified = False
+                if found is not None and (record.checksum or not may_lack):
+                    wrong[_MOST_WRONG:] = [_Wrong(record, begin, found)]
+                    count += 1
+                    continue
+            seen = visit is None or _is_seen(visit, record, _unpacked(read, record, begin, room))
+            if not seen or (found is None and reads_every(read)):
+                unread.append(record)
+    if wrong:
+        raise _wrong_bytes(read, archive, wrong, count)
+    return ReadRecords(kept, verified, tuple(unread))
 
 
 def _begin_and_end(read: Read, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
@@ -119,48 +150,6 @@ def _begin_and_end(read: Read, records: Sequence[Record]) -> Iterator[tuple[int,
             *_, name_size, extra_size = _LOCAL.unpack(header)
             begin = one.offset + _LOCAL.size + int(name_size) + int(extra_size)
             yield begin, begin + one.stored
-
-
-def _read_each(
-    read: Read,
-    archive: ZipDirectory,
-    keep: Callable[[Record], bool],
-    visit: Visit | None,
-    *,
-    may_lack: bool,
-) -> ReadRecords:
-    kept: dict[bytes, bytes] = {}
-    wrong: list[_Wrong] = []
-    count = 0
-    verified = True
-    to_keep = MOST_KEPT
-    unread: list[Record] = []
-    room = Room(sum(one.stored for one in archive.records if one.method == DEFLATED))
-    end = 0
-    for record in archive.records:
-        begin = _begin(read, archive, record, end)
-        end = begin + record.stored
-        if record.method == DEFLATED and record.length > LARGEST_RATIO * record.stored:
-            raise _unpacks_not(archive, record, begin)
-        held = bytearray() if record.length <= to_keep and keep(record) else None
-        found = _checksum(read, archive, record, begin, room, held)
-        if record.method not in (STORED, DEFLATED) and reads_every(read):
-            _compare_otherwise_packed(read, archive, record, begin, room)
-        if held is not None and found is not None:
-            kept[record.name] = bytes(held)
-            to_keep -= len(held)
-        if found != record.checksum:
-            verified = False
-            if found is not None and (record.checksum or not may_lack):
-                wrong[_MOST_WRONG:] = [_Wrong(record, begin, found)]
-                count += 1
-                continue
-        seen = visit is None or _is_seen(visit, record, _unpacked(read, record, begin, room))
-        if not seen or (found is None and reads_every(read)):
-            unread.append(record)
-    if wrong:
-        raise _wrong_bytes(read, archive, wrong, count)
-    return ReadRecords(kept, verified, tuple(unread))
 
 
 def _is_seen(visit: Visit, record: Record, read: Read) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from preflight.formats.bytes import causes
@@ -122,7 +123,7 @@ def _find_directory(read: Read, size: int) -> tuple[tuple[int, int, int, int], i
     raise _no_end(read, size, tail)
 
 
-def _last_end(tail: bytes | bytearray) -> int:
+def _last_end(tail: bytes) -> int:
     """Find the last end record that is all here; -1: there is none."""
     return tail.rfind(END_MAGIC, 0, max(0, len(tail) - _END.size + len(END_MAGIC)))
 
@@ -163,20 +164,13 @@ def _read_end64(read: Read, at: int, locator_at: int) -> tuple[int, int, int, in
 def _no_end(read: Read, size: int, tail: bytes) -> DamagedError:
     """Tell a file that was cut from one that goes on behind its end, or lost the end record."""
     further = max(0, size - _FURTHER_BACK)
-    behind = bytearray()
-    for block in blocks(read, further, size - further):
-        behind += block
-    at = _last_end(behind)
-    if at >= 0:
-        try:
+    at = _last_end(b"".join(blocks(read, further, size - further)))
+    with suppress(DamagedError):
+        if at >= 0:
             directory, length, count, end = _read_end(read, further + at)
-        except DamagedError:
-            pass
-        else:
             if directory + length == end:
-                return goes_on(
-                    size, further + at + _END.size, causes.OVER if count else causes.STOPPED
-                )
+                cause = causes.OVER if count else causes.STOPPED
+                return goes_on(size, further + at + _END.size, cause)
     zeros = len(tail) - len(tail.rstrip(b"\0"))
     if zeros > _END.size:
         more = "or more " if zeros == len(tail) else ""
