@@ -12,13 +12,11 @@ from preflight.formats.stored import SAFETENSORS, StoredFile, look
 # Bytes that are read at a time: a page, in which the next thing asked for is likely to be.
 _NEAR = 4096
 
-_WHOLE_TENSORS = StoredFile("safetensors")
-
 
 def look_at_outline(descriptor: int, size: int, suffix: str) -> StoredFile:
     """Say what a file holds and what is wrong with its structure, as `look` does."""
     if suffix == SAFETENSORS and is_whole(Outline(descriptor, size)(0, min(_NEAR, size)), size):
-        return _WHOLE_TENSORS
+        return StoredFile("safetensors")
     return look(Outline(descriptor, size), size, suffix)
 
 

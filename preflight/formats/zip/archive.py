@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import (
-    BLOCK,
     LEAST_EXPECTED,
     Block,
     Read,
+    blocks,
     checksum,
     exactly,
     expecting,
@@ -78,13 +78,8 @@ class ReadRecords(NamedTuple):
 _MOST_WRONG = 1_000
 
 
-class _Wrong(NamedTuple):
-    """A record whose bytes do not agree with its checksum."""
-
-    record: Record
-    begin: int
-    found: int
-    """Their checksum."""
+_Wrong: TypeAlias = tuple[Record, int, int]
+"""A record whose bytes do not agree with its checksum, where they begin, and their checksum."""
 
 
 def read_records(
@@ -131,7 +126,7 @@ def read_records(
             if found != record.checksum:
                 verified = False
                 if found is not None and (record.checksum or not may_lack):
-                    wrong[_MOST_WRONG:] = [_Wrong(record, begin, found)]
+                    wrong[_MOST_WRONG:] = [(record, begin, found)]
                     count += 1
                     continue
             seen = visit is None or _is_seen(visit, record, _unpacked(read, record, begin, room))
@@ -211,11 +206,15 @@ def _checksum(
         return crc32(held)
     if record.method != DEFLATED or (held is None and not room.take(record.length)):
         return None
-    found = 0
-    for piece in _inflate(read, archive, record, begin):
-        found = crc32(piece, found)
+    found = length = 0
+    unpacked = Inflated(read, begin, record.stored)
+    for piece in blocks(unpacked, 0, record.length + 1):
+        found, length = crc32(piece, found), length + len(piece)
         if held is not None:
             held += piece
+    if length != record.length or not unpacked.ended:
+        cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
+        raise _unpacks_not(archive, record, begin, cause)
     return found
 
 
@@ -242,7 +241,7 @@ def _compare_otherwise_packed(
     except MemoryError:  # LZMA may ask for gigabytes
         return
     except zipfile.BadZipFile as error:
-        raise _wrong_bytes(read, archive, [_Wrong(record, begin, 0)], 1) from error
+        raise _wrong_bytes(read, archive, [(record, begin, 0)], 1) from error
     except unpacking_errors() as error:
         raise _unpacks_not(archive, record, begin) from error
     if left:
@@ -309,18 +308,6 @@ def _is_empty(read: Read, record: Record, begin: int) -> bool:
     return int.from_bytes(exactly(read, record.offset + 18, 4), "little") in (0, 0xFFFFFFFF)
 
 
-def _inflate(read: Read, archive: ZipDirectory, record: Record, begin: int) -> Iterator[Block]:
-    """Unpack a record block by block; never more of it than its directory says, and one byte."""
-    unpacked = Inflated(read, begin, record.stored)
-    at = 0
-    while piece := unpacked(at, min(BLOCK, record.length + 1 - at)):
-        at += len(piece)
-        yield piece
-    if at != record.length or not unpacked.ended:
-        cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
-        raise _unpacks_not(archive, record, begin, cause)
-
-
 def _disagree(archive: ZipDirectory, record: Record, text: str) -> DamagedError:
     name = name_in(archive, record)
     text = f"holds a record, {name}, that {text}"
@@ -347,12 +334,10 @@ def _wrong_bytes(
             f"has wrong bytes in {count:,} of its {len(archive.records):,} records, "
             f"first in {name} (their CRCs differ)"
         )
-    stored = [one for one in wrong if one.record.method == STORED]
+    stored = [one for one in wrong if one[0].method == STORED]
     if stored:
-        cause = causes.of_wrong_bytes(
-            read,
-            [(one.begin, one.record.stored, one.found ^ one.record.checksum) for one in stored],
-        )
+        differing = [(at, one.stored, found ^ one.checksum) for one, at, found in stored]
+        cause = causes.of_wrong_bytes(read, differing)
     else:
         cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
     text = f"{text}: {cause}" if cause is not None else text
