@@ -6,15 +6,18 @@ import io
 import os
 import runpy
 import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from preflight.formats.bytes.blocks import Block, Read
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.stored import StoredFile, look
+
+T = TypeVar("T")
 
 HARM = f"{os.system.__module__}.system"
 
@@ -83,6 +86,15 @@ def damage_by(check: Callable[[Read, int], object], content: bytes) -> tuple[str
     except DamagedError as error:
         return error.flaw.kind, error.flaw.text
     return "none", ""
+
+
+def with_peak(work: Callable[[], T]) -> tuple[T, int]:
+    """Give what this gives, and the most bytes of memory that it had taken at once."""
+    tracemalloc.start()
+    try:
+        return work(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def case(check_id: str) -> SimpleNamespace:

@@ -19,6 +19,7 @@ from preflight.file_access.large import Large
 from preflight.file_access.opened import reading
 from preflight.formats.bytes.blocks import LEAST_EXPECTED, Read, checksum, expecting
 from preflight.formats.stored import StoredFile, look
+from tests.contents import archive as zipped
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="one thread reads all there")
 
@@ -132,10 +133,8 @@ def archive() -> bytes:
     chance = random.Random(11)
     sizes = [9, LEAST_EXPECTED - 1, LEAST_EXPECTED, 9_000_001, *(chance.sample(range(1 << 20), 30))]
     noise = chance.randbytes(max(sizes))
-    with zipfile.ZipFile(out := io.BytesIO(), "w") as made:
-        for number, size in enumerate(sizes):
-            made.writestr(f"a/{number}.npy", noise[:size])
-    return out.getvalue()
+    records = [(f"a/{number}.npy", noise[:size]) for number, size in enumerate(sizes)]
+    return zipped(*records, method=zipfile.ZIP_STORED)
 
 
 def both(folder: Path, content: bytes) -> tuple[StoredFile, StoredFile]:

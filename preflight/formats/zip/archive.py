@@ -9,6 +9,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
 
 from preflight.formats.bytes import causes
@@ -173,9 +174,6 @@ def refuse_twins(archive: ZipDirectory) -> None:
     """Refuse a name that occurs twice in an archive whose readers differ in which they take.
 
     Of an .npz numpy takes the last, and `zipfile` in mode "a" writes such ones.
-
-    Raises:
-        DamagedError: `structure`.
     """
     counts = Counter(one.name for one in archive.records)
     again = next((one for one in archive.records if counts[one.name] > 1), None)
@@ -227,7 +225,15 @@ def _compare_otherwise_packed(
     info = zipfile.ZipInfo()
     info.compress_type, info.CRC = record.method, record.checksum
     info.compress_size, info.file_size = record.stored, record.length
-    stretch: Any = _Stretch(read, begin)
+    at = begin
+
+    def take(size: int) -> bytes:
+        nonlocal at
+        piece = bytes(read(at, size))
+        at += len(piece)
+        return piece
+
+    stretch: Any = SimpleNamespace(read=take)  # as much of an open file as zipfile asks of one
     try:
         unpacked = zipfile.ZipExtFile(stretch, "r", info)
     except (NotImplementedError, RuntimeError):  # zipfile does not know how, or Python was built so
@@ -246,19 +252,6 @@ def _compare_otherwise_packed(
         raise _unpacks_not(archive, record, begin) from error
     if left:
         raise _unpacks_not(archive, record, begin)
-
-
-class _Stretch:
-    """As much of an open file as zipfile asks of one."""
-
-    def __init__(self, read: Read, begin: int) -> None:
-        self._read = read
-        self._at = begin
-
-    def read(self, size: int) -> bytes:
-        piece = bytes(self._read(self._at, size))
-        self._at += len(piece)
-        return piece
 
 
 def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:

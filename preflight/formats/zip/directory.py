@@ -214,11 +214,7 @@ def torch_finds(archive: ZipDirectory, size: int) -> bool:
 
 
 def refuse_unopened(read: Read, archive: ZipDirectory, size: int) -> None:
-    """Refuse what Python's zipfile, and numpy with it, does not open although it is whole.
-
-    Raises:
-        DamagedError: `trailing` or `structure`.
-    """
+    """Refuse what Python's zipfile, and numpy with it, does not open although it is whole."""
     if archive.end != size:
         base = max(0, size - _TAIL_OF_ZIPFILE)
         at = bytes(exactly(read, base, size - base)).rfind(END_MAGIC)

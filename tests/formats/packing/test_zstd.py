@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tracemalloc
 
 import pytest
 
@@ -15,6 +14,7 @@ from preflight.formats.magic import what_is
 from preflight.formats.packing import inflated
 from preflight.formats.packing.packed import Packed
 from preflight.formats.packing.zstd import MAGIC, MOST_WINDOW
+from tests.contents import with_peak
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -152,12 +152,7 @@ def test_a_wrong_byte_anywhere_ends_quietly_in_an_error_or_other_bytes() -> None
 def test_a_few_bytes_that_unpack_to_gigabytes_are_unpacked_a_little_at_a_time() -> None:
     """Each block of four bytes stands for 128 kB: a piece that is read at once, for 8 GB."""
     bomb = of_blocks(block(1 << 17, 1, b"\0") * 60_000)
-    tracemalloc.start()
-    try:
-        found, _ = unpacked(bomb, most=1 << 22)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    (found, _), peak = with_peak(lambda: unpacked(bomb, most=1 << 22))
 
     assert len(found) < 1 << 23
     assert peak < 48 << 20

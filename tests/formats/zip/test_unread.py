@@ -82,20 +82,28 @@ def test_a_pickle_that_is_too_large_to_be_held_is_told_once(
     assert held.unread == "data.pkl, 40.0 MB from 38.9 kB"
 
 
+TOLD = {
+    "one array": (written(np.save, np.array([None] * 12_000)), ".npy", "its pickle, 12.3 kB"),
+    "arrays that together are too long": (
+        written(np.savez, a=np.array([None] * 9_000), b=np.array([None] * 9_000), c=np.arange(9)),
+        ".npz",
+        "b.npy, 9.3 kB",
+    ),
+    "a stream in a stream": (
+        gzip.compress(gzip.compress(saved(3))),
+        ".pt",
+        "the gzip stream in its gzip stream",
+    ),
+}
+
+
 @pytest.mark.usefixtures("brief")
-def test_a_long_pickle_of_one_array_is_told() -> None:
-    out = written(np.save, np.array([None] * 12_000))
+@pytest.mark.parametrize(("content", "suffix", "unread"), TOLD.values(), ids=TOLD)
+def test_what_is_not_followed_is_told(content: bytes, suffix: str, unread: str) -> None:
+    held = look_at(content, suffix)
 
-    assert look_at(out, ".npy").unread == "its pickle, 12.3 kB"
-
-
-@pytest.mark.usefixtures("brief")
-def test_pickles_of_arrays_are_told_where_together_they_are_too_long() -> None:
-    out = written(np.savez, a=np.array([None] * 9_000), b=np.array([None] * 9_000), c=np.arange(9))
-    held = look_at(out, ".npz")
-
-    assert (held.flaw, held.verified) == (None, True)
-    assert held.unread == "b.npy, 9.3 kB"
+    assert (held.flaw, held.verified) == (None, suffix != ".npy")
+    assert held.unread == unread
 
 
 def test_what_a_pickle_names_before_it_is_too_much_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,13 +125,6 @@ def test_what_is_too_large_to_be_looked_into_is_told_though_its_checksum_agrees(
     assert (held.flaw, held.verified) == (None, True)
     assert held.unread is not None
     assert held.unread.startswith("what is in its gzip stream, 36.0 MB from ")
-
-
-def test_a_stream_in_a_stream_is_told() -> None:
-    held = look_at(gzip.compress(gzip.compress(saved(3))))
-
-    assert (held.flaw, held.verified) == (None, True)
-    assert held.unread == "the gzip stream in its gzip stream"
 
 
 def test_of_millions_of_empty_streams_some_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
