@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from preflight.formats.suffixes.images import EXTENSIONS, is_image
+from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.sounds import is_sound
 from preflight.formats.suffixes.videos import is_video
 from preflight.pairing.facts import Pairing
+from preflight.pairing.rules import is_image_suffix
 from preflight.values.listing import leads_to_system, list_names
 from preflight.values.names import name_of
 
@@ -23,9 +26,6 @@ Stems: TypeAlias = dict[tuple[str, ...], str]
 """Stems of files, by the suffixes that they have; joined by slashes, which no name has."""
 
 _FOLDER = "is a folder"
-
-# More suffixes than this in one folder are no longer told apart set by set.
-_FEW = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +50,14 @@ class FolderContents:
 
     def image_names(self) -> list[str]:
         """Give the names of the images in order."""
-        names = [
+        return sorted(
             name
             for suffixes, stems in self.stems.items()
             for suffix in suffixes
-            if suffix.lower() in EXTENSIONS
-            for name in _names(stems, suffix)
-        ]
-        if self.no_files:
-            names = [name for name in names if name not in self.no_files]
-        return sorted(names)
+            if is_image_suffix(suffix)
+            for name in f"{stems}.{suffix}".replace("/", f".{suffix}/").split("/")
+            if name not in self.no_files
+        )
 
     def unopenable(self, pairing: Pairing) -> Iterator[tuple[str, str]]:
         """Give the images and captions that are no files, and why not."""
@@ -77,19 +75,11 @@ class FolderContents:
 
     def videos(self) -> int:
         """Count the videos in it."""
-        return self._count(is_video)
+        return count_of(self.stems, is_video)
 
     def sounds(self) -> int:
         """Count the audio files in it."""
-        return self._count(is_sound)
-
-    def _count(self, is_one: Callable[[str], bool]) -> int:
-        return sum(
-            stems.count("/") + 1
-            for suffixes, stems in self.stems.items()
-            for suffix in suffixes
-            if is_one(suffix)
-        )
+        return count_of(self.stems, is_sound)
 
     def inside(self, name: str) -> str:
         """Name a file in it, as reports do."""
@@ -102,8 +92,11 @@ def split(name: str) -> tuple[str, str]:
     return (stem, suffix) if dot else (name, "")
 
 
-def _names(stems: str, suffix: str) -> list[str]:
-    return f"{stems}.{suffix}".replace("/", f".{suffix}/").split("/")
+def count_of(stems: Stems, is_one: Callable[[str], bool]) -> int:
+    """Count the files whose suffixes are of one kind."""
+    return sum(
+        (joined.count("/") + 1) * sum(map(is_one, suffixes)) for suffixes, joined in stems.items()
+    )
 
 
 def list_all(top: str, root: str) -> Iterator[FolderContents]:
@@ -153,27 +146,30 @@ def _is_none(name: str, why: str, place: str) -> bool:
 
 def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> FolderContents:
     """Put together by their stems what was listed in one folder."""
-    stems: dict[str, set[str]] = {}
     count = len(files)
     files += no_files
+    suffixes: defaultdict[str, list[str]] = defaultdict(list)
     while files:  # each is let go of when its stem is held: a folder may be all that fits
-        name = files.pop()
-        stem, dot, suffix = name.rpartition(".")
-        if not dot:
-            stem, suffix = name, ""
-        try:
-            stems[suffix].add(stem)
-        except KeyError:
-            stems[suffix] = {stem}
-    images = sum(len(those) for suffix, those in stems.items() if suffix.lower() in EXTENSIONS)
+        stem, suffix = split(files.pop())
+        suffixes[stem].append(sys.intern(suffix))
+    beside_images = frozenset(
+        one for one in no_files if any(map(is_image_suffix, suffixes[split(one)[0]]))
+    )
+    alike: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    while suffixes:
+        stem, those = suffixes.popitem()
+        alike[tuple(those)].append(stem)
+    stems: Stems = {}
+    for several, with_them in alike.items():
+        put(stems, tuple(sorted(set(several))), with_them)
     return FolderContents(
         path=path,
         place=place,
         files=count,
-        images=images - sum(map(is_image, no_files)),
-        stems={suffixes: "/".join(those) for suffixes, those in _together(stems).items()},
+        images=count_of(stems, is_image_suffix) - sum(map(is_image, no_files)),
+        stems=stems,
         no_files=no_files,
-        beside_images=frozenset(one for one in no_files if _is_beside_image(one, stems)),
+        beside_images=beside_images,
     )
 
 
@@ -190,47 +186,6 @@ def _why_no_file(path: str) -> str | None:
     if stat.S_ISDIR(mode):
         return _FOLDER
     return "is a pipe" if stat.S_ISFIFO(mode) else "is no regular file"
-
-
-def _is_beside_image(name: str, stems: Mapping[str, set[str]]) -> bool:
-    stem = split(name)[0]
-    return any(stem in those for suffix, those in stems.items() if suffix.lower() in EXTENSIONS)
-
-
-def _together(stems: Mapping[str, set[str]]) -> dict[tuple[str, ...], set[str]]:
-    """Put stems together that have the same suffixes."""
-    if len(stems) > _FEW:
-        return _together_one_by_one(stems)
-    parts: dict[tuple[str, ...], set[str]] = {}
-    for suffix in sorted(stems):
-        left = stems[suffix]
-        divided: dict[tuple[str, ...], set[str]] = {}
-        for suffixes, those in parts.items():
-            if those == left:  # the usual case, and the quickest
-                divided[suffixes + (suffix,)] = those  # noqa: RUF005  3.10 has no star here
-                left = set()
-                continue
-            both = those & left
-            if both:
-                divided[suffixes + (suffix,)] = both  # noqa: RUF005  3.10 has no star here
-                left = left - both
-            if len(both) < len(those):
-                divided[suffixes] = those - both
-        if left:
-            divided[(suffix,)] = left
-        parts = divided
-    return parts
-
-
-def _together_one_by_one(stems: Mapping[str, set[str]]) -> dict[tuple[str, ...], set[str]]:
-    suffixes: dict[str, list[str]] = {}
-    for suffix in sorted(stems):
-        for stem in stems[suffix]:
-            suffixes.setdefault(stem, []).append(suffix)
-    parts: dict[tuple[str, ...], set[str]] = {}
-    for stem, those in suffixes.items():
-        parts.setdefault(tuple(those), set()).add(stem)
-    return parts
 
 
 def put(stems: Stems, suffixes: tuple[str, ...], those: list[str]) -> None:

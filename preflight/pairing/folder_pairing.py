@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from preflight.pairing.facts import Captioned, Pairing, Unpaired
-from preflight.pairing.folder_contents import FolderContents, Stems, put
+from preflight.pairing.folder_contents import FolderContents, Stems, count_of, put
 from preflight.pairing.folder_tables import by_folder, missing, tabled
 from preflight.pairing.misnamed import Meant, match
 from preflight.pairing.pair import pair
@@ -165,7 +165,7 @@ def _part(
     place = os.path.relpath(one.path, top.path).replace(os.sep, "/")
     if not whole and not left:
         if is_spare_folder(place):
-            return _Part(one, {}, spared=_count(bare))
+            return _Part(one, {}, spared=count_of(bare, is_image_suffix))
         return _Part(one, bare, captionless=True)
     bare, spared = _without_masks(bare, whole)
     meant = _meant(one, bare, left, json=rule.rule == "json")
@@ -220,7 +220,7 @@ def _without_masks(bare: Stems, whole: Stems) -> tuple[Stems, int]:
     left: Stems = {}
     for suffixes, joined in bare.items():
         put(left, suffixes, [stem for stem in joined.split("/") if mask_of(stem) not in there])
-    return left, _count(bare) - _count(left)
+    return left, count_of(bare, is_image_suffix) - count_of(left, is_image_suffix)
 
 
 def _meant(
@@ -261,11 +261,3 @@ def _uncounted(texts: Mapping[str, object], pictured: Stems) -> list[str]:
 
 def _pictured(suffixes: Iterable[str]) -> bool:
     return any(map(is_image_suffix, suffixes))
-
-
-def _count(stems: Stems) -> int:
-    """Count the images among these."""
-    return sum(
-        (joined.count("/") + 1) * sum(map(is_image_suffix, suffixes))
-        for suffixes, joined in stems.items()
-    )
