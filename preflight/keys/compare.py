@@ -137,12 +137,9 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
         if captions is None:
             key = finder.key(one, way)
             found.keys.append(hash(key))
-            numbers, kinds = index.with_kinds(key)
+            numbers, kinds = index.find(key)
         else:
-            numbers, kinds = array("i"), array("i")
-            for key in finder.keys(one, way, captions):
-                numbers += index.with_kinds(key)[0]
-                kinds += index.with_kinds(key)[1]
+            numbers, kinds = finder.find(one, way, captions)
         if several:
             found.hold(kinds)
         if numbers:
@@ -198,7 +195,7 @@ def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> l
             sized=any(ANY_SIZE in one for one in index.kinds),
         )
         for key, group in sorted(groups.items())
-        if len(group) > _told_apart(index.with_kinds(key)[1], index.kinds)
+        if len(group) > _told_apart(index.find(key)[1], index.kinds)
     ]
 
 

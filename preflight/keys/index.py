@@ -150,19 +150,10 @@ class EntryIndex:
         self.called.append(ending)
         return self._known[kind]
 
-    def find(self, key: str) -> Sequence[int]:
-        """Give the numbers of the entries of this key."""
-        at, end = self._places(key)
-        return self._numbers[at:end] if end > at else ()
-
-    def with_kinds(self, key: str) -> tuple[array[int], array[int]]:
+    def find(self, key: str) -> tuple[array[int], array[int]]:
         """Give the numbers of the entries of this key, and the places of theirs among `kinds`."""
-        at, end = self._places(key)
-        return self._numbers[at:end], self._kinds[at:end]
-
-    def _places(self, key: str) -> tuple[int, int]:
         wanted, hashes = hash(key), self._hashes
         at = end = bisect_left(hashes, wanted)
         while end < len(hashes) and hashes[end] == wanted:
             end += 1
-        return at, end
+        return self._numbers[at:end], self._kinds[at:end]

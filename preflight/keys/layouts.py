@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,29 +63,24 @@ class Finder:
         """Give the key of a sample, where it is not made of its caption."""
         return self._placed(one, way.rule.make(self._values(one, way)), way)
 
-    def find(self, one: Sample, way: Way, captions: Captions | None) -> Sequence[int]:
-        """Give the numbers of the entries of a sample."""
-        if captions is None:
-            return self.led(self.key(one, way), way)
-        keys = self.keys(one, way, captions)
-        return [*itertools.chain.from_iterable(self.led(key, way) for key in keys)]
-
-    def keys(self, one: Sample, way: Way, captions: Captions) -> Sequence[str]:
-        """Give the keys that lead from a sample's captions to their entries.
+    def find(
+        self, one: Sample, way: Way, captions: Captions | None
+    ) -> tuple[array[int], array[int]]:
+        """Give the numbers of the entries of a sample, and their kinds.
 
         Each way to read its captions is tried; all captions of one way have to have their entry.
         """
+        index = self.index(way)
+        if captions is None:
+            return index.find(self.key(one, way))
         values = self._values(one, way)
         for texts in captions:
             made = (way.rule.make({**values, "caption": text}) for text in texts)
-            keys = [self._placed(one, key, way) for key in made]
-            if all(self.led(key, way) for key in keys):
-                return keys
-        return ()
-
-    def led(self, key: str, way: Way) -> Sequence[int]:
-        """Give the numbers of the entries of a key."""
-        return self.index(way).find(key)
+            found = [index.find(self._placed(one, key, way)) for key in made]
+            if all(numbers for numbers, _ in found):
+                none = array("i")
+                return sum((one for one, _ in found), none), sum((one for _, one in found), none)
+        return array("i"), array("i")
 
     def _values(self, one: Sample, way: Way) -> Values:
         if way.rule.needs <= _PLAIN and way.spelling == SAID:
@@ -194,5 +190,5 @@ def _reached(
         if any(way.rule.by_caption for way in ways):
             captions = one.home.captions(one)
         for way in ways:
-            hits[way].update(finder.find(one, way, captions if way.rule.by_caption else None))
+            hits[way].update(finder.find(one, way, captions if way.rule.by_caption else None)[0])
     return hits

@@ -33,7 +33,7 @@ def respelled(
     for one in itertools.islice(found.without_entry(samples), 0, None, step):
         captions = captions_for(one, rule)
         for way in hits:
-            hits[way] += bool(finder.find(one, way, captions))
+            hits[way] += bool(finder.find(one, way, captions)[0])
     best = max(hits, key=lambda way: hits[way])
     return _told(found, best, samples, finder) if hits[best] else None
 
@@ -42,7 +42,7 @@ def _told(found: Compared, way: Way, samples: Iterable[Sample], finder: Finder) 
     """Count whom a spelling leads to an entry, and show how it differs."""
     number, first = 0, None
     for one in found.without_entry(samples):
-        if finder.find(one, way, captions_for(one, way.rule)):
+        if finder.find(one, way, captions_for(one, way.rule))[0]:
             number += 1
             if first is None or one.home.shown(one) < first.home.shown(first):
                 first = one
