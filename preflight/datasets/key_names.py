@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 
 from preflight.datasets.facts import KeyNames
-from preflight.file_access.opened import reading
 from preflight.formats.bytes.flaw import Flaw
-from preflight.formats.magic import HEAD, what_is
-from preflight.formats.packing.packed import Packed, can_unpack
 from preflight.formats.tar.walk import walk
+from preflight.keys.shard_samples import opened
 from preflight.kinds.asked import Asked
 from preflight.shards.packed_keys import hash_of
 from preflight.shards.samples import key_of
@@ -32,11 +29,7 @@ def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str],
     wanted = dict.fromkeys(hashes, "")
     missing = len(wanted)
     with open(path, "rb", buffering=0) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        raw = reading(stream, size)
-        what = what_is(raw(0, HEAD))
-        packed = Packed(raw, what) if what is not None and can_unpack(what) else None
-        for one in walk(packed.read if packed else raw, None if packed else size):
+        for one in walk(*opened(stream)):
             if isinstance(one, Flaw) or not missing:
                 break
             split = key_of(one.name)

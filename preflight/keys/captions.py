@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
-LONGEST = 1 << 20
-"""Bytes of one caption that are read; no text encoder reads as much."""
-
-LISTED = ("text", "caption", "captions", "prompt", "prompts", "description", "sentence", "txt")
-"""Keys of captions in JSON, as data sets and the scripts of diffusers name them."""
+from preflight.pairing.lengths import LONGEST
+from preflight.pairing.tables import CAPTIONS, LONGEST_LINE, MOST
 
 Captions: TypeAlias = tuple[tuple[str, ...], ...]
 """Ways to read the captions of one sample. In each, an entry is made of every one of them."""
@@ -20,9 +17,6 @@ Captions: TypeAlias = tuple[tuple[str, ...], ...]
 _OFTEN = 512
 
 _MARK = "\ufeff"
-
-# Lines of a table that are read, and bytes of each: as of any table of captions.
-_MOST, _LONGEST_LINE = 5_000_000, 1 << 22
 
 
 def ways_to_read(text: str) -> Captions:
@@ -70,7 +64,7 @@ def of_bytes(content: bytes, *, is_json: bool) -> Captions:
 def of_json(value: Any) -> Captions:
     """Find the caption in what a JSON file or a line of a table holds."""
     if isinstance(value, dict):
-        value = next((value[key] for key in LISTED if value.get(key) is not None), None)
+        value = next((value[key] for key in CAPTIONS if value.get(key) is not None), None)
     if isinstance(value, str):
         return ways_to_read(value)
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
@@ -95,24 +89,17 @@ class Table:
         """Read it through; names in it are below its folder, the place."""
         self._path = path
         self._offsets: dict[str, int] = {}
-        for number, (offset, row) in enumerate(self._rows()):
-            if not number % _OFTEN:
-                tell(place)
-            name = row.get("file_name")
-            if isinstance(name, str):
-                self._offsets.setdefault(_below(place, name), offset)
-
-    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        offset = 0
-        with open(self._path, "rb") as file:
-            for _ in range(_MOST):
-                line = file.readline(_LONGEST_LINE)
+        with open(path, "rb") as file:
+            for number in range(MOST):
+                if not number % _OFTEN:
+                    tell(place)
+                offset = file.tell()
+                line = file.readline(LONGEST_LINE)
                 if not line:
                     return
-                row = _row(line)
-                if row is not None:
-                    yield offset, row
-                offset += len(line)
+                name = _row(line).get("file_name")
+                if isinstance(name, str):
+                    self._offsets.setdefault(_below(place, name), offset)
 
     def find(self, name: str) -> Captions | None:
         """Give the captions of a file, by its name below the data set's folder; None: no line."""
@@ -122,18 +109,17 @@ class Table:
         try:
             with open(self._path, "rb") as file:
                 file.seek(offset)
-                row = _row(file.readline(_LONGEST_LINE))
+                return of_json(_row(file.readline(LONGEST_LINE)))
         except OSError:
             return ()
-        return () if row is None else of_json(row)
 
 
-def _row(line: bytes) -> Mapping[str, Any] | None:
+def _row(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        return None  # sample-unpaired tells what is wrong with the table
-    return row if isinstance(row, dict) else None
+        return {}  # sample-unpaired tells what is wrong with the table
+    return row if isinstance(row, dict) else {}
 
 
 def _below(place: str, name: str) -> str:

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from preflight.keys.folder_samples import folders_of
 from preflight.keys.sample import OFTEN, Home, Sample, Tell
-from preflight.keys.shard_samples import ShardHome
+from preflight.keys.shard_samples import shards_of
 from preflight.settings.key_expression import Values
 from preflight.targets.targets import KeyedData
 
@@ -31,11 +31,7 @@ class KeyedSamples:
         for data in of:
             if data.folder is not None:
                 self._homes += folders_of(data, root, self.unread, tell, caches)
-            for path in data.shards:
-                shard = ShardHome(data, os.path.join(root, path), root, tell)
-                self._homes.append(shard)
-                if shard.is_cut:
-                    self.unread.append(shard.place)
+            self._homes += shards_of(data, root, self.unread, tell)
 
     def __iter__(self) -> Iterator[Sample]:
         """Give all samples, each time in the same order."""

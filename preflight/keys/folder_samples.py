@@ -45,7 +45,7 @@ def folders_of(
                 tables.append(Table(os.path.join(one.path, f"{_TABLE}.jsonl"), below, tell))
             except OSError:
                 unread.append(one.inside(f"{_TABLE}.jsonl"))
-        home = FolderHome(data, one, below, tables)
+        home = _FolderHome(data, one, below, tables)
         if home.takes:
             yield home
 
@@ -54,7 +54,7 @@ def _whole(path: str) -> str:
     return os.path.join(os.path.realpath(path), "")
 
 
-class FolderHome:
+class _FolderHome:
     """The images in one folder; its videos, where it has no image; or else its audio files."""
 
     def __init__(
@@ -77,7 +77,6 @@ class FolderHome:
         """Suffixes of the samples, as they are written."""
 
     def samples(self) -> Iterator[Sample]:
-        """Give all of them, each time in the same order."""
         no_files = self._contents.no_files
         wanted = caption_suffixes(self.data.captions)
         for suffixes, joined in self._contents.stems.items():
@@ -93,7 +92,6 @@ class FolderHome:
                         yield Sample(self, found[0], name, self._below, caption)
 
     def captions(self, one: Sample) -> Captions:
-        """Read the captions of one; empty: it has none."""
         if self.data.captions.rule == "filename":
             return key_captions.of_name(one.stem)
         if one.ticket is not None:
@@ -109,28 +107,23 @@ class FolderHome:
         return ()
 
     def modified(self, one: Sample) -> float | None:
-        """Say when one was last written; None where it is gone."""
         try:
             return os.stat(os.path.join(self._contents.path, one.name)).st_mtime
         except OSError:
             return None
 
     def caption_modified(self, one: Sample) -> float | None:
-        """Say when its caption's file was last written; None where it has none."""
         if one.ticket is None:
             return None
         return self.modified(one._replace(name=f"{one.stem}.{one.ticket}"))
 
     def shown(self, one: Sample) -> str:
-        """Name one, as reports do."""
         return self._contents.inside(one.name)
 
     def identity(self, one: Sample) -> object:
-        """Tell one from another: the same for one file, whatever data set has it."""
         return os.path.realpath(os.path.join(self._contents.path, one.name))
 
     def is_mask(self, one: Sample) -> bool:
-        """Whether this is a mask or the like, by its name or its folder's."""
         if self._is_spare:
             return True
         image = mask_of(one.stem)

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from preflight.keys.captions import Captions
+from preflight.pairing.rules import TEXTS, named_extension
 from preflight.targets.targets import CaptionRule, KeyedData
 
 Tell: TypeAlias = Callable[[str], object]
 
 OFTEN = 512
 """Samples after which it is said again that work goes on."""
-
-_TEXTS = ("txt", "caption")
 
 
 class Sample(NamedTuple):
@@ -65,8 +64,7 @@ class Home(Protocol):
 
 def caption_suffixes(rule: CaptionRule) -> tuple[str, ...]:
     """Give the suffixes of caption files, in small letters, the likeliest first."""
-    named = (rule.extension or "").lstrip(".").lower()
-    texts = (named,) if named else _TEXTS
+    texts = named_extension(rule, small=True) or TEXTS
     if rule.rule == "json":
         return ("json",)
     return {"auto": (*texts, "json"), "textfile": texts}.get(rule.rule, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import neg, pos
 
 from preflight.pairing.facts import CaptionLengths, Length
-from preflight.pairing.rules import named_extension
+from preflight.pairing.rules import TEXTS, named_extension
 from preflight.targets.targets import CaptionRule
 from preflight.values.tally import Counted, Tally
 
@@ -62,4 +62,4 @@ def fields_of_text(rule: CaptionRule) -> frozenset[str]:
     """Give the fields of samples that are captions of plain text, if there are such."""
     if rule.rule not in ("auto", "textfile"):
         return frozenset()
-    return frozenset(named_extension(rule, small=True) or ("txt", "caption")) - {"json"}
+    return frozenset(named_extension(rule, small=True) or TEXTS) - {"json"}

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.pairing.facts import Pairing, Unpaired
+from preflight.pairing.misnamed import joined_by_meaning
 from preflight.pairing.rules import (
     MEANT,
     TABLE,
+    TEXTS,
     FileGroup,
     Rule,
     captions_of_a_few,
@@ -20,11 +22,10 @@ from preflight.pairing.rules import (
     made_of,
     settle,
 )
+from preflight.pairing.side_files import mask_of
 from preflight.targets.targets import CaptionRule
 
 __all__ = ["FileGroup", "pair"]
-
-_TEXTS = ("txt", "caption")
 
 
 def pair(
@@ -62,8 +63,6 @@ def pair(
     apart = {} if once else _apart(groups, applied)
     found = [*_unpaired(groups, alike, applied, links or {}, apart), *map(_of_mask, masks)]
     if shard and found:
-        from preflight.pairing.misnamed import joined_by_meaning
-
         found = joined_by_meaning(found)
     return Pairing(
         rule=applied.name,
@@ -106,8 +105,6 @@ def _masks(groups: Sequence[FileGroup], alike: Sequence[FileGroup]) -> Sequence[
     bare = {one.suffixes for one in alike if all(map(is_image_suffix, one.suffixes))}
     if not bare:
         return ()
-    from preflight.pairing.side_files import mask_of
-
     maybe = [(one, mask_of(one.key)) for one in groups if one.suffixes in bare]
     if not any(stem for _, stem in maybe):
         return ()
@@ -116,8 +113,6 @@ def _masks(groups: Sequence[FileGroup], alike: Sequence[FileGroup]) -> Sequence[
 
 
 def _of_mask(one: FileGroup) -> Unpaired:
-    from preflight.pairing.side_files import mask_of
-
     name, stem = f"{one.key}.{one.suffixes[0]}", mask_of(one.key) or one.key
     field = one.key[len(stem) :].strip("-_.")
     expected = f"{stem}.{field}.{one.suffixes[0]}"
@@ -279,7 +274,7 @@ def _instead_of_caption(
         if extension_of(suffix).lower() in rule.captions and not rule.is_stray(suffix):
             return f"{one.key}.{suffix}", "case"
     for suffix in one.suffixes:
-        if extension_of(suffix).lower() in _TEXTS and not rule.is_stray(suffix):
+        if extension_of(suffix).lower() in TEXTS and not rule.is_stray(suffix):
             return f"{one.key}.{suffix}", "extension"
     return None, ""
 

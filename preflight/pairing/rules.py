@@ -16,14 +16,15 @@ TABLE = "jsonl/"
 MEANT = "meant/"
 """Stands among the suffixes of an image whose caption is there, under a name that is not read."""
 
-_TEXTS = ("txt", "caption")
+TEXTS = ("txt", "caption")
+"""Extensions of caption files where nobody named one, the likeliest first."""
 
 # Extensions of captions that are plain text.
 _PLAIN = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
 
 # What `auto` looks for, in this order. Tables count in folders only, class labels in shards only.
-_IN_FOLDERS = (_TEXTS, ("json",), (TABLE,))
-_IN_SHARDS = (_TEXTS, ("json",), ("cls",))
+_IN_FOLDERS = (TEXTS, ("json",), (TABLE,))
+_IN_SHARDS = (TEXTS, ("json",), ("cls",))
 
 # A shard of fewer samples than these, of which one holds more pairs than those, holds as many
 # samples whose names have dots: all pictures of 2024, say.
@@ -179,7 +180,7 @@ def named_extension(rule: CaptionRule, *, small: bool) -> tuple[str, ...]:
 def _captions(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) -> tuple[str, ...]:
     """Give the extensions of captions, the likeliest first."""
     if rule.rule == "textfile":
-        return named_extension(rule, small=shard) or _TEXTS
+        return named_extension(rule, small=shard) or TEXTS
     tabled = any(TABLE in one.suffixes for one in groups)
     if rule.rule == "json":
         return ("json", TABLE) if tabled else ("json",)
@@ -190,7 +191,7 @@ def _captions(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) ->
     common = _most_common(groups, named_extension(rule, small=shard), shard=shard)
     if not common or not tabled:
         return common
-    return tuple(dict.fromkeys((*common, TABLE, *_TEXTS)))  # whoever has either has a caption
+    return tuple(dict.fromkeys((*common, TABLE, *TEXTS)))  # whoever has either has a caption
 
 
 def _most_common(
@@ -213,7 +214,7 @@ def _most_common(
 
     for guess in (named,) if named else _guesses(shard=shard):
         kinds = sorted((one for one in guess if one in told), key=lambda one: -number(one))
-        meant = (MEANT,) if guess in (_TEXTS, named) else ()
+        meant = (MEANT,) if guess in (TEXTS, named) else ()
         if 2 * number(*kinds, *meant) > sum(pictured.values()):
             return (*kinds, *(one for one in guess if one not in kinds))
     return ()

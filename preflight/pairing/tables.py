@@ -19,7 +19,7 @@ from preflight.pairing.facts import Captioned
 from preflight.pairing.lengths import Lengths
 from preflight.values.names import name_of, shown
 
-LONGEST = 1 << 22
+LONGEST_LINE = 1 << 22
 """Bytes of one line that are read; none that captions an image is as long."""
 
 MOST = 5_000_000
@@ -31,8 +31,8 @@ _TOLD = 5
 _OFTEN = 1024
 """Lines after which it is said again that work goes on."""
 
-_CAPTIONS = ("text", "caption", "captions", "prompt", "prompts", "description", "sentence", "txt")
-"""Keys of captions, as data sets and the scripts of diffusers name them."""
+CAPTIONS = ("text", "caption", "captions", "prompt", "prompts", "description", "sentence", "txt")
+"""Keys of captions in JSON, as data sets and the scripts of diffusers name them."""
 
 _FORMS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x1f\x8b", "gzip"))
 
@@ -143,7 +143,7 @@ class _Table:
     def _caption(self, row: dict[str, Any]) -> str | bool:
         """Give a row's caption; of anything but a text only whether there is one."""
         found: str | bool = False
-        for key in _CAPTIONS:
+        for key in CAPTIONS:
             value = row.get(key)
             if value is None:
                 continue
@@ -179,11 +179,11 @@ class _Table:
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Give the lines that are not blank, each with its number."""
     number = 0
-    while line := file.readline(LONGEST + 1):
+    while line := file.readline(LONGEST_LINE + 1):
         number += 1
-        if len(line) > LONGEST:
+        if len(line) > LONGEST_LINE:
             raise CannotLookError(
-                f"line {number:,} has more than {LONGEST:,} bytes, which are not looked at"
+                f"line {number:,} has more than {LONGEST_LINE:,} bytes, which are not looked at"
             )
         if number > MOST:
             raise CannotLookError(f"it has more than {MOST:,} lines, which are not looked at")
