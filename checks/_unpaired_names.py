@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from preflight.facts import Pairing, Unpaired
@@ -128,10 +129,7 @@ def of_masks(found: Found, file: str, masks: Sequence[Unpaired]) -> Finding:
 
 def of_folders(found: Found, bare: Sequence[Unpaired]) -> Iterator[Finding]:
     """Tell folders of which no image has a caption, where the images of others have."""
-    folders: dict[str, int] = {}
-    for one in bare:
-        place = one.name.rpartition("/")[0]
-        folders[place] = folders.get(place, 0) + 1
+    folders = Counter(one.name.rpartition("/")[0] for one in bare)
     for place, count in folders.items():
         yield found(
             f"has {counted(count, 'image')} and no caption, unlike the other folders here",

@@ -8,12 +8,10 @@ from typing import TypeAlias
 
 from preflight.facts import Pairing, Unpaired
 from preflight.finding import Finding, Location
+from preflight.pairing.rules import PLAIN, TEXTS
 from preflight.values.names import counted, shown
 
 Found: TypeAlias = Callable[..., Finding]
-
-PLAIN_TEXTS = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
-"""Extensions of captions that are plain text, so that one can be renamed to another."""
 
 BY_RULE = frozenset({"", "extension", "case"})
 _FEWEST = 2
@@ -84,7 +82,7 @@ def _extensions(pairing: Pairing) -> Sequence[str]:
 
 def _is_named(pairing: Pairing) -> bool:
     """Whether the user named the extension: else the rule has its own ones."""
-    return pairing.rule != "json" and pairing.looks_for != ("txt", "caption")
+    return pairing.rule != "json" and pairing.looks_for != TEXTS
 
 
 def _right_captions(pairing: Pairing) -> str:
@@ -92,9 +90,9 @@ def _right_captions(pairing: Pairing) -> str:
     for extension in pairing.beside:
         if extension == "json":
             return 'Correct preflight.toml: captions = "json".'
-        if extension in ("txt", "caption") and pairing.rule == "json":
+        if extension in TEXTS and pairing.rule == "json":
             return 'Correct preflight.toml: captions = "textfile".'
-        if extension.lower() in PLAIN_TEXTS:
+        if extension.lower() in PLAIN:
             named = f'caption_extension = "{shown(extension)}"'
             textfile = 'captions = "textfile" and ' if pairing.rule == "json" else ""
             return f"Correct preflight.toml: {textfile}{named}."

@@ -33,13 +33,13 @@ from preflight.facts import FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
 from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.job import Job
+from preflight.pairing.rules import PLAIN
 from preflight.values.names import counted, first_of, shown
 
 from . import _unpaired_names as names
 from . import _unpaired_tables as tables
 from ._unpaired_rule import (
     BY_RULE,
-    PLAIN_TEXTS,
     base_of,
     extension_of,
     is_nearly_all,
@@ -196,4 +196,4 @@ def _fix(one: Unpaired) -> str:
 def _is_a_matter_of_names(expected: str, instead: str) -> bool:
     """Whether a file of the one extension may hold what the other one says."""
     both = {extension_of(expected).lower(), extension_of(instead).lower()}
-    return len(both) == 1 or any(both <= kind for kind in (*SAME_FORMAT, PLAIN_TEXTS))
+    return len(both) == 1 or any(both <= kind for kind in (*SAME_FORMAT, PLAIN))

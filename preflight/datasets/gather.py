@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from preflight.datasets.facts import DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
@@ -19,14 +19,12 @@ from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
+from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
 from preflight.shards.fields import FieldCounts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Dataset, Folder, Shard, Source
 from preflight.values.names import name_of
-
-if TYPE_CHECKING:
-    from preflight.shards import packed_keys as keys
 
 # Pairs of shards whose common keys are named; there may be as many as shards.
 _NAMED = 200
@@ -59,8 +57,6 @@ class Collected:
             )
             self.fields.add(replace(found.fields, fields=nameless))
             if self.index is None:
-                from preflight.shards import packed_keys as keys
-
                 self.index = keys.SampleIndex()
             self.index.add(found.keys)
 
@@ -68,8 +64,6 @@ class Collected:
         """Look for keys that stand in two shards, and let go of all others."""
         if self.index is None:
             return
-        from preflight.shards import packed_keys as keys
-
         places = {path: place for place, path in enumerate(self._in_order())}
         self.pairs = keys.pairs(self.index, [places[path] for path in self.read])
         self.index = None
@@ -86,25 +80,19 @@ class Collected:
 
     def facts(self, root: str, resampled: str | None) -> DatasetFacts:
         """Give what is known of it as a whole."""
-        dataset = self.dataset
-        if dataset.folder is not None:
-            found = self.folder
-            heard_or_seen = found.videos or found.sounds if found is not None else 0
-            return DatasetFacts(
-                name=dataset.name,
-                file=name_of(dataset.folder, root),
-                entry=dataset.entry,
-                is_folder=True,
-                samples=found.pairing.images or heard_or_seen if found is not None else 0,
-                unread=int(found is None),
-            )
+        dataset, found = self.dataset, self.folder
+        place = _common(dataset.shards) if dataset.folder is None else dataset.folder
+        whole = DatasetFacts(name=dataset.name, file=name_of(place, root), entry=dataset.entry)
+        if dataset.folder is not None and found is None:
+            return replace(whole, is_folder=True, unread=1)
+        if found is not None:
+            samples = found.pairing.images or found.videos or found.sounds
+            return replace(whole, is_folder=True, samples=samples)
         read = self._in_order()
         files = [self.read[path][0] for path in read]
         sizes = [self.read[path][1] for path in read]
-        return DatasetFacts(
-            name=dataset.name,
-            file=name_of(_common(dataset.shards), root),
-            entry=dataset.entry,
+        return replace(
+            whole,
             shards=tuple(files),
             sizes=tuple(sizes),
             samples=sum(sizes),
@@ -115,13 +103,11 @@ class Collected:
         )
 
     def _shared(self, files: list[str], sizes: list[int]) -> Iterator[Shared]:
-        from preflight.shards.packed_keys import shared
-
         for place, pair in enumerate(self.pairs):
             names = self.names.get(place, ())
             if place in self.names and not any(names):
                 continue  # the bytes were alike, and the keys are not
-            yield shared(pair, files, sizes, [one for one in names if one])
+            yield keys.shared(pair, files, sizes, [one for one in names if one])
 
 
 def _common(paths: Iterable[str]) -> str:
@@ -148,20 +134,12 @@ class Datasets(Gather):
         return super().needs(target)
 
     def add(self, target: Dataset) -> Iterator[Look]:
-        """Take in a data set."""
+        """Take in a data set, of which nothing is asked before all its shards were read."""
         one = Collected(dataset=target)
         self._all.append(one)
         parts = target.shards if target.folder is None else (target.folder,)
         for path in dict.fromkeys(parts):
             self._of[path].append(one)
-        yield from ()
-
-    def seconds(self) -> float:
-        """Say that nothing is asked before all shards were read."""
-        return 0.0
-
-    def questions(self) -> Iterator[Question]:
-        """Ask nothing before all shards were read."""
         yield from ()
 
     def hear(self, target: Target, facts: object) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from preflight.keys.captions import Captions
 from preflight.keys.data_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.keys.entries import Entries
-from preflight.keys.index import EntryIndex
+from preflight.keys.index import EntryIndex, endings_of, places_of
 from preflight.keys.sample import Sample
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import KeyRule
@@ -27,6 +28,8 @@ _RARE = 20
 _UNSURE = ("inner", "anywhere")
 _LEAST = 10
 
+# Samples that are asked what stands behind their keys.
+_ASKED = 20_000
 
 # What can be said of a sample without its folder.
 _PLAIN = frozenset({"stem", "name", "caption"})
@@ -192,3 +195,19 @@ def _reached(
         for way in ways:
             hits[way].update(finder.find(one, way, captions if way.rule.by_caption else None)[0])
     return hits
+
+
+def with_endings(way: Way, samples: Iterable[Sample], total: int, finder: Finder) -> Way:
+    """Give a way with the endings that stand behind the keys of at least half of the samples."""
+    asked = itertools.islice(samples, 0, None, max(1, total // _ASKED))
+    keys = {hash(finder.key(one, way)) for one in asked}
+    led: defaultdict[str, set[int]] = defaultdict(set)
+    for name in finder.entries.names():
+        stems = [rest for _, rest in places_of(os.path.splitext(name)[0], way.layout)]
+        if not keys.isdisjoint(map(hash, stems)):
+            continue
+        for key, kind in itertools.chain.from_iterable(map(endings_of, stems)):
+            if (hashed := hash(key)) in keys:
+                led[kind].add(hashed)
+    most = frozenset(kind for kind, those in led.items() if 2 * len(those) >= len(keys))
+    return replace(way, endings=most)

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from preflight.keys.compare import Compared, compare, shared_keys
 from preflight.keys.data_samples import KeyedSamples
-from preflight.keys.endings import with_endings
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
-from preflight.keys.layouts import Finder, Way, best_way, ways_of
+from preflight.keys.layouts import Finder, Way, best_way, ways_of, with_endings
 from preflight.keys.sample import Tell
 from preflight.keys.spellings import respelled
 from preflight.kinds.asked import Asked, CannotLookError
@@ -66,16 +65,11 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
         )
     caches = [os.path.join(root, one) for one in (owed.path, *owed.others)]
     samples = KeyedSamples(owed.of, root, tell, caches)
-    look = _Look(owed, root, samples, _entries(owed, root, rule, tell))
+    look = _Look(owed, root, samples, Entries(caches[0], rule, tell, caches[1:]))
     if rule is not None:
         return look.facts(look.by((rule,)), ())
     found, tried = look.by_any()
     return look.facts(found or look.by_another_spelling(), tried)
-
-
-def _entries(owed: CacheOf, root: str, rule: KeyRule | None, tell: Tell) -> Entries:
-    others = [os.path.join(root, one) for one in owed.others]
-    return Entries(os.path.join(root, owed.path), rule, tell, others)
 
 
 def _rule_of(owed: CacheOf, root: str, key: UsersKey | None) -> KeyRule | None:

@@ -6,6 +6,7 @@ at one by one.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,6 @@ from preflight.pairing.side_files import (
     captions_nothing,
     is_spare_folder,
     mask_of,
-    may_hold_masks,
     variant_of,
 )
 from preflight.targets.targets import CaptionRule
@@ -80,10 +80,7 @@ def pair_contents(
 ) -> Pairing:
     """Find the images without a caption and the captions without an image of all folders.
 
-    Args:
-        contents: of each folder; the one that was named comes first.
-        rule: where the captions of this data set are.
-        captioned: what the tables in them caption.
+    The folder that was named comes first.
     """
     if rule.rule == "auto" and any(map(_is_labelled, contents)):
         rule = CaptionRule(rule="none")
@@ -175,7 +172,7 @@ def _part(
     for suffixes, joined in bare.items():
         put(part.stems, suffixes, [stem for stem in joined.split("/") if stem not in meant])
         put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
-    for stem in _uncounted(left, {**whole, **bare}):
+    for stem in _uncounted(left, whole, bare):
         del left[stem]
     alone_as: dict[tuple[str, ...], list[str]] = {}
     for stem, suffixes in left.items():
@@ -210,11 +207,9 @@ def _captions_in(alone: Stems, texts: frozenset[str]) -> dict[str, tuple[str, ..
 
 def _without_masks(bare: Stems, whole: Stems) -> tuple[Stems, int]:
     """Leave out the masks of other images, and count them."""
-    maybe = [joined for joined in bare.values() if may_hold_masks(joined)]
-    wanted = {image for joined in maybe for stem in joined.split("/") if (image := mask_of(stem))}
-    there: set[str] = set()
-    for joined in (*bare.values(), *whole.values()) if wanted else ():
-        there.update(stem for stem in joined.split("/") if stem in wanted)
+    stems = (stem for joined in bare.values() for stem in joined.split("/"))
+    wanted = {image for stem in stems if (image := mask_of(stem))}
+    there = _those_in(wanted, bare, whole)
     if not there:
         return bare, 0
     left: Stems = {}
@@ -247,16 +242,19 @@ def _is_read(path: str, stem: str, meant: Meant) -> bool:
     return os.path.lexists(os.path.join(path, f"{stem}.{meant.text.rpartition('.')[2]}"))
 
 
-def _uncounted(texts: Mapping[str, object], pictured: Stems) -> list[str]:
+def _uncounted(texts: Mapping[str, object], *pictured: Stems) -> list[str]:
     """Give the texts that caption an image once more: dog_0.txt, dog.en.txt beside dog.jpg."""
     wanted = {stem: image for stem in texts if (image := variant_of(stem)) is not None}
-    if not wanted:
-        return []
-    images = set(wanted.values())
-    there: set[str] = set()
-    for joined in pictured.values():
-        there |= images & set(joined.split("/"))
+    there = _those_in(set(wanted.values()), *pictured)
     return [stem for stem, image in wanted.items() if image in there]
+
+
+def _those_in(wanted: set[str], *parts: Stems) -> set[str]:
+    """Give those of the stems that are there."""
+    there: set[str] = set()
+    for joined in itertools.chain(*(stems.values() for stems in parts)) if wanted else ():
+        there |= wanted.intersection(joined.split("/"))
+    return there
 
 
 def _pictured(suffixes: Iterable[str]) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from preflight.pairing.facts import Captioned, Unpaired
 from preflight.pairing.folder_contents import FolderContents, Stems, put
 from preflight.pairing.rules import TABLE, is_image_suffix
+
+_NAME = re.compile("[^\0]+")
 
 Told: TypeAlias = dict[str, dict[str, bool]]
 """By folder, the files that tables name and that were not met yet; whether they are captioned."""
@@ -19,22 +22,22 @@ def by_folder(captioned: Iterable[Captioned]) -> Told:
     told: Told = {}
     for table in captioned:
         captions = bool(table.captioned)
-        for files in (table.captioned, table.empty):
-            for name in _names(files):
-                place, slash, base = name.rpartition("/")
-                here = told.setdefault(place or ("/" if slash else "."), {})
-                here[base] = captions or here.get(base, False)
+        for place, base in map(_split, _names(table)):
+            here = told.setdefault(place, {})
+            here[base] = captions or here.get(base, False)
     return told
 
 
-def _names(joined: str) -> Iterator[str]:
+def _names(table: Captioned) -> Iterator[str]:
     """Give one name after the other: all at once take five times the memory of their text."""
-    at = 0
-    while at < len(joined):
-        end = joined.find("\0", at)
-        end = len(joined) if end < 0 else end
-        yield joined[at:end]
-        at = end + 1
+    for joined in (table.captioned, table.empty):
+        yield from (found[0] for found in _NAME.finditer(joined))
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Split a name into the place of its folder and the rest."""
+    place, slash, base = name.rpartition("/")
+    return place or ("/" if slash else "."), base
 
 
 def tabled(stems: Stems, told: dict[str, bool]) -> Stems:
@@ -60,15 +63,14 @@ def missing(
     top = contents[0]
     closed = tuple(one.inside("") for one in contents if one.error is not None)
     for table in captioned:
-        for files in (table.captioned, table.empty):
-            for name in _names(files):
-                place, slash, base = name.rpartition("/")
-                left = told.get(place or ("/" if slash else "."), {})
-                if base not in left or name.startswith(closed):
-                    continue
-                del left[base]
-                below = name if top.place == "." else name[len(top.place) + 1 :]
-                if not os.path.lexists(os.path.join(top.path, below)):  # hidden ones are not listed
-                    yield Unpaired(
-                        name=name, lacks="image", expected=name, because="row", table=table.file
-                    )
+        for name in _names(table):
+            place, base = _split(name)
+            left = told.get(place, {})
+            if base not in left or name.startswith(closed):
+                continue
+            del left[base]
+            below = name if top.place == "." else name[len(top.place) + 1 :]
+            if not os.path.lexists(os.path.join(top.path, below)):  # hidden ones are not listed
+                yield Unpaired(
+                    name=name, lacks="image", expected=name, because="row", table=table.file
+                )

@@ -46,14 +46,9 @@ def _unique(stems: Iterable[str]) -> dict[str, str]:
 
 
 def match(images: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, Meant]:
-    """Find the images of one folder that a text was meant for.
+    """Find what was meant for images of one folder, by their stems.
 
-    Args:
-        images: stems of those that have no caption, each with its suffix.
-        texts: stems of those that have no image, each with its suffix.
-
-    Returns:
-        What was meant, by the stem of the image.
+    Takes the stems of images without a caption and of texts without an image, with their suffixes.
     """
     found: dict[str, Meant] = {}
     left = {}
@@ -75,21 +70,15 @@ def match(images: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, Mean
 def joined_by_meaning(found: list[Unpaired]) -> list[Unpaired]:
     """Put an image and the text that was meant for it, of two samples of a shard, into one."""
     images = {_key(one.name): one for one in found if _is_plain(one, "caption")}
-    texts = {_key(one.name): one for one in found if _is_plain(one, "image")}
-    if not images or not texts:
-        return found
-    loose, told, dropped = _unique(images), {}, set()
-    for spelling, key in _unique(texts).items():
-        image = loose.get(spelling)
-        if image is not None:
-            text = texts[key].name
-            told[images[image].name] = replace(
-                images[image],
-                expected=image + text[len(key) :],
-                instead=text,
-                because=_why(image, key),
-            )
-            dropped.add(text)
+    texts = [(_key(one.name), one.name) for one in found if _is_plain(one, "image")]
+    meant = match(dict.fromkeys(images, ""), {key: name[len(key) + 1 :] for key, name in texts})
+    told = {
+        images[key].name: replace(
+            images[key], expected=key + text[len(_key(text)) :], instead=text, because=because
+        )
+        for key, (text, because) in meant.items()
+    }
+    dropped = {one.text for one in meant.values()}
     return [told.get(one.name, one) for one in found if one.name not in dropped]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.pairing.facts import Pairing, Unpaired
@@ -68,9 +69,13 @@ def pair(
         rule=applied.name,
         samples=samples,
         images=images,
-        captions=sum(one.many * applied.captions_in(one) for one in alike),
+        captions=sum(one.many * len(applied.captions_of(one.suffixes)) for one in alike),
         unpaired=tuple(found),
-        whole=sum(one.many for one in alike if applied.is_whole(one)),
+        whole=sum(
+            one.many
+            for one in alike
+            if applied.images_of(one.suffixes) and applied.captions_of(one.suffixes)
+        ),
         takes=applied.images,
         looks_for=applied.captions,
         beside=_beside(alike, applied),
@@ -124,12 +129,10 @@ def _beside(groups: Sequence[FileGroup], rule: Rule) -> tuple[str, ...]:
     told: Counter[str] = Counter()
     lacking = 0
     for one in groups:
-        if rule.images_in(one) and not rule.captions_in(one):
+        if rule.images_of(one.suffixes) and not rule.captions_of(one.suffixes):
             lacking += one.many
-            for extension in {
-                extension_of(two) for two in one.suffixes if not is_image_suffix(two)
-            }:
-                told[extension] += one.many
+            others = {extension_of(two) for two in one.suffixes if not is_image_suffix(two)}
+            told.update(dict.fromkeys(others, one.many))
     for marker in (TABLE, MEANT):
         told.pop(extension_of(marker), None)
     return tuple(extension for extension, count in told.most_common(3) if 2 * count > lacking)
@@ -140,25 +143,26 @@ def _unpaired(
     alike: Sequence[FileGroup],
     rule: Rule,
     links: Mapping[str, Sequence[str]],
-    apart: Mapping[str, str],
+    apart: Mapping[str, AbstractSet[str]],
 ) -> Iterator[Unpaired]:
     """Give each sample that lacks something, once."""
     kinds = {one.suffixes for one in alike}
     dotted = {kind for kind in kinds if any(map(rule.is_stray, kind))}
-    uneven = {kind for kind in kinds if not rule.is_even(kind)} | dotted
+    uneven = dotted | {
+        kind for kind in kinds if bool(rule.images_of(kind)) != bool(rule.captions_of(kind))
+    }
     if not uneven:
         return
     for one in groups:
         if one.suffixes not in uneven:
             continue
-        stray = _stray(one, rule) if one.suffixes in dotted else None
+        taken, captions = rule.images_of(one.suffixes), rule.captions_of(one.suffixes)
+        stray = _stray(one, rule, taken, captions) if one.suffixes in dotted else None
         if stray is not None:
             yield from stray
             continue
         images = [suffix for suffix in one.suffixes if is_image_suffix(suffix)]
-        taken = [suffix for suffix in images if rule.takes(suffix)]
-        captions = [suffix for suffix in one.suffixes if rule.is_caption(suffix)]
-        elsewhere = apart.get(one.key, "")
+        elsewhere = apart.get(one.key, frozenset())
         if taken and not captions:
             instead, because = _instead_of_caption(one, rule, links.get(one.key, ()), elsewhere)
             yield Unpaired(
@@ -187,7 +191,9 @@ def _expected_caption(one: FileGroup, rule: Rule) -> str:
     return f"{one.key}.{rule.captions[0]}"
 
 
-def _stray(one: FileGroup, rule: Rule) -> list[Unpaired] | None:
+def _stray(
+    one: FileGroup, rule: Rule, taken: Sequence[str], texts: Sequence[str]
+) -> list[Unpaired] | None:
     """Tell what a dot more in a name has parted from its sample: the key ends at the first one.
 
     None where a dot more makes no difference to what is lacking.
@@ -195,8 +201,6 @@ def _stray(one: FileGroup, rule: Rule) -> list[Unpaired] | None:
     stray = [suffix for suffix in one.suffixes if rule.is_stray(suffix)]
     images = [suffix for suffix in stray if is_image_suffix(suffix)]
     captions = [suffix for suffix in stray if extension_of(suffix).lower() in rule.captions]
-    taken = [two for two in one.suffixes if is_image_suffix(two) and rule.takes(two)]
-    texts = [two for two in one.suffixes if rule.is_caption(two)]
     if taken and texts:
         # Where most samples have such fields, these are more of them: pages, or frames.
         more = any(suffix.lower() in rule.fields for suffix in one.suffixes)
@@ -247,22 +251,19 @@ def _head(suffix: str) -> str:
     return suffix.rpartition(".")[0]
 
 
-def _apart(groups: Sequence[FileGroup], rule: Rule) -> dict[str, str]:
+def _apart(groups: Sequence[FileGroup], rule: Rule) -> dict[str, set[str]]:
     """Say which keys are met more than once in an archive, and what stands in their groups."""
     met = Counter(keys_of(groups))
-    twice = {key: "" for key, count in met.items() if count > 1}
+    twice: dict[str, set[str]] = {key: set() for key, count in met.items() if count > 1}
     for one in groups:
         if one.key in twice:
-            image = any(is_image_suffix(suffix) and rule.takes(suffix) for suffix in one.suffixes)
-            caption = any(map(rule.is_caption, one.suffixes))
-            for what in ["image"] * image + ["caption"] * caption:
-                if what not in twice[one.key]:
-                    twice[one.key] += f"{what} "
+            twice[one.key] |= {"image"} if rule.images_of(one.suffixes) else set()
+            twice[one.key] |= {"caption"} if rule.captions_of(one.suffixes) else set()
     return twice
 
 
 def _instead_of_caption(
-    one: FileGroup, rule: Rule, links: Sequence[str], elsewhere: str
+    one: FileGroup, rule: Rule, links: Sequence[str], elsewhere: AbstractSet[str]
 ) -> tuple[str | None, str]:
     """Find what was meant to be the caption, and why it is not read as one."""
     for suffix in links:

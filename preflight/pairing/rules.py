@@ -20,7 +20,7 @@ TEXTS = ("txt", "caption")
 """Extensions of caption files where nobody named one, the likeliest first."""
 
 # Extensions of captions that are plain text.
-_PLAIN = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
+PLAIN = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
 
 # What `auto` looks for, in this order. Tables count in folders only, class labels in shards only.
 _IN_FOLDERS = (TEXTS, ("json",), (TABLE,))
@@ -59,21 +59,13 @@ class Groups(Sequence[FileGroup]):
     def __init__(
         self, keys: list[str] | None = None, made_of: list[Suffixes] | None = None
     ) -> None:
-        """Begin with these, or with none.
-
-        Args:
-            keys: of the groups, in their order.
-            made_of: the suffixes of each.
-        """
         self.keys = [] if keys is None else keys
         self.made_of: list[Suffixes] = [] if made_of is None else made_of
 
     def __len__(self) -> int:
-        """Count them."""
         return len(self.keys)
 
     def __iter__(self) -> Iterator[FileGroup]:
-        """Give each as a value of its own."""
         return map(FileGroup, self.keys, self.made_of)
 
     @overload
@@ -83,7 +75,6 @@ class Groups(Sequence[FileGroup]):
     def __getitem__(self, place: slice) -> Groups: ...
 
     def __getitem__(self, place: int | slice) -> FileGroup | Groups:
-        """Give one, or some."""
         if isinstance(place, slice):
             return Groups(self.keys[place], self.made_of[place])
         return FileGroup(self.keys[place], self.made_of[place])
@@ -131,32 +122,17 @@ class Rule:
         listed = extension.lower() if self.shard else extension
         return (not self.images or listed in self.images) and not self.is_stray(suffix)
 
-    def is_even(self, suffixes: Sequence[str]) -> bool:
-        """Whether there are both an image and a caption, or neither."""
-        images = any(is_image_suffix(suffix) and self.takes(suffix) for suffix in suffixes)
-        return images == any(map(self.is_caption, suffixes))
+    def images_of(self, suffixes: Suffixes) -> list[str]:
+        """Give the suffixes of the images that are taken."""
+        return [one for one in suffixes if is_image_suffix(one) and self.takes(one)]
 
-    def images_in(self, one: FileGroup) -> int:
-        """Count the images that are taken."""
-        return sum(is_image_suffix(suffix) and self.takes(suffix) for suffix in one.suffixes)
-
-    def captions_in(self, one: FileGroup) -> int:
-        """Count the captions."""
-        return sum(map(self.is_caption, one.suffixes))
-
-    def is_whole(self, one: FileGroup) -> bool:
-        """Whether there are both an image and a caption."""
-        return self.images_in(one) > 0 < self.captions_in(one)
+    def captions_of(self, suffixes: Suffixes) -> list[str]:
+        """Give those of the captions."""
+        return [*filter(self.is_caption, suffixes)]
 
 
 def settle(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) -> Rule | None:
-    """Settle what is a caption here; None where there is nothing to pair.
-
-    Args:
-        groups: the samples of one shard, or the stems of one tree of folders.
-        rule: as the settings have it.
-        shard: whether names are read as webdataset reads those in an archive.
-    """
+    """Settle what is a caption here; None where there is nothing to pair."""
     captions = _captions(groups, rule, shard=shard)
     if not captions:
         return None
@@ -204,7 +180,7 @@ def _most_common(
         for suffix in one.suffixes:
             extension = extension_of(suffix).lower()
             # A downloader's dog.jpg.json is no caption, and dog.jpg.txt was meant to be one.
-            misnamed = "." in suffix and extension not in _PLAIN and is_doubled(_head(suffix))
+            misnamed = "." in suffix and extension not in PLAIN and is_doubled(_head(suffix))
             if one.key in pictured and not misnamed:
                 told.setdefault(extension, set()).add(one.key)
 
@@ -261,7 +237,7 @@ def _fields(groups: Sequence[FileGroup]) -> frozenset[str]:
 def is_doubled(head: str) -> bool:
     """Whether what stands before the last extension is one by itself: `jpg` of `dog.jpg.txt`."""
     lower = extension_of(head).lower()
-    return lower in EXTENSIONS or lower in _PLAIN
+    return lower in EXTENSIONS or lower in PLAIN
 
 
 def _head(suffix: str) -> str:

@@ -73,12 +73,6 @@ def mask_of(stem: str) -> str | None:
     return stem[:at] if at > 0 and stem[at:].lower() in _MASKS else None
 
 
-def may_hold_masks(joined: str) -> bool:
-    """Whether any of these stems, joined by slashes, may be a mask's: a quick look at all."""
-    lower = f"{joined.lower()}/"
-    return any(f"{end}/" in lower for end in _MASKS)
-
-
 def variant_of(stem: str) -> str | None:
     """Give the stem of the image that a text of this stem would caption once more."""
     match = _VARIANT.fullmatch(stem)
@@ -86,11 +80,6 @@ def variant_of(stem: str) -> str | None:
 
 
 def are_for_labels(suffixes: Iterable[str], joined: str) -> bool:
-    """Whether one of these files says that the texts beside it are labels, and no captions.
-
-    Args:
-        suffixes: that each of the stems has.
-        joined: stems, joined by slashes.
-    """
+    """Whether one of these files says that the texts beside it are labels, and no captions."""
     stems = [_LABELS[one] for one in suffixes if one in _LABELS]
     return any(f"/{stem}/" in f"/{joined}/" for stem in stems)

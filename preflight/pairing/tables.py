@@ -57,11 +57,6 @@ def look(asked: Asked) -> Iterator[Captioned]:
 def read_table(path: str, root: str, tell: Tell) -> Captioned:
     """Read one table to its end.
 
-    Args:
-        path: where it is.
-        root: the job's folder.
-        tell: called now and then, with its name.
-
     Raises:
         OSError: it cannot be opened or read.
         CannotLookError: it is larger than what is looked at.
