@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,28 +16,23 @@ from preflight.keys.read import read_keys
 from preflight.targets.targets import CacheOf, KeyedData
 from tests.files import md5, put, sha256
 
-Look = Callable[..., CacheKeys]
+PHOTOS, CACHE = Path("photos"), Path("cache")
 
 STEMS = tuple(f"dog_{number:02}" for number in range(20))
 
 
-@pytest.fixture
-def look(tmp_path: Path) -> Look:
-    """Hold cache/ against photos/, or photos/ against itself."""
-
-    def looked(key: str | None = None, path: str = "cache") -> CacheKeys:
-        data = KeyedData(name="photos", folder="photos", spelled="photos")
-        return read_keys(CacheOf(path=path, of=(data,), key=key), str(tmp_path), lambda _: None)
-
-    return looked
-
-
 @pytest.fixture(autouse=True)
-def photos(tmp_path: Path) -> Path:
+def _photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     for stem in STEMS:
-        put(tmp_path / "photos", f"{stem}.jpg")
-        (tmp_path / "photos" / f"{stem}.txt").write_text(f"a photo of {stem}", encoding="utf-8")
-    return tmp_path / "photos"
+        put(PHOTOS, f"{stem}.jpg")
+        (PHOTOS / f"{stem}.txt").write_text(f"a photo of {stem}", encoding="utf-8")
+
+
+def look(key: str | None = None, path: str = "cache") -> CacheKeys:
+    """Hold cache/ against photos/, or photos/ against itself."""
+    data = KeyedData(name="photos", folder="photos", spelled="photos")
+    return read_keys(CacheOf(path=path, of=(data,), key=key), str(Path.cwd()), str)
 
 
 def fill(folder: Path, *endings: str, stems: Iterable[str] = STEMS) -> None:
@@ -67,11 +62,9 @@ PAIRS = [
 
 @pytest.mark.parametrize("endings", PAIRS)
 @pytest.mark.parametrize("path", ["cache", "photos"])
-def test_latents_and_texts_of_all_are_whole(
-    look: Look, tmp_path: Path, endings: tuple[str, str], path: str
-) -> None:
+def test_latents_and_texts_of_all_are_whole(endings: tuple[str, str], path: str) -> None:
     """In a folder of their own, or beside their images."""
-    fill(tmp_path / path, *endings)
+    fill(Path(path), *endings)
 
     assert is_whole(look(path=path))
 
@@ -80,11 +73,11 @@ def test_latents_and_texts_of_all_are_whole(
 @pytest.mark.parametrize("lacking", [1, 9])
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_few_that_lack_one_of_the_two_are_named(
-    look: Look, tmp_path: Path, endings: tuple[str, str], lacking: int, which: int
+    endings: tuple[str, str], lacking: int, which: int
 ) -> None:
-    fill(tmp_path / "cache", *endings)
+    fill(CACHE, *endings)
     for stem in STEMS[:lacking]:
-        (tmp_path / "cache" / f"{stem}{endings[which]}").unlink()
+        (CACHE / f"{stem}{endings[which]}").unlink()
 
     facts = look()
 
@@ -95,8 +88,8 @@ def test_a_few_that_lack_one_of_the_two_are_named(
     assert (facts.matched, facts.missing, facts.orphans) == (20, 0, 0)
 
 
-def test_a_sample_without_any_entry_is_told_once(look: Look, tmp_path: Path) -> None:
-    fill(tmp_path / "cache", "_0512x0768_sdxl.npz", "_te_outputs.npz", stems=STEMS[1:])
+def test_a_sample_without_any_entry_is_told_once() -> None:
+    fill(CACHE, "_0512x0768_sdxl.npz", "_te_outputs.npz", stems=STEMS[1:])
 
     facts = look()
 
@@ -114,37 +107,37 @@ def test_a_sample_without_any_entry_is_told_once(look: Look, tmp_path: Path) -> 
     ids=["texts of an earlier run", "two models", "sizes", "crops"],
 )
 def test_what_half_of_the_samples_have_nobody_lacks(
-    look: Look, tmp_path: Path, all_have: tuple[str, ...], some_have: tuple[str, ...]
+    all_have: tuple[str, ...], some_have: tuple[str, ...]
 ) -> None:
     """Nobody knows whether the others should have it, too."""
-    fill(tmp_path / "cache", *all_have)
-    fill(tmp_path / "cache", *some_have, stems=STEMS[:10])
+    fill(CACHE, *all_have)
+    fill(CACHE, *some_have, stems=STEMS[:10])
 
     assert is_whole(look())
 
 
-def test_what_is_no_text_may_be_lacked_by_some(look: Look, tmp_path: Path) -> None:
+def test_what_is_no_text_may_be_lacked_by_some() -> None:
     """Masks are not made of every image."""
-    fill(tmp_path / "cache", "_latent.pt")
-    fill(tmp_path / "cache", "_vae.pt", stems=STEMS[:16])
+    fill(CACHE, "_latent.pt")
+    fill(CACHE, "_vae.pt", stems=STEMS[:16])
 
     assert is_whole(look("stem"))
 
 
-def test_one_kind_may_stand_in_place_of_another(look: Look, tmp_path: Path) -> None:
+def test_one_kind_may_stand_in_place_of_another() -> None:
     """Latents lie in folders by their shape, or have another suffix since the trainer is newer."""
     for number, stem in enumerate(STEMS):
         shape = "wide" if number == 3 else "square"
-        put(tmp_path / "cache", f"{shape}/{stem}.pt", f"text/{stem}.pt")
+        put(CACHE, f"{shape}/{stem}.pt", f"text/{stem}.pt")
 
     assert is_whole(look())
 
 
-def test_a_kind_that_has_a_folder_of_its_own_is_lacked(look: Look, tmp_path: Path) -> None:
+def test_a_kind_that_has_a_folder_of_its_own_is_lacked() -> None:
     """`clip/` and `t5/`: one folder for each text encoder."""
     for stem in STEMS:
-        put(tmp_path / "cache", f"clip/{stem}.pt", f"t5/{stem}.pt")
-    (tmp_path / "cache" / "t5" / f"{STEMS[7]}.pt").unlink()
+        put(CACHE, f"clip/{stem}.pt", f"t5/{stem}.pt")
+    (CACHE / "t5" / f"{STEMS[7]}.pt").unlink()
 
     (one,) = look().lacked
 
@@ -167,13 +160,13 @@ def test_a_kind_that_has_a_folder_of_its_own_is_lacked(look: Look, tmp_path: Pat
     ],
 )
 def test_what_stands_behind_the_keys_of_most_is_understood(
-    look: Look, tmp_path: Path, key: str | None, endings: tuple[str, ...]
+    key: str | None, endings: tuple[str, ...]
 ) -> None:
     """Also what no trainer that is known puts there."""
-    fill(tmp_path / "cache", *endings)
+    fill(CACHE, *endings)
     whole = look(key)
     for ending in endings:
-        (tmp_path / "cache" / f"{STEMS[2]}{ending}").unlink()
+        (CACHE / f"{STEMS[2]}{ending}").unlink()
     torn = look(key)
 
     assert is_whole(whole)
@@ -182,29 +175,27 @@ def test_what_stands_behind_the_keys_of_most_is_understood(
 
 
 @pytest.mark.parametrize("key", [None, "stem"])
-def test_hashes_behind_stems_are_understood(look: Look, tmp_path: Path, key: str | None) -> None:
+def test_hashes_behind_stems_are_understood(key: str | None) -> None:
     """As ai-toolkit has them, one for each size; also where one of them begins with a dash."""
     for stem in STEMS:
-        put(tmp_path / "cache", *(f"{stem}_{base64(f'{stem}{n}')}.safetensors" for n in range(2)))
-    put(tmp_path / "cache", f"{STEMS[0]}_-aB3_efghijklm-opqrstu.safetensors")
+        put(CACHE, *(f"{stem}_{base64(f'{stem}{n}')}.safetensors" for n in range(2)))
+    put(CACHE, f"{STEMS[0]}_-aB3_efghijklm-opqrstu.safetensors")
 
     assert is_whole(look(key))
 
 
-def test_entries_that_lead_to_nobody_are_not_explained_away(look: Look, tmp_path: Path) -> None:
+def test_entries_that_lead_to_nobody_are_not_explained_away() -> None:
     """Where most lead to no sample at all, nothing is learnt of them."""
-    fill(tmp_path / "cache", ".pt", stems=[*STEMS, *(f"gone_{number}_x" for number in range(30))])
+    fill(CACHE, ".pt", stems=[*STEMS, *(f"gone_{number}_x" for number in range(30))])
 
     assert look().orphans == 30
 
 
-def test_a_sample_of_a_longer_name_has_its_own_entry(
-    look: Look, tmp_path: Path, photos: Path
-) -> None:
+def test_a_sample_of_a_longer_name_has_its_own_entry() -> None:
     """`dog_01_flip.jpg` is a sample, too."""
-    put(photos, *(f"{stem}_flip.jpg" for stem in STEMS))
-    fill(tmp_path / "cache", ".pt", "_flip.pt")
-    (tmp_path / "cache" / f"{STEMS[0]}_flip.pt").unlink()
+    put(PHOTOS, *(f"{stem}_flip.jpg" for stem in STEMS))
+    fill(CACHE, ".pt", "_flip.pt")
+    (CACHE / f"{STEMS[0]}_flip.pt").unlink()
 
     assert look().missing_names == (f"photos/{STEMS[0]}_flip.jpg",)
 
@@ -235,14 +226,12 @@ def test_a_name_is_parted_behind_its_first_letter() -> None:
 # --- one key for two, and ages --------------------------------------------------------------------
 
 
-def test_latents_of_one_size_are_those_of_one_of_two_images(
-    look: Look, tmp_path: Path, photos: Path
-) -> None:
+def test_latents_of_one_size_are_those_of_one_of_two_images() -> None:
     """However many other entries stand beside them."""
-    put(photos, f"{STEMS[0]}.png")
-    fill(tmp_path / "cache", "_0512x0768_sdxl.npz", "_te_outputs.npz")
+    put(PHOTOS, f"{STEMS[0]}.png")
+    fill(CACHE, "_0512x0768_sdxl.npz", "_te_outputs.npz")
     told = look()
-    put(tmp_path / "cache", f"{STEMS[0]}_0640x0640_sdxl.npz")
+    put(CACHE, f"{STEMS[0]}_0640x0640_sdxl.npz")
 
     (one,) = told.shared_keys
     assert one.sized
@@ -250,24 +239,22 @@ def test_latents_of_one_size_are_those_of_one_of_two_images(
     assert look().shared == 0
 
 
-def test_texts_of_one_stem_are_of_one_caption(look: Look, tmp_path: Path, photos: Path) -> None:
+def test_texts_of_one_stem_are_of_one_caption() -> None:
     """`dog.jpg` and `dog.png` have `dog.txt`, both."""
-    put(photos, f"{STEMS[0]}.png")
-    fill(tmp_path / "cache", "_flux_te.npz")
+    put(PHOTOS, f"{STEMS[0]}.png")
+    fill(CACHE, "_flux_te.npz")
 
     assert look().shared == 0
 
 
-def test_texts_are_as_old_as_the_files_of_their_captions(
-    look: Look, tmp_path: Path, photos: Path
-) -> None:
+def test_texts_are_as_old_as_the_files_of_their_captions() -> None:
     """A caption that was changed is not what was encoded; an image that was is no matter."""
-    fill(tmp_path / "cache", "_0512x0768_sdxl.npz", "_te_outputs.npz")
-    now = (photos / f"{STEMS[0]}.jpg").stat().st_mtime
-    for file in (tmp_path / "cache").iterdir():
+    fill(CACHE, "_0512x0768_sdxl.npz", "_te_outputs.npz")
+    now = (PHOTOS / f"{STEMS[0]}.jpg").stat().st_mtime
+    for file in (CACHE).iterdir():
         os.utime(file, (now + 60, now + 60))
-    os.utime(photos / f"{STEMS[3]}.txt", (now + 3_600, now + 3_600))
-    os.utime(photos / f"{STEMS[4]}.jpg", (now + 3_600, now + 3_600))
+    os.utime(PHOTOS / f"{STEMS[3]}.txt", (now + 3_600, now + 3_600))
+    os.utime(PHOTOS / f"{STEMS[4]}.jpg", (now + 3_600, now + 3_600))
 
     facts = look()
 
@@ -279,16 +266,14 @@ def test_texts_are_as_old_as_the_files_of_their_captions(
 
 
 @pytest.mark.parametrize("key", [None, "sha256(stem)"])
-def test_texts_in_a_folder_of_latents_lead_back_by_their_captions(
-    look: Look, tmp_path: Path, key: str | None
-) -> None:
+def test_texts_in_a_folder_of_latents_lead_back_by_their_captions(key: str | None) -> None:
     """One folder for all that SimpleTuner caches."""
     for stem in STEMS:
         latents = sha256(stem)
         text = md5(f"a photo of {stem}")
-        put(tmp_path / "cache", f"vae/{latents}.pt", f"text/{text}-flux.pt")
+        put(CACHE, f"vae/{latents}.pt", f"text/{text}-flux.pt")
     whole = look(key)
-    (tmp_path / "cache" / f"text/{text}-flux.pt").unlink()
+    (CACHE / f"text/{text}-flux.pt").unlink()
 
     (one,) = look(key).lacked
 
@@ -296,48 +281,44 @@ def test_texts_in_a_folder_of_latents_lead_back_by_their_captions(
     assert (one.kind, one.names) == ("an entry by md5(caption)", (f"photos/{STEMS[-1]}.jpg",))
 
 
-def test_kinds_are_called_as_they_are_written_unless_that_varies(
-    look: Look, tmp_path: Path
-) -> None:
+def test_kinds_are_called_as_they_are_written_unless_that_varies() -> None:
     """`*_t5.pt`, and `*_*x*_sdxl.npz` where sizes differ."""
     for number, stem in enumerate(STEMS):
-        put(tmp_path / "cache", f"{stem}_{512 + number}x768_sdxl.npz", f"{stem}_t5.pt")
-    (tmp_path / "cache" / f"{STEMS[0]}_t5.pt").unlink()
-    (tmp_path / "cache" / f"{STEMS[1]}_513x768_sdxl.npz").unlink()
+        put(CACHE, f"{stem}_{512 + number}x768_sdxl.npz", f"{stem}_t5.pt")
+    (CACHE / f"{STEMS[0]}_t5.pt").unlink()
+    (CACHE / f"{STEMS[1]}_513x768_sdxl.npz").unlink()
 
     assert {one.kind for one in look().lacked} == {"*_t5.pt", "*_*x*_sdxl.npz"}
 
 
 @pytest.mark.parametrize("below", ["cache", "a/.cache"])
-def test_images_in_a_cache_below_the_images_are_no_samples(
-    look: Look, photos: Path, below: str
-) -> None:
+def test_images_in_a_cache_below_the_images_are_no_samples(below: str) -> None:
     """Previews of latents, for whoever looks at them."""
-    fill(photos / below, ".pt", "_preview.png")
+    fill(PHOTOS / below, ".pt", "_preview.png")
 
     assert is_whole(look(path=f"photos/{below}"))
 
 
-def test_a_caption_that_is_not_there_has_no_text(look: Look, tmp_path: Path, photos: Path) -> None:
+def test_a_caption_that_is_not_there_has_no_text() -> None:
     """Some trainers encode nothing then; the latents of the others are asked for as ever."""
-    fill(tmp_path / "cache", "_0512x0768_flux.npz", "_flux_te.npz")
-    (photos / f"{STEMS[0]}.txt").unlink()
-    (photos / f"{STEMS[1]}.txt").write_text(" ", encoding="utf-8")
+    fill(CACHE, "_0512x0768_flux.npz", "_flux_te.npz")
+    (PHOTOS / f"{STEMS[0]}.txt").unlink()
+    (PHOTOS / f"{STEMS[1]}.txt").write_text(" ", encoding="utf-8")
     for stem in STEMS[:3]:
-        (tmp_path / "cache" / f"{stem}_flux_te.npz").unlink()
+        (CACHE / f"{stem}_flux_te.npz").unlink()
 
     (one,) = look().lacked
 
     assert one.names == (f"photos/{STEMS[2]}.jpg",)
 
 
-def test_kinds_of_one_caption_are_kinds_as_others_are(look: Look, tmp_path: Path) -> None:
+def test_kinds_of_one_caption_are_kinds_as_others_are() -> None:
     """One entry for each text encoder."""
     for stem in STEMS:
         text = md5(f"a photo of {stem}")
-        put(tmp_path / "cache", f"{text}-clip.pt", f"{text}-t5.pt")
+        put(CACHE, f"{text}-clip.pt", f"{text}-t5.pt")
     whole = look()
-    (tmp_path / "cache" / f"{text}-t5.pt").unlink()
+    (CACHE / f"{text}-t5.pt").unlink()
 
     (one,) = look().lacked
 
@@ -345,11 +326,11 @@ def test_kinds_of_one_caption_are_kinds_as_others_are(look: Look, tmp_path: Path
     assert (one.kind, one.names) == ("*-t5.pt", (f"photos/{STEMS[-1]}.jpg",))
 
 
-def test_hashes_in_folders_of_kinds_are_left_out_of_them(look: Look, tmp_path: Path) -> None:
+def test_hashes_in_folders_of_kinds_are_left_out_of_them() -> None:
     """Latents and texts, each in a folder of one cache."""
     for stem in STEMS:
-        put(tmp_path / "cache", *(f"{kind}/{stem}_{base64(stem + kind)}.pt" for kind in ("l", "t")))
-    (tmp_path / "cache" / f"t/{STEMS[0]}_{base64(STEMS[0] + 't')}.pt").unlink()
+        put(CACHE, *(f"{kind}/{stem}_{base64(stem + kind)}.pt" for kind in ("l", "t")))
+    (CACHE / f"t/{STEMS[0]}_{base64(STEMS[0] + 't')}.pt").unlink()
 
     (one,) = look().lacked
 
@@ -357,16 +338,14 @@ def test_hashes_in_folders_of_kinds_are_left_out_of_them(look: Look, tmp_path: P
 
 
 @pytest.mark.parametrize("inside", ["{kind}/{folder}", "{folder}/{kind}"])
-def test_folders_of_kinds_may_hold_the_folders_of_the_samples(
-    look: Look, tmp_path: Path, inside: str
-) -> None:
+def test_folders_of_kinds_may_hold_the_folders_of_the_samples(inside: str) -> None:
     """Or the other way round; images of one name in two folders have an entry each."""
     for folder in "ab":
-        put(tmp_path / "photos", *(f"{folder}/{stem}.jpg" for stem in STEMS))
+        put(PHOTOS, *(f"{folder}/{stem}.jpg" for stem in STEMS))
         for kind in ("latents", "text"):
             place = inside.format(kind=kind, folder=folder)
-            fill(tmp_path / "cache" / place, ".pt")
-    for image in (tmp_path / "photos").glob("*.jpg"):
+            fill(CACHE / place, ".pt")
+    for image in (PHOTOS).glob("*.jpg"):
         image.unlink()
 
     facts = look()
@@ -375,18 +354,16 @@ def test_folders_of_kinds_may_hold_the_folders_of_the_samples(
     assert facts.shared == 0
 
 
-def test_a_text_that_is_lacked_is_that_of_one_of_two_images_of_a_name(
-    look: Look, tmp_path: Path
-) -> None:
+def test_a_text_that_is_lacked_is_that_of_one_of_two_images_of_a_name() -> None:
     """`a/dog_00.jpg` has none, and `b/dog_00.jpg` has one."""
     for folder in "ab":
-        put(tmp_path / "photos", *(f"{folder}/{stem}.jpg" for stem in STEMS))
-        (tmp_path / "photos" / folder / f"{STEMS[0]}.txt").write_text("a dog", encoding="utf-8")
+        put(PHOTOS, *(f"{folder}/{stem}.jpg" for stem in STEMS))
+        (PHOTOS / folder / f"{STEMS[0]}.txt").write_text("a dog", encoding="utf-8")
         for kind in ("latents", "text"):
-            fill(tmp_path / "cache" / kind / folder, ".pt")
-    for image in (tmp_path / "photos").glob("*.jpg"):
+            fill(CACHE / kind / folder, ".pt")
+    for image in (PHOTOS).glob("*.jpg"):
         image.unlink()
-    (tmp_path / "cache" / "text" / "a" / f"{STEMS[0]}.pt").unlink()
+    (CACHE / "text" / "a" / f"{STEMS[0]}.pt").unlink()
 
     (one,) = look().lacked
 
@@ -394,10 +371,8 @@ def test_a_text_that_is_lacked_is_that_of_one_of_two_images_of_a_name(
 
 
 @pytest.mark.parametrize("key", [None, "stem"])
-def test_endings_are_learnt_in_folders_of_kinds_too(
-    look: Look, tmp_path: Path, key: str | None
-) -> None:
+def test_endings_are_learnt_in_folders_of_kinds_too(key: str | None) -> None:
     for kind in ("clip", "t5"):
-        fill(tmp_path / "cache" / kind, "_pooled.pt", "_hidden.pt")
+        fill(CACHE / kind, "_pooled.pt", "_hidden.pt")
 
     assert is_whole(look(key))

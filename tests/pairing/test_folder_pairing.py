@@ -14,6 +14,7 @@ from preflight.pairing.facts import Unpaired
 from preflight.pairing.side_files import captions_nothing, is_spare_folder, mask_of, variant_of
 from preflight.pairing.tables import read_table
 from preflight.targets.targets import CaptionRule, Folder
+from tests.files import put
 
 AUTO = CaptionRule()
 TEXT = CaptionRule(rule="textfile")
@@ -29,10 +30,7 @@ def each(*written: str) -> list[str]:
 
 def looked_at(folder: Path, names: list[str], rule: CaptionRule = AUTO) -> FolderFacts:
     """List files of these names, and read the tables among them."""
-    for name in names:
-        path = folder / "data" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+    put(folder / "data", *(name for name in names if not (folder / "data" / name).exists()))
     listing = list_folder(Folder(path="data", captions=rule), str(folder))
     tables = [read_table(path, str(folder), str) for path in listing.tables]
     return folder_facts(listing, Damages(), tables)
@@ -122,10 +120,7 @@ def test_masks_are_counted_as_images_and_need_no_captions(tmp_path: Path) -> Non
 
 def test_whoever_names_a_folder_of_regularisation_images_means_it(tmp_path: Path) -> None:
     """Its own name says nothing; the names below it do."""
-    for name in ("0.jpg", "0.txt", "1.jpg", "1.txt", "2.jpg"):
-        path = tmp_path / "reg" / name
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
+    put(tmp_path / "reg", "0.jpg", "0.txt", "1.jpg", "1.txt", "2.jpg")
 
     pairing = list_folder(Folder(path="reg", captions=TEXT), str(tmp_path)).pairing
 
@@ -158,16 +153,10 @@ def test_names_that_are_read_otherwise_are_told_once(
 ) -> None:
     found = unpaired(tmp_path, [*FIVE, *names], rule)
 
-    expected = f"data/{name.rpartition('.')[0]}.txt"
-    assert found == (
-        Unpaired(
-            name=f"data/{name}",
-            lacks="caption",
-            expected=expected,
-            instead=f"data/{instead}",
-            because=because,
-        ),
-    )
+    (one,) = found
+    assert (one.name, one.lacks, one.because) == (f"data/{name}", "caption", because)
+    assert one.expected == f"data/{name.rpartition('.')[0]}.txt"
+    assert (one.instead, one.table) == (f"data/{instead}", None)
 
 
 def test_where_all_captions_are_named_so_that_is_guessed_too(tmp_path: Path) -> None:
@@ -206,9 +195,7 @@ def test_the_image_that_is_not_there_is_called_as_most_are(
 def tabled(folder: Path, *rows: str, place: str = "data", **more: object) -> None:
     """Write a metadata.jsonl that captions these files."""
     lines = [json.dumps({"file_name": row, "text": "a dog", **more}) + "\n" for row in rows]
-    path = folder / place / "metadata.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(lines), encoding="utf-8")
+    put(folder / place, "metadata.jsonl", content="".join(lines).encode())
 
 
 @pytest.mark.parametrize("rule", [AUTO, TABLE, JSON], ids=["auto", "table", "json"])
@@ -279,8 +266,7 @@ def test_where_a_table_captions_fewer_than_half_of_all_images_nothing_is_guessed
 
 
 def test_a_table_of_labels_captions_nothing(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "metadata.jsonl").write_text('{"file_name": "0.jpg", "label": 1}\n')
+    put(tmp_path / "data", "metadata.jsonl", content=b'{"file_name": "0.jpg", "label": 1}\n')
 
     assert unpaired(tmp_path, ["0.jpg", "1.jpg"]) == ()
 

@@ -29,6 +29,12 @@ def groups(*written: str) -> list[FileGroup]:
     return [FileGroup(key, tuple(suffixes.split())) for key, suffixes in split]
 
 
+def one(
+    name: str, lacks: str, expected: str, instead: str | None = None, because: str = ""
+) -> Unpaired:
+    return Unpaired(name=name, lacks=lacks, expected=expected, instead=instead, because=because)
+
+
 def unpaired(
     made: list[FileGroup], rule: CaptionRule, *, shard: bool = True
 ) -> tuple[Unpaired, ...]:
@@ -80,8 +86,8 @@ def test_what_lacks_its_other_half_is_found(rule: CaptionRule, *, shard: bool) -
     pairing = pair(made, rule, shard=shard)
 
     assert pairing.unpaired == (
-        Unpaired(name="d.png", lacks="caption", expected="d.txt"),
-        Unpaired(name="e.txt", lacks="image", expected="e.jpg"),
+        one("d.png", "caption", "d.txt"),
+        one("e.txt", "image", "e.jpg"),
     )
     assert (pairing.samples, pairing.images, pairing.captions) == (5, 4, 4)
 
@@ -90,23 +96,20 @@ def test_a_named_extension_is_the_only_caption() -> None:
     made = groups("a: jpg tags", "b: jpg txt")
 
     assert unpaired(made, CaptionRule(rule="textfile", extension=".tags")) == (
-        Unpaired(
-            name="b.jpg", lacks="caption", expected="b.tags", instead="b.txt", because="extension"
-        ),
+        one("b.jpg", "caption", "b.tags", "b.txt", "extension"),
     )
 
 
-def test_json_captions_are_asked_for_by_their_rule() -> None:
-    made = groups("a: jpg json", "b: jpg txt")
-
-    assert [one.name for one in unpaired(made, CaptionRule(rule="json"))] == ["b.jpg"]
-
-
-def test_a_few_missing_texts_are_found_where_every_sample_has_its_json() -> None:
-    """As img2dataset packs them."""
-    made = groups("a: jpg txt json", "b: jpg txt json", "c: jpg json")
-
-    assert [one.expected for one in unpaired(made, AUTO)] == ["c.txt"]
+@pytest.mark.parametrize(
+    ("rule", "made", "expected"),
+    [
+        ("json", groups("a: jpg json", "b: jpg txt"), "b.json"),
+        ("auto", groups("a: jpg txt json", "b: jpg txt json", "c: jpg json"), "c.txt"),
+    ],
+    ids=["JSON by its rule", "texts where each sample has its JSON, as img2dataset packs them"],
+)
+def test_a_few_missing_captions_are_found(rule: str, made: list[FileGroup], expected: str) -> None:
+    assert [lacking.expected for lacking in unpaired(made, CaptionRule(rule=rule))] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -120,13 +123,7 @@ def test_an_image_of_another_extension_is_not_taken(
     made = groups("a: jpg txt", "b: png txt", f"c: {suffix} txt")
 
     assert unpaired(made, rule, shard=shard) == (
-        Unpaired(
-            name="c.txt",
-            lacks="image",
-            expected="c.jpg",
-            instead=f"c.{suffix}",
-            because=because,
-        ),
+        one("c.txt", "image", "c.jpg", f"c.{suffix}", because),
     )
 
 
@@ -138,9 +135,7 @@ def test_in_a_shard_large_letters_are_taken_as_small_ones() -> None:
 def test_a_caption_that_stands_apart_is_told_once() -> None:
     made = groups("a: jpg", "b: jpg txt", "a: txt", "c: jpg txt")
 
-    assert unpaired(made, AUTO) == (
-        Unpaired(name="a.jpg", lacks="caption", expected="a.txt", instead="a.txt", because="apart"),
-    )
+    assert unpaired(made, AUTO) == (one("a.jpg", "caption", "a.txt", "a.txt", "apart"),)
 
 
 def test_what_macos_left_behind_is_no_image_that_lacks_a_caption() -> None:
@@ -240,84 +235,18 @@ def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[FileGroup]) ->
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
+        ("img: v2.jpg v2.txt", one("img.v2.jpg", "key", "img_v2.jpg", None, "dots")),
+        ("img: jpg txt v2.jpg v2.txt", one("img.v2.jpg", "key", "img_v2.jpg", None, "dots")),
+        ("img: v2.jpg txt", one("img.txt", "image", "img.jpg", "img.v2.jpg", "dots")),
+        ("img: jpg v2.txt", one("img.jpg", "caption", "img.txt", "img.v2.txt", "dots")),
+        ("img: jpg txt.txt", one("img.jpg", "caption", "img.txt", "img.txt.txt", "double")),
+        ("img: jpg jpg.txt", one("img.jpg", "caption", "img.txt", "img.jpg.txt", "double")),
+        ("img: png.jpg txt", one("img.txt", "image", "img.jpg", "img.png.jpg", "double")),
+        ("img: v2.jpg", one("img.v2.jpg", "caption", "img.txt")),
+        ("IMG1: JPG|img1: txt", one("IMG1.JPG", "caption", "IMG1.txt", "img1.txt", "letters")),
         (
-            groups("img: v2.jpg v2.txt"),
-            Unpaired(name="img.v2.jpg", lacks="key", expected="img_v2.jpg", because="dots"),
-        ),
-        (
-            groups("img: jpg txt v2.jpg v2.txt"),
-            Unpaired(name="img.v2.jpg", lacks="key", expected="img_v2.jpg", because="dots"),
-        ),
-        (
-            groups("img: v2.jpg txt"),
-            Unpaired(
-                name="img.txt",
-                lacks="image",
-                expected="img.jpg",
-                instead="img.v2.jpg",
-                because="dots",
-            ),
-        ),
-        (
-            groups("img: jpg v2.txt"),
-            Unpaired(
-                name="img.jpg",
-                lacks="caption",
-                expected="img.txt",
-                instead="img.v2.txt",
-                because="dots",
-            ),
-        ),
-        (
-            groups("img: jpg txt.txt"),
-            Unpaired(
-                name="img.jpg",
-                lacks="caption",
-                expected="img.txt",
-                instead="img.txt.txt",
-                because="double",
-            ),
-        ),
-        (
-            groups("img: jpg jpg.txt"),
-            Unpaired(
-                name="img.jpg",
-                lacks="caption",
-                expected="img.txt",
-                instead="img.jpg.txt",
-                because="double",
-            ),
-        ),
-        (
-            groups("img: png.jpg txt"),
-            Unpaired(
-                name="img.txt",
-                lacks="image",
-                expected="img.jpg",
-                instead="img.png.jpg",
-                because="double",
-            ),
-        ),
-        (groups("img: v2.jpg"), Unpaired(name="img.v2.jpg", lacks="caption", expected="img.txt")),
-        (
-            groups("IMG1: JPG", "img1: txt"),
-            Unpaired(
-                name="IMG1.JPG",
-                lacks="caption",
-                expected="IMG1.txt",
-                instead="img1.txt",
-                because="letters",
-            ),
-        ),
-        (
-            groups("caf\u00e9: jpg", "cafe\u0301: txt"),
-            Unpaired(
-                name="caf\u00e9.jpg",
-                lacks="caption",
-                expected="caf\u00e9.txt",
-                instead="cafe\u0301.txt",
-                because="unicode",
-            ),
+            "caf\u00e9: jpg|cafe\u0301: txt",
+            one("caf\u00e9.jpg", "caption", "caf\u00e9.txt", "cafe\u0301.txt", "unicode"),
         ),
     ],
     ids=[
@@ -328,9 +257,9 @@ def test_odd_but_legal_names_in_a_shard_are_left_alone(made: list[FileGroup]) ->
 )
 @pytest.mark.parametrize("rule", [AUTO, TEXT], ids=["auto", "textfile"])
 def test_names_that_are_read_otherwise_are_told_once(
-    made: list[FileGroup], expected: Unpaired, rule: CaptionRule
+    made: str, expected: Unpaired, rule: CaptionRule
 ) -> None:
-    assert unpaired([*SOUND, *made], rule) == (expected,)
+    assert unpaired([*SOUND, *groups(*made.split("|"))], rule) == (expected,)
 
 
 def test_each_picture_of_a_day_is_told_where_the_key_ends_before_the_month() -> None:
@@ -371,20 +300,9 @@ def test_a_mask_that_is_a_sample_of_its_own_is_told_and_not_counted_as_an_image_
 PATTERNS = (
     *("#.jpg #.txt", "#.jpeg #.txt", "#.png", "#.txt", "#.v2.jpg #.v2.txt", "#.v2.jpg #.txt"),
     *("#.jpg #.v2.txt", "#.jpg #.txt.txt", "#.jpg #.jpg.txt", "#.png.jpg #.txt", "#.npz"),
-    *(
-        "A#.JPG a#.txt",
-        "A#.JPG A#.TXT",
-        "#.jpg #.txt #.seg.png",
-        "#.jpg #.txt #.en.txt",
-        "#.v2.jpg",
-    ),
-    *(
-        "#.jpg #.txt #.v3.jpg #.v3.txt",
-        "#.a.jpg #.b.txt",
-        "#_mask.png",
-        "#.jpg #.json",
-        "#.webp #.txt",
-    ),
+    *("A#.JPG a#.txt", "A#.JPG A#.TXT", "#.jpg #.txt #.seg.png", "#.jpg #.txt #.en.txt"),
+    *("#.v2.jpg", "#.jpg #.txt #.v3.jpg #.v3.txt", "#.a.jpg #.b.txt", "#_mask.png"),
+    *("#.jpg #.json", "#.webp #.txt"),
 )
 
 
