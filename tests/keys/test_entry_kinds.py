@@ -251,7 +251,7 @@ def test_texts_are_as_old_as_the_files_of_their_captions() -> None:
     """A caption that was changed is not what was encoded; an image that was is no matter."""
     fill(CACHE, "_0512x0768_sdxl.npz", "_te_outputs.npz")
     now = (PHOTOS / f"{STEMS[0]}.jpg").stat().st_mtime
-    for file in (CACHE).iterdir():
+    for file in CACHE.iterdir():
         os.utime(file, (now + 60, now + 60))
     os.utime(PHOTOS / f"{STEMS[3]}.txt", (now + 3_600, now + 3_600))
     os.utime(PHOTOS / f"{STEMS[4]}.jpg", (now + 3_600, now + 3_600))
@@ -337,16 +337,20 @@ def test_hashes_in_folders_of_kinds_are_left_out_of_them() -> None:
     assert one.kind == "t/*_*.pt"
 
 
+def put_in_two_folders() -> None:
+    for image in PHOTOS.glob("*.jpg"):
+        put(PHOTOS, f"a/{image.name}", f"b/{image.name}")
+        image.unlink()
+
+
 @pytest.mark.parametrize("inside", ["{kind}/{folder}", "{folder}/{kind}"])
 def test_folders_of_kinds_may_hold_the_folders_of_the_samples(inside: str) -> None:
     """Or the other way round; images of one name in two folders have an entry each."""
+    put_in_two_folders()
     for folder in "ab":
-        put(PHOTOS, *(f"{folder}/{stem}.jpg" for stem in STEMS))
         for kind in ("latents", "text"):
             place = inside.format(kind=kind, folder=folder)
             fill(CACHE / place, ".pt")
-    for image in (PHOTOS).glob("*.jpg"):
-        image.unlink()
 
     facts = look()
 
@@ -356,13 +360,11 @@ def test_folders_of_kinds_may_hold_the_folders_of_the_samples(inside: str) -> No
 
 def test_a_text_that_is_lacked_is_that_of_one_of_two_images_of_a_name() -> None:
     """`a/dog_00.jpg` has none, and `b/dog_00.jpg` has one."""
+    put_in_two_folders()
     for folder in "ab":
-        put(PHOTOS, *(f"{folder}/{stem}.jpg" for stem in STEMS))
         (PHOTOS / folder / f"{STEMS[0]}.txt").write_text("a dog", encoding="utf-8")
         for kind in ("latents", "text"):
             fill(CACHE / kind / folder, ".pt")
-    for image in (PHOTOS).glob("*.jpg"):
-        image.unlink()
     (CACHE / "text" / "a" / f"{STEMS[0]}.pt").unlink()
 
     (one,) = look().lacked

@@ -22,22 +22,18 @@ from preflight.pairing.tables import read_table
 from preflight.processes.ask import Answer, Fault
 from preflight.values.wire import from_wire, to_wire
 from tests.archives import photo
+from tests.files import put
 from tests.questions import ask, questions
 
 A = '{"file_name": "a.jpg", "text": "a dog"}\n'
 B = '{"file_name": "cats/b.jpg", "text": "a cat"}\n'
 
 
-def tell_nobody(_: str) -> None:
-    """For tests that do not look at progress."""
-
-
 def table(folder: Path, content: str | bytes, *, place: str = "data") -> Captioned:
     """Write a metadata.jsonl, and read it."""
-    path = folder / place / "metadata.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_table(str(path), str(folder), tell_nobody)
+    content = content if isinstance(content, bytes) else content.encode()
+    put(folder / place, "metadata.jsonl", content=content)
+    return read_table(str(folder / place / "metadata.jsonl"), str(folder), str)
 
 
 def test_captions_of_a_table_are_measured_by_the_file_of_their_row(tmp_path: Path) -> None:
@@ -143,17 +139,20 @@ def test_captions_that_are_empty_are_told_apart(tmp_path: Path, caption: dict[st
         )
 
 
-def test_a_table_of_labels_captions_nothing(tmp_path: Path) -> None:
-    found = table(tmp_path, '{"file_name": "a.jpg", "label": "dog"}\n')
+@pytest.mark.parametrize(
+    ("line", "empty"),
+    [
+        ('{"file_name": "a.jpg", "label": "dog"}\n', ["data/a.jpg"]),
+        ('{"image_path": "a.jpg", "caption": "a dog"}\n', []),
+    ],
+    ids=["of labels", "of another program, which names files under keys of its own"],
+)
+def test_a_table_of_something_else_captions_nothing(
+    tmp_path: Path, line: str, empty: list[str]
+) -> None:
+    found = table(tmp_path, line)
 
-    assert (found.captioned, names(found.empty), found.damage) == ("", ["data/a.jpg"], ())
-
-
-def test_a_table_of_another_program_is_left_alone(tmp_path: Path) -> None:
-    """It names files under keys of its own."""
-    found = table(tmp_path, '{"image_path": "a.jpg", "caption": "a dog"}\n')
-
-    assert (found.rows, found.captioned, found.empty, found.damage) == (1, "", "", ())
+    assert (found.rows, found.captioned, names(found.empty), found.damage) == (1, "", empty, ())
 
 
 @pytest.mark.parametrize(
@@ -215,7 +214,7 @@ def test_a_line_without_end_is_not_taken_into_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(CannotLookError, match=r"line 1 has more than 4,194,304 bytes"):
-            read_table(str(path), str(tmp_path), tell_nobody)
+            read_table(str(path), str(tmp_path), str)
         assert tracemalloc.get_traced_memory()[1] < 30e6
     finally:
         tracemalloc.stop()
@@ -250,7 +249,7 @@ def test_many_lines_take_little_memory_and_are_told_of(tmp_path: Path) -> None:
 
 def test_a_table_that_is_gone_is_an_error_and_no_pass(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        read_table(str(tmp_path / "metadata.jsonl"), str(tmp_path), tell_nobody)
+        read_table(str(tmp_path / "metadata.jsonl"), str(tmp_path), str)
 
 
 # --- through processes
@@ -274,11 +273,8 @@ def test_a_process_is_asked_about_a_table(tmp_path: Path) -> None:
 
 def run(folder: Path, *lines: str) -> list[tuple[str, str, Severity]]:
     """Look at a folder of three images whose captions stand in a table, as the command does."""
-    data = folder / "data"
-    data.mkdir()
-    for name in ("a.jpg", "b.jpg", "c.jpg"):
-        (data / name).write_bytes(photo())
-    (data / "metadata.jsonl").write_text("".join(lines), encoding="utf-8")
+    put(folder / "data", "a.jpg", "b.jpg", "c.jpg", content=photo())
+    put(folder / "data", "metadata.jsonl", content="".join(lines).encode())
     report = preflight.run("data", folder=str(folder), select=["sample-unpaired"])
     return [(str(one.at), one.message, one.severity) for one in report.findings]
 
@@ -287,45 +283,40 @@ def row(name: str, text: str = "a dog") -> str:
     return json.dumps({"file_name": name, "text": text}) + "\n"
 
 
+C = row("c.jpg")
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
+        ([C], []),
+        ([], [("data/c.jpg", "has no caption: metadata.jsonl does not name it", WARNING)]),
         (
-            [row("a.jpg"), row("b.jpg")],
-            ("data/c.jpg", "has no caption: metadata.jsonl does not name it", Severity.WARNING),
+            [C, row("d.jpg")],
+            [("data/metadata.jsonl, data/d.jpg", "is named by the table, and is not there", ERROR)],
         ),
         (
-            [row("a.jpg"), row("b.jpg"), row("c.jpg"), row("d.jpg")],
-            (
-                "data/metadata.jsonl, data/d.jpg",
-                "is named by the table, and is not there",
-                Severity.ERROR,
-            ),
+            [row("c.jpg", " ")],
+            [("data/metadata.jsonl", "gives 1 image no caption, or an empty one: c.jpg", WARNING)],
         ),
         (
-            [row("a.jpg"), row("b.jpg"), row("c.jpg", " ")],
-            (
-                "data/metadata.jsonl",
-                "gives 1 image no caption, or an empty one: c.jpg",
-                Severity.WARNING,
-            ),
-        ),
-        (
-            [row("a.jpg"), row("b.jpg"), '{"file_name": \n'],
-            (
-                "data/metadata.jsonl:3",
-                "cannot be read as a table: line 3 is no JSON: Expecting value in column 14",
-                Severity.ERROR,
-            ),
+            ['{"file_name": \n'],
+            [
+                (
+                    "data/metadata.jsonl:3",
+                    "cannot be read as a table: line 3 is no JSON: Expecting value in column 14",
+                    ERROR,
+                )
+            ],
         ),
     ],
-    ids=["an image without a line", "a line without its image", "an empty caption", "a cut line"],
+    ids=[
+        *("nothing", "an image without a line", "a line without its image", "an empty caption"),
+        "a cut line",
+    ],
 )
 def test_a_whole_run_tells_what_is_wrong_with_a_table(
-    tmp_path: Path, lines: list[str], expected: tuple[str, str, Severity]
+    tmp_path: Path, lines: list[str], expected: list[tuple[str, str, Severity]]
 ) -> None:
-    assert run(tmp_path, *lines) == [expected]
-
-
-def test_a_whole_run_leaves_a_sound_table_alone(tmp_path: Path) -> None:
-    assert run(tmp_path, row("a.jpg"), row("b.jpg"), row("c.jpg")) == []
+    assert run(tmp_path, row("a.jpg"), row("b.jpg"), *lines) == expected
