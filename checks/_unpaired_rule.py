@@ -36,7 +36,8 @@ def of_the_rule(
     lacks = failing[0].lacks
     if lacks == "image":
         written = (extension_of(one.instead or "") for one in failing)
-        there = _commonest(map(str.lower, written) if in_shard else written)
+        counts = Counter(map(str.lower, written) if in_shard else written)
+        there = tuple(word for word, _ in counts.most_common(4))
         message = (
             f"has {counted(len(failing), 'image')} that are not taken: images = "
             f"{_listed(pairing.takes)} asks for {_said(pairing.takes)}, and they are {_said(there)}"
@@ -54,9 +55,10 @@ def of_the_rule(
         key = "caption_extension" if _is_named(pairing) else "captions"
         value = pairing.looks_for[0] if _is_named(pairing) else pairing.rule
         beside = f"beside them is {_said(pairing.beside)}" if pairing.beside else "none is there"
+        extensions = [one for one in pairing.looks_for if "/" not in one]  # a table is no such file
         message = (
             f"has {counted(len(failing), 'image')} without a caption: {key} = "
-            f'"{shown(value)}" asks for {_said(_extensions(pairing))}, and {beside}'
+            f'"{shown(value)}" asks for {_said(extensions)}, and {beside}'
         )
         fix = _right_captions(pairing)
     alone = "webdataset's to_tuple raises at the first, or a handler drops them all without a word."
@@ -75,18 +77,12 @@ def of_the_rule(
     )
 
 
-def _extensions(pairing: Pairing) -> Sequence[str]:
-    """Give the extensions of caption files; a table is no such file."""
-    return [one for one in pairing.looks_for if "/" not in one]
-
-
 def _is_named(pairing: Pairing) -> bool:
     """Whether the user named the extension: else the rule has its own ones."""
     return pairing.rule != "json" and pairing.looks_for != TEXTS
 
 
 def _right_captions(pairing: Pairing) -> str:
-    """Say what to write in preflight.toml, by what is there."""
     for extension in pairing.beside:
         if extension == "json":
             return 'Correct preflight.toml: captions = "json".'
@@ -98,10 +94,6 @@ def _right_captions(pairing: Pairing) -> str:
             return f"Correct preflight.toml: {textfile}{named}."
     none = '"none" where images are meant to have none'
     return f"Write the captions, or correct captions in preflight.toml ({none})."
-
-
-def _commonest(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(word for word, _ in Counter(words).most_common(4))
 
 
 def _listed(extensions: Iterable[str]) -> str:

@@ -55,7 +55,6 @@ _TABLE = "metadata.jsonl"
 
 
 def _is_left_out(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
-    """Say so where it cannot be known what is missing."""
     if isinstance(facts, FolderFacts):
         return _tables_alone(facts)
     if facts.pairing is None or (facts.pairing.held and not _told_here(facts.pairing)):

@@ -1,4 +1,4 @@
-"""Compares samples and entries by one way between them."""
+"""Compares samples and entries by one way between them, and by other spellings of paths."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from preflight.keys.captions import is_blank
+from preflight.keys.data_samples import SAID, SPELLINGS, differs, values_of
 from preflight.keys.entries import Entries, is_of_nobody
-from preflight.keys.facts import SharedKey
+from preflight.keys.facts import Respelled, SharedKey
 from preflight.keys.index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.keys.layouts import Finder, Way, captions_for
 from preflight.keys.sample import Sample
@@ -20,6 +21,9 @@ from preflight.values.first_few import NAMED, First
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
 _SKEW = 2.0
+
+# Samples without an entry by which other spellings are tried.
+_FEW = 500
 
 _LOST, _FOUND, _BARE, _MASK = range(4)
 """What became of a sample: without an entry, with one, without a caption to make a key of (or with
@@ -162,7 +166,6 @@ def _date(
     modified: Sequence[float],
     of_text: AbstractSet[int],
 ) -> None:
-    """Compare the ages of a sample's entries with that of its file, or of its caption's."""
     written = one.home.modified(one)
     is_younger = False
     for number in numbers:
@@ -215,3 +218,49 @@ def _again(keys: array[int]) -> array[int]:
     """Give the hashes that are there more than once, in order."""
     ordered = array("q", sorted(keys))
     return array("q", dict.fromkeys(a for a, b in itertools.pairwise(ordered) if a == b))
+
+
+def respelled(
+    found: Compared, ways: Iterable[Way], samples: Iterable[Sample], finder: Finder
+) -> Respelled | None:
+    """Find the spelling that leads most of the samples without an entry to one."""
+    rule = found.way.rule
+    lost = found.samples - found.matched
+    spellings = [one for one in SPELLINGS if differs(one, rule.needs)]
+    if not lost or not len(finder.entries) or not spellings:
+        return None
+    hits = {
+        Way(rule=rule, layout=layout, spelling=spelling): 0
+        for spelling in spellings
+        for layout in dict.fromkeys((found.way.layout, *(way.layout for way in ways)))
+    }
+    step = max(1, lost // _FEW)
+    for one in itertools.islice(found.without_entry(samples), 0, None, step):
+        captions = captions_for(one, rule)
+        for way in hits:
+            hits[way] += bool(finder.find(one, way, captions)[0])
+    best = max(hits, key=lambda way: hits[way])
+    return _told(found, best, samples, finder) if hits[best] else None
+
+
+def _told(found: Compared, way: Way, samples: Iterable[Sample], finder: Finder) -> Respelled:
+    """Count whom a spelling leads to an entry, and show how it differs."""
+    number, first = 0, None
+    for one in found.without_entry(samples):
+        if finder.find(one, way, captions_for(one, way.rule))[0]:
+            number += 1
+            if first is None or one.home.shown(one) < first.home.shown(first):
+                first = one
+    assert first is not None  # noqa: S101  one of a few has led to it
+    data, spelling = first.home.data, way.spelling
+    said, other = finder.folders(data, SAID), finder.folders(data, spelling)
+    kind = "path" if "path" in way.rule.needs or "absolute" not in way.rule.needs else "absolute"
+    folder, other_folder = said[kind == "absolute"], other[kind == "absolute"]
+    of_folder = data.folder is not None and folder != other_folder
+    return Respelled(
+        samples=number,
+        said=values_of(first, *said)[kind],
+        made=values_of(first, *other, spelling)[kind],
+        folder=folder if of_folder else None,
+        other_folder=other_folder.replace("/", spelling.slash) if of_folder else None,
+    )

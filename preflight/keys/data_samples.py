@@ -34,7 +34,6 @@ class KeyedSamples:
             self._homes += shards_of(data, root, self.unread, tell)
 
     def __iter__(self) -> Iterator[Sample]:
-        """Give all samples, each time in the same order."""
         for home in self._homes:
             for number, one in enumerate(home.samples()):
                 if not number % OFTEN:

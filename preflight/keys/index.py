@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from array import array
@@ -121,16 +122,11 @@ class EntryIndex:
         """The same as it is written, where it is one and the same in all names."""
 
         self._known: dict[str, int] = {}
-        endings: dict[str, int] = {}
+        number_of = functools.lru_cache(_REMEMBERED)(self._number_of)
         for number, key, ending in keyed:
             hashes.append(hash(key))
             numbers.append(number)
-            kind = endings.get(ending)
-            if kind is None:
-                kind = self._number_of(ending)
-                if len(endings) < _REMEMBERED:
-                    endings[ending] = kind
-            kinds.append(kind)
+            kinds.append(number_of(ending))
         order = sorted(range(len(hashes)), key=hashes.__getitem__)
         self._hashes = array("q", [hashes[one] for one in order])
         self._numbers = array("i", [numbers[one] for one in order])

@@ -92,31 +92,24 @@ class Finder:
 
     def folders(self, data: KeyedData, spelling: Spelling) -> tuple[str, str]:
         """Spell the folder of a data set, as the job may and from the root on."""
-        known = self._folders.get((id(data), spelling.folder))
-        if known is None:
-            whole = "real" if spelling.folder == "real" else "absolute"
-            known = (
-                folder_as(data, spelling.folder, self.root),
-                folder_as(data, whole, self.root),
-            )
-            self._folders[id(data), spelling.folder] = known
-        return known
+        which, said = (id(data), spelling.folder), spelling.folder
+        if which not in self._folders:
+            whole = folder_as(data, "real" if said == "real" else "absolute", self.root)
+            self._folders[which] = folder_as(data, said, self.root), whole
+        return self._folders[which]
 
     def index(self, way: Way) -> EntryIndex:
         """Give what finds entries by their keys."""
         layout = way.layout if way.layout in _UNSURE else "mirrored"  # flat is named alike
         which = way.rule.suffix is None, layout, way.numbered, way.endings
-        index = self._indexes.get(which)
-        if index is None:
+        if which not in self._indexes:
             by_stem, layout, numbered, endings = which
-            index = self.entries.index(
+            self._indexes[which] = self.entries.index(
                 by_stem=by_stem, layout=layout, numbered=numbered, endings=endings
             )
-            self._indexes[which] = index
-        return index
+        return self._indexes[which]
 
     def _placed(self, one: Sample, key: str, way: Way) -> str:
-        """Say where below the cache the entry of this key lies."""
         if "/" in key:
             if way.layout == "anywhere":
                 return key.rpartition("/")[2]

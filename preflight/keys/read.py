@@ -7,14 +7,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from preflight.keys.compare import Compared, compare, shared_keys
+from preflight.keys.compare import Compared, compare, respelled, shared_keys
 from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
 from preflight.keys.layouts import Finder, Way, best_way, ways_of, with_endings
 from preflight.keys.sample import Tell
-from preflight.keys.spellings import respelled
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import (

@@ -30,8 +30,6 @@ _PARTS = re.compile("[^\0]+")
 
 
 class _Listed(NamedTuple):
-    """A sample as its headers tell it."""
-
     name: str
     caption: Member | None
     text: bytes

@@ -145,7 +145,6 @@ def _is_none(name: str, why: str, place: str) -> bool:
 
 
 def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> FolderContents:
-    """Put together by their stems what was listed in one folder."""
     count = len(files)
     files += no_files
     suffixes: defaultdict[str, list[str]] = defaultdict(list)
@@ -174,7 +173,6 @@ def _contents(path: str, place: str, files: list[str], no_files: dict[str, str])
 
 
 def _why_no_file(path: str) -> str | None:
-    """Say what this is, where it is no file."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

@@ -39,8 +39,6 @@ _TEXTS = frozenset({"txt", "caption", "json"})
 
 @dataclass(slots=True)
 class _Part:
-    """What is to be paired of one folder."""
-
     contents: FolderContents
     stems: Stems
     """Without what takes no part in it."""
@@ -115,7 +113,6 @@ def _usual_image(stems: Stems) -> str | None:
 
 
 def _is_labelled(one: FolderContents) -> bool:
-    """Whether the texts in this folder are labels."""
     return any(
         are_for_labels(suffixes, joined)
         for suffixes, joined in one.stems.items()
@@ -174,11 +171,8 @@ def _part(
         put(part.stems, (*suffixes, MEANT), [two for two in joined.split("/") if two in meant])
     for stem in _uncounted(left, whole, bare):
         del left[stem]
-    alone_as: dict[tuple[str, ...], list[str]] = {}
-    for stem, suffixes in left.items():
-        alone_as.setdefault(suffixes, []).append(stem)
-    for suffixes, those in alone_as.items():
-        put(part.stems, suffixes, those)
+    for suffixes in dict.fromkeys(left.values()):
+        put(part.stems, suffixes, [stem for stem, those in left.items() if those == suffixes])
     return part
 
 
@@ -250,7 +244,6 @@ def _uncounted(texts: Mapping[str, object], *pictured: Stems) -> list[str]:
 
 
 def _those_in(wanted: set[str], *parts: Stems) -> set[str]:
-    """Give those of the stems that are there."""
     there: set[str] = set()
     for joined in itertools.chain(*(stems.values() for stems in parts)) if wanted else ():
         there |= wanted.intersection(joined.split("/"))

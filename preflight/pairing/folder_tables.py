@@ -35,7 +35,6 @@ def _names(table: Captioned) -> Iterator[str]:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Split a name into the place of its folder and the rest."""
     place, slash, base = name.rpartition("/")
     return place or ("/" if slash else "."), base
 

@@ -17,7 +17,6 @@ class Lengths:
     """Captions of one shard or table."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._bytes = 0
         self._lengths = Tally[int](neg, pos)
         self._undecodable = Tally[int](int)

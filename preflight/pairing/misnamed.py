@@ -31,7 +31,6 @@ def _loosely(stem: str) -> str:
 
 
 def _why(one: str, other: str) -> str:
-    """Say in what two spellings differ."""
     same = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
     return "unicode" if same else "letters"
 

@@ -185,7 +185,6 @@ def _unpaired(
 
 
 def _expected_caption(one: FileGroup, rule: Rule) -> str:
-    """Name what would be read as the caption of an image."""
     if rule.captions[0] == TABLE:
         return "metadata.jsonl"
     return f"{one.key}.{rule.captions[0]}"

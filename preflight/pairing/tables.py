@@ -116,7 +116,6 @@ class _Table:
             self.damage.append(Damage(kind=kind, text=text, line=line))
 
     def _take(self, row: dict[str, Any], number: int) -> None:
-        """Take in what one row names."""
         self.rows += 1
         files = list(_files(row))
         if not files:
@@ -154,11 +153,6 @@ class _Table:
         return found
 
     def _named(self, file: str) -> str:
-        """Name a file as reports do.
-
-        Raises:
-            _FlawError: it is none that lies in the table's folder.
-        """
         plain = file.replace("\\", "/")
         if "\0" in plain or _LONE(plain):
             raise _FlawError("file_name", "has a file_name that no file can have")
@@ -187,11 +181,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _rows(line: bytes, *, first: bool) -> Iterator[dict[str, Any]]:
-    """Give the objects of a line: one, and where no line ends between them, several.
-
-    Raises:
-        _FlawError: it holds something else.
-    """
+    """Give the objects of a line: one, and where no line ends between them, several."""
     for mark, form in _FORMS if first else ():
         if line.startswith(mark):
             raise _FlawError("form", f"is {form}, and not JSON in UTF-8")
@@ -225,11 +215,7 @@ _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_consta
 
 
 def _files(row: dict[str, Any]) -> Iterator[str]:
-    """Give the files that a row names: `file_name`, `mask_file_name`, `file_names`.
-
-    Raises:
-        _FlawError: such a name is no text.
-    """
+    """Give the files that a row names: `file_name`, `mask_file_name`, `file_names`."""
     for key, value in row.items():
         if not key.endswith(("file_name", "file_names")):
             continue
@@ -248,7 +234,6 @@ _WORDS = {str: "a text", list: "a list", dict: "an object", bool: "true or false
 
 
 def _called(kind: type) -> str:
-    """Say what kind of JSON value this is."""
     return _WORDS.get(kind, "null")
 
 
