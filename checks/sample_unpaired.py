@@ -127,18 +127,18 @@ def _told_here(pairing: Pairing) -> tuple[Unpaired, ...]:
 def _of_one(
     one: Unpaired, left: Sequence[Unpaired], facts: ShardFacts | FolderFacts, pairing: Pairing
 ) -> Finding:
-    in_shard = isinstance(facts, ShardFacts)
-    named = one.because in names.NAMES
+    in_shard, at = isinstance(facts, ShardFacts), Location(file=one.name)
+    if in_shard:
+        at = Location(file=facts.file, name=f"member {one.name}")
+    message, severity, fix = _message, _severity, _fix
+    if one.because in names.NAMES:
+        message, severity, fix = names.message, names.severity, names.rename
     return sample_unpaired.found(
-        names.message(one) if named else _message(one),
-        at=Location(file=facts.file, name=f"member {one.name}")
-        if in_shard
-        else Location(file=one.name),
-        severity=names.severity(one, pairing, in_shard=in_shard)
-        if named
-        else _severity(one, pairing, in_shard=in_shard),
+        message(one),
+        at=at,
+        severity=severity(one, pairing, in_shard=in_shard),
         why=_why(one, left, pairing, in_shard=in_shard),
-        fix=names.rename(one) if named else _fix(one),
+        fix=fix(one),
         evidence={"lacks": one.lacks, "expected": shown(one.expected)},
         about=one.lacks,
     )

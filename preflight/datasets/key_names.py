@@ -21,11 +21,7 @@ def look(asked: Asked) -> Iterator[KeyNames]:
 
 
 def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str], None]) -> KeyNames:
-    """Look for keys by what `hash_of` gives of them; stops when all are found.
-
-    Raises:
-        OSError: it cannot be opened or read.
-    """
+    """Look for keys by what `hash_of` gives of them; stops when all are found."""
     wanted = dict.fromkeys(hashes, "")
     missing = len(wanted)
     with open(path, "rb", buffering=0) as stream:

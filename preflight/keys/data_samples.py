@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
@@ -20,9 +20,8 @@ class KeyedSamples:
     """The samples of all data sets of a cache."""
 
     def __init__(
-        self, of: Iterable[KeyedData], root: str, tell: Tell, caches: Iterable[str] = ()
+        self, of: Iterable[KeyedData], root: str, tell: Tell, caches: Sequence[str]
     ) -> None:
-        caches = tuple(caches)
         self._tell = tell
         self._homes: list[Home] = []
         self.unread: list[str] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from preflight.cached_files.cache_listing import is_unfinished
-from preflight.keys.index import EntryIndex, keys_of, places_of
+from preflight.keys.index import OF_TEXT, EntryIndex, keys_of, places_of
 from preflight.kinds.asked import CannotLookError
 from preflight.kinds.question import stamp_of
 from preflight.settings.key_rule import KeyRule
@@ -30,8 +30,6 @@ _NAMES = re.compile(rb"[^\0]+")
 
 # Files after which it is said again that work goes on.
 _OFTEN = 512
-
-_OF_TEXT = re.compile(rb"_(?:te|te_outputs|embeds?|emb)(?:\.[^./\0]*)?(?=\0|$)")
 
 # What jobs cache of no sample: the empty and the negative prompt, the mean of all latents, and
 # what OneTrainer keeps of all samples together.
@@ -115,10 +113,7 @@ class Entries:
 
     def of_text(self) -> AbstractSet[int]:
         """Give the numbers of those that are made of a caption, and not of its sample's file."""
-        if _OF_TEXT.search(self._joined) is None:
-            return frozenset()
-        names = enumerate(_NAMES.finditer(self._joined))
-        return {number for number, found in names if _OF_TEXT.search(found[0])}
+        return {number for number, name in enumerate(self.names()) if OF_TEXT.search(name)}
 
     def index(
         self, *, by_stem: bool, layout: str, numbered: bool, endings: AbstractSet[str]

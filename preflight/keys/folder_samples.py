@@ -21,15 +21,15 @@ _PARTS = re.compile("[^/]+")
 
 
 def folders_of(
-    data: KeyedData, root: str, unread: list[str], tell: Tell, caches: Iterable[str] = ()
+    data: KeyedData, root: str, unread: list[str], tell: Tell, caches: Iterable[str]
 ) -> Iterator[Home]:
     """Give the folders of a data set that hold samples; `unread` takes what cannot be read.
 
     Caches may lie below it: images there are previews.
     """
     top = os.path.join(root, data.folder or "")
-    inner = tuple(path for path in map(_whole, caches) if path.startswith(_whole(top)))
-    inner = tuple(path for path in inner if path != _whole(top))
+    whole = _whole(top)
+    inner = tuple(one for one in map(_whole, caches) if one.startswith(whole) and one != whole)
     tables: list[Table] = []
     for one in list_all(top, root):
         tell(one.place)

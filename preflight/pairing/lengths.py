@@ -25,13 +25,7 @@ class Lengths:
         """Captions of more bytes than are read."""
 
     def add(self, text: str | None, size: int, name: str) -> None:
-        """Count one more caption.
-
-        Args:
-            text: None where it is no UTF-8.
-            size: of it, in bytes.
-            name: the file that it is of.
-        """
+        """Count one more caption by its bytes and its file; None: it is no UTF-8."""
         self._bytes += size
         if text is None:
             self._undecodable.add(0, name)

@@ -17,6 +17,7 @@ from preflight.pairing.rules import (
     Rule,
     captions_of_a_few,
     extension_of,
+    head_of,
     is_doubled,
     is_image_suffix,
     keys_of,
@@ -38,11 +39,8 @@ def pair(
 ) -> Pairing:
     """Find the images without a caption, and the captions without an image.
 
-    Args:
-        groups: the samples of one shard in their order, or the stems of one tree of folders.
-        rule: where the captions of this data set are.
-        shard: whether names are read as webdataset reads those in an archive.
-        links: by key, the suffixes of links in the archive, which webdataset passes over.
+    Of one shard, whose samples come in their order, and whose names are read as webdataset does; or
+    of one tree of folders. Links are suffixes by their keys, which webdataset passes over.
     """
     alike = _alike(groups) if shard else groups
     samples = sum(one.many for one in alike)
@@ -220,16 +218,16 @@ def _stray(
 
 def _of_dots(key: str, images: Sequence[str], captions: Sequence[str]) -> list[Unpaired]:
     """Tell pairs that are part of another sample, and how each would be one of its own."""
-    heads = {_head(suffix) for suffix in captions}
+    heads = {head_of(suffix) for suffix in captions}
     return [
         Unpaired(
             name=f"{key}.{suffix}",
             lacks="key",
-            expected=f"{key}_{_head(suffix).replace('.', '_')}.{extension_of(suffix)}",
+            expected=f"{key}_{head_of(suffix).replace('.', '_')}.{extension_of(suffix)}",
             because="dots",
         )
         for suffix in images
-        if _head(suffix) in heads
+        if head_of(suffix) in heads
     ]
 
 
@@ -242,12 +240,8 @@ def _misread(one: FileGroup, rule: Rule, there: str, suffix: str) -> Unpaired:
         lacks=lacks,
         expected=f"{one.key}.{_taken_for([suffix], rule) if lacks == 'image' else extension}",
         instead=f"{one.key}.{suffix}",
-        because="double" if is_doubled(_head(suffix)) else "dots",
+        because="double" if is_doubled(head_of(suffix)) else "dots",
     )
-
-
-def _head(suffix: str) -> str:
-    return suffix.rpartition(".")[0]
 
 
 def _apart(groups: Sequence[FileGroup], rule: Rule) -> dict[str, set[str]]:

@@ -23,8 +23,10 @@ TEXTS = ("txt", "caption")
 PLAIN = frozenset({"txt", "caption", "tags", "text", "cap", "prompt"})
 
 # What `auto` looks for, in this order. Tables count in folders only, class labels in shards only.
-_IN_FOLDERS = (TEXTS, ("json",), (TABLE,))
-_IN_SHARDS = (TEXTS, ("json",), ("cls",))
+_GUESSES = {
+    False: (TEXTS, ("json",), (TABLE,)),
+    True: (TEXTS, ("json",), ("cls",)),
+}
 
 # A shard of fewer samples than these, of which one holds more pairs than those, holds as many
 # samples whose names have dots: all pictures of 2024, say.
@@ -180,7 +182,7 @@ def _most_common(
         for suffix in one.suffixes:
             extension = extension_of(suffix).lower()
             # A downloader's dog.jpg.json is no caption, and dog.jpg.txt was meant to be one.
-            misnamed = "." in suffix and extension not in PLAIN and is_doubled(_head(suffix))
+            misnamed = "." in suffix and extension not in PLAIN and is_doubled(head_of(suffix))
             if one.key in pictured and not misnamed:
                 told.setdefault(extension, set()).add(one.key)
 
@@ -188,7 +190,7 @@ def _most_common(
         keys = set().union(*(told.get(one, ()) for one in extensions))
         return sum(pictured[key] for key in keys)
 
-    for guess in (named,) if named else _guesses(shard=shard):
+    for guess in (named,) if named else _GUESSES[shard]:
         kinds = sorted((one for one in guess if one in told), key=lambda one: -number(one))
         meant = (MEANT,) if guess in (TEXTS, named) else ()
         if 2 * number(*kinds, *meant) > sum(pictured.values()):
@@ -206,12 +208,8 @@ def captions_of_a_few(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: 
             for suffix in one.suffixes:
                 counted[extension_of(suffix).lower()] += one.many
     named = named_extension(rule, small=True)
-    kinds = (named,) if named else _guesses(shard=shard)
+    kinds = (named,) if named else _GUESSES[shard]
     return next(filter(None, (sum(counted[one] for one in kind) for kind in kinds)), 0)
-
-
-def _guesses(*, shard: bool) -> tuple[tuple[str, ...], ...]:
-    return _IN_SHARDS if shard else _IN_FOLDERS
 
 
 def _fields(groups: Sequence[FileGroup]) -> frozenset[str]:
@@ -225,12 +223,12 @@ def _fields(groups: Sequence[FileGroup]) -> frozenset[str]:
     number = sum(one.many for one in pictured)
     for one in pictured:
         dotted = {suffix.lower() for suffix in one.suffixes if "." in suffix}
-        if number >= _FEW_SAMPLES or len(dotted) - len(set(map(_head, dotted))) <= _FEW_PAIRS:
+        if number >= _FEW_SAMPLES or len(dotted) - len(set(map(head_of, dotted))) <= _FEW_PAIRS:
             counted.update(dict.fromkeys(dotted, one.many))
     return frozenset(
         suffix
         for suffix, count in counted.items()
-        if 2 * count > number and not is_doubled(_head(suffix))
+        if 2 * count > number and not is_doubled(head_of(suffix))
     )
 
 
@@ -240,7 +238,8 @@ def is_doubled(head: str) -> bool:
     return lower in EXTENSIONS or lower in PLAIN
 
 
-def _head(suffix: str) -> str:
+def head_of(suffix: str) -> str:
+    """Give what stands before the last dot."""
     return suffix.rpartition(".")[0]
 
 

@@ -60,9 +60,7 @@ def captions_nothing(stem: str) -> bool:
 def is_spare_folder(place: str) -> bool:
     """Whether images in this folder need no captions: regularisation images, masks, thumbnails.
 
-    Args:
-        place: from the folder that was named down to this one, with slashes; not that one's own
-            name, since whoever names a folder means its images.
+    The place begins below the folder that was named: whoever names one means its images.
     """
     return any(_SPARE_FOLDERS.fullmatch(part) for part in place.split("/"))
 
