@@ -19,6 +19,7 @@ from preflight.testing import ask
 from tests.archives import shard_facts
 
 NO_CAPTION = Unpaired(name="dog.jpg", lacks="caption", expected="dog.txt")
+TO_IMAGES = "to images in preflight.toml if the job reads it"
 NO_IMAGE = Unpaired(name="dog.txt", lacks="image", expected="dog.jpg")
 
 
@@ -77,11 +78,10 @@ def test_an_image_without_its_caption_is_found_in_a_shard() -> None:
 
 
 def test_in_a_folder_the_file_itself_is_the_place() -> None:
-    (finding,) = in_folder(Unpaired(name="data/dog.jpg", lacks="caption", expected="data/dog.txt"))
+    (finding,) = in_folder(replace(NO_CAPTION, name="data/dog.jpg", expected="data/dog.txt"))
 
     assert finding.at == Location(file="data/dog.jpg")
     assert finding.message == "has no caption: there is no dog.txt"
-    assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(
@@ -224,30 +224,22 @@ def test_images_and_texts_in_two_folders_are_left_to_another_check(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("expected", "instead", "fix"),
+    ("lacking", "expected", "instead", "fix"),
     [
-        ("a.jpg", "a.jpeg", "Rename a.jpeg to a.jpg."),
-        ("a.jpg", "a.JPG", "Rename a.JPG to a.jpg."),
-        ("a.TIFF", "a.tif", "Rename a.tif to a.TIFF."),
-        (
-            "a.png",
-            "a.jpg",
-            'Add "jpg" to images in preflight.toml if the job reads it; else convert it.',
-        ),
+        (NO_IMAGE, "a.jpg", "a.jpeg", "Rename a.jpeg to a.jpg."),
+        (NO_IMAGE, "a.jpg", "a.JPG", "Rename a.JPG to a.jpg."),
+        (NO_IMAGE, "a.TIFF", "a.tif", "Rename a.tif to a.TIFF."),
+        (NO_IMAGE, "a.png", "a.jpg", f'Add "jpg" {TO_IMAGES}; else convert it.'),
+        (NO_CAPTION, "dog.json", "dog.txt", "Write dog.json, or leave the image out."),
     ],
+    ids=["jpeg", "large letters", "tif", "an image of another kind", "a text, and no JSON"],
 )
-def test_an_image_is_renamed_only_where_it_stays_what_it_is(
-    expected: str, instead: str, fix: str
+def test_a_file_is_renamed_only_where_it_stays_what_it_is(
+    lacking: Unpaired, expected: str, instead: str, fix: str
 ) -> None:
-    one = replace(NO_IMAGE, expected=expected, instead=instead, because="extension")
+    one = replace(lacking, expected=expected, instead=instead, because="extension")
 
     assert in_shard(one)[0].fix == fix
-
-
-def test_a_text_is_not_renamed_to_json() -> None:
-    one = replace(NO_CAPTION, expected="dog.json", instead="dog.txt", because="extension")
-
-    assert in_shard(one)[0].fix == "Write dog.json, or leave the image out."
 
 
 @pytest.mark.parametrize(

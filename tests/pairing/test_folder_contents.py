@@ -16,6 +16,7 @@ from preflight.pairing.folder_pairing import pair_contents
 from preflight.pairing.pair import FileGroup, pair
 from preflight.pairing.side_files import captions_nothing
 from preflight.targets.targets import CaptionRule
+from tests.files import put
 
 SUFFIXES = ["jpg", "JPG", "png", "txt", "TXT", "json", "caption", "md", ""]
 STEMS = ["1", "2", "3", "4", "README", "notes", "a.b", "狗", "caf\udce9"]
@@ -86,10 +87,8 @@ def test_names_are_paired_as_if_each_stood_for_itself(tmp_path: Path, seed: int)
 
 
 def test_what_lacks_something_is_told_in_the_order_of_names(tmp_path: Path) -> None:
-    for number in range(30):
-        (tmp_path / f"{number:02}.jpg").touch()
-        if number % 3:
-            (tmp_path / f"{number:02}.txt").touch()
+    put(tmp_path, *(f"{number:02}.jpg" for number in range(30)))
+    put(tmp_path, *(f"{number:02}.txt" for number in range(30) if number % 3))
 
     pairing = pair_contents(tuple(list_all(str(tmp_path), str(tmp_path))), CaptionRule())
 
@@ -98,8 +97,7 @@ def test_what_lacks_something_is_told_in_the_order_of_names(tmp_path: Path) -> N
 
 
 def test_images_are_given_in_the_order_of_their_names(tmp_path: Path) -> None:
-    for name in ("b.png", "a.jpg", "a.txt", "c.JPG", "B.webp", "._a.jpg"):
-        (tmp_path / name).touch()
+    put(tmp_path, "b.png", "a.jpg", "a.txt", "c.JPG", "B.webp", "._a.jpg")
 
     (contents,) = list_all(str(tmp_path), str(tmp_path))
 
@@ -109,10 +107,7 @@ def test_images_are_given_in_the_order_of_their_names(tmp_path: Path) -> None:
 
 def test_a_folder_of_numbered_suffixes_is_listed(tmp_path: Path) -> None:
     """As logs and checkpoints have them."""
-    for number in range(300):
-        (tmp_path / f"step.{number}").touch()
-    (tmp_path / "step.jpg").touch()
-    (tmp_path / "other.jpg").touch()
+    put(tmp_path, "step.jpg", "other.jpg", *(f"step.{number}" for number in range(300)))
 
     (contents,) = list_all(str(tmp_path), str(tmp_path))
 
@@ -122,9 +117,7 @@ def test_a_folder_of_numbered_suffixes_is_listed(tmp_path: Path) -> None:
 
 def test_a_large_folder_takes_little_memory(tmp_path: Path) -> None:
     """At most 150 bytes a file; one path of it is more."""
-    for number in range(4000):
-        (tmp_path / f"{number:08}.jpg").touch()
-        (tmp_path / f"{number:08}.txt").touch()
+    put(tmp_path, *(f"{n:08}.{suffix}" for n in range(4000) for suffix in ("jpg", "txt")))
     list(list_all(str(tmp_path), str(tmp_path)))
     tracemalloc.start()
     try:
