@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -147,20 +146,28 @@ def _is_none(name: str, why: str, place: str) -> bool:
 def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> FolderContents:
     count = len(files)
     files += no_files
-    suffixes: defaultdict[str, list[str]] = defaultdict(list)
+    kinds: dict[tuple[int, str], int] = {}  # each: another (0: none) with a suffix more
+    held: dict[str, int] = {}
     while files:  # each is let go of when its stem is held: a folder may be all that fits
         stem, suffix = split(files.pop())
-        suffixes[stem].append(sys.intern(suffix))
+        held[stem] = kinds.setdefault((held.get(stem, 0), suffix), len(kinds) + 1)
+    made_of = [(0, ""), *kinds]
+
+    def suffixes_of(kind: int) -> Iterator[str]:
+        while kind:
+            kind, suffix = made_of[kind]
+            yield suffix
+
     beside_images = frozenset(
-        one for one in no_files if any(map(is_image_suffix, suffixes[split(one)[0]]))
+        one for one in no_files if any(map(is_image_suffix, suffixes_of(held[split(one)[0]])))
     )
-    alike: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    while suffixes:
-        stem, those = suffixes.popitem()
-        alike[tuple(those)].append(stem)
+    alike: defaultdict[int, list[str]] = defaultdict(list)
+    while held:
+        stem, kind = held.popitem()
+        alike[kind].append(stem)
     stems: Stems = {}
-    for several, with_them in alike.items():
-        put(stems, tuple(sorted(set(several))), with_them)
+    for kind, those in alike.items():
+        put(stems, tuple(sorted(set(suffixes_of(kind)))), those)
     return FolderContents(
         path=path,
         place=place,
