@@ -72,7 +72,12 @@ def load() -> tuple[Mapping[str, Check], list[tuple[str, str]]]:
 
     checks = dict(built_in())
     bad: list[tuple[str, str]] = []
-    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda one: one.name):
+    try:
+        entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda one: one.name)
+    except (ValueError, OSError) as error:  # one package that is installed badly ends it for all
+        entries = []
+        bad.append((GROUP, f"the entry points of installed packages cannot be read: {error}"))
+    for entry in entries:
         try:
             found = only_check(importlib.import_module(entry.module))
         except Exception as error:  # noqa: BLE001  a plug-in's module is the user's code
