@@ -74,7 +74,7 @@ def load() -> tuple[Mapping[str, Check], list[tuple[str, str]]]:
     bad: list[tuple[str, str]] = []
     try:
         entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda one: one.name)
-    except (ValueError, OSError) as error:  # one package that is installed badly ends it for all
+    except (ValueError, TypeError, OSError) as error:  # a single bad package ends it for all
         entries = []
         bad.append((GROUP, f"the entry points of installed packages cannot be read: {error}"))
     for entry in entries:
