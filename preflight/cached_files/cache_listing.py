@@ -144,17 +144,17 @@ def _is_plan(name: str, begin: str, *, in_parts: bool) -> bool:
     """Whether a file names the parts of a checkpoint; where there is none, by its beginning."""
     if not dcp_names.PLAN_NAME.fullmatch(name):
         return False
-    return in_parts or dcp_names.PLAN_MARK in _head_of(begin + name)
+    return in_parts or dcp_names.PLAN_MARK in (_head_of(begin + name) or b"")
 
 
-def _head_of(path: str) -> bytes:
+def _head_of(path: str) -> bytes | None:
     from preflight.formats.magic import HEAD
 
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read(HEAD)
     except OSError:
-        return b""
+        return None
 
 
 def _sure(name: str) -> bool:
@@ -170,16 +170,12 @@ def _is_for_torch(path: str) -> bool:
     """Whether a file whose suffix says little is meant for torch, by its name or its beginning."""
     if os.path.basename(path).startswith(_TORCH_NAMES):
         return True
-    from preflight.formats.magic import HEAD, what_is
+    from preflight.formats.magic import what_is
     from preflight.formats.torch.torchfile import legacy_start, looks_like_torch
 
-    try:
-        with open(path, "rb", buffering=0) as file:
-            head = file.read(HEAD)
-    except OSError:
-        return False
+    head = _head_of(path)
     if not head:
-        return True
+        return head is not None
     return (
         legacy_start(head) is not None
         or looks_like_torch(head)

@@ -47,13 +47,21 @@ def look_at_part(descriptor: int, size: int, depth: str, tell: Callable[[], None
     outline = Outline(descriptor, size)
     items = whole_items(outline, size)
     with io.FileIO(descriptor, closefd=False) as file:
-        part = _Part(outline, None if depth == "index" else Large(file, tell))
+        large = outline if depth == "index" else Large(file, tell)
         found: list[tuple[Item, StoredFile]] = []
-        for run in _runs(items) if part.every else [[item] for item in items]:
+        for run in _runs(items) if large.every else [[item] for item in items]:
             tell()
-            found += part.look_at(run, file)
-        between = list(gaps(items, size))
-        found += ((gap, _look_at_gap(part, gap, size)) for gap in between)
+            begin, length = run[0].begin, run[-1].end - run[0].begin
+            if large.every and length <= WINDOW:
+                content = memoryview(exactly(reading(file), begin, length))
+                small = [content[item.begin - begin : item.end - begin] for item in run]
+                found += zip(run, map(_look_at_small, small), strict=True)
+            else:
+                for item in run:
+                    stretch = _Stretch(outline, large, item)
+                    found.append((item, _look_at_archive(stretch, item.end - item.begin)))
+        for gap in gaps(items, size):
+            found.append((gap, _look_at_gap(_Stretch(outline, large, gap), gap, size)))
     return _together(sorted(found), len(items))
 
 
@@ -67,30 +75,6 @@ def _runs(items: Sequence[Item]) -> Iterator[list[Item]]:
         run.append(item)
     if run:
         yield run
-
-
-class _Part:
-    """A part that is open."""
-
-    def __init__(self, outline: Outline, large: Large | None) -> None:
-        self.outline = outline
-        self.large = large
-        self.every = large is not None
-
-    def stretch(self, item: Item) -> _Stretch:
-        """Give what reads an item, and nothing beyond it."""
-        return _Stretch(self.outline, self.large or self.outline, item)
-
-    def look_at(self, run: Sequence[Item], file: io.FileIO) -> Iterator[tuple[Item, StoredFile]]:
-        """Look at items that lie one behind another; small ones are read at once."""
-        begin, end = run[0].begin, run[-1].end
-        if not self.every or end - begin > WINDOW:
-            for item in run:
-                yield item, _look_at_archive(self.stretch(item), item.end - item.begin)
-            return
-        content = memoryview(exactly(reading(file), begin, end - begin))
-        for item in run:
-            yield item, _look_at_small(content[item.begin - begin : item.end - begin])
 
 
 def _look_at_archive(read: Read, size: int) -> StoredFile:
@@ -130,13 +114,7 @@ class _Stretch(LongRead):
             return crc32_for(size)(self(offset, size), 0)
         return self._large.checksum(self._item.begin + offset, size)
 
-    def pass_over(
-        self,
-        offset: int,
-        size: int,
-        look: Look | None = None,
-        _hole: Callable[[int, int], None] | None = None,
-    ) -> None:
+    def pass_over(self, offset: int, size: int, look: Look | None = None, _: object = None) -> None:
         """Read a stretch."""
         shift = self._item.begin
         if look is None:
@@ -145,12 +123,12 @@ class _Stretch(LongRead):
             self._large.pass_over(shift + offset, size, lambda block, at: look(block, at - shift))
 
 
-def _look_at_gap(part: _Part, gap: Item, size: int) -> StoredFile:
+def _look_at_gap(read: Read, gap: Item, size: int) -> StoredFile:
     """Judge what is no archive with an end, as far as that is certain.
 
     What a planner of the user's own writes, and what is packed, is left alone.
     """
-    read, length = part.stretch(gap), gap.end - gap.begin
+    length = gap.end - gap.begin
     head = bytes(read(0, HEAD))
     if head[: len(MAGIC)] == MAGIC[: len(head)]:
         return _look_at_broken(read, gap, size)

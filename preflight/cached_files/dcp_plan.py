@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from preflight.file_access.large import Large
 from preflight.formats.bytes import causes
+from preflight.formats.bytes.blocks import reading
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
@@ -118,12 +119,7 @@ def _item_around(path: str, size: int, place: int) -> int | None:
         return None
     try:
         with open(path, "rb", buffering=0) as file:
-
-            def read(offset: int, length: int) -> bytes:
-                file.seek(offset)
-                return file.read(length)
-
-            for item in itertools.islice(items_from_end(read, size), _MOST_ITEMS):
+            for item in itertools.islice(items_from_end(reading(file), size), _MOST_ITEMS):
                 if item.begin <= place:
                     return item.begin if item.begin < place < item.end else None
     except OSError:

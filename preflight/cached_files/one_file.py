@@ -16,7 +16,6 @@ from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
 from preflight.file_access.opened import reading
 from preflight.file_access.outline import look_at_outline
-from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.stored import StoredFile, look, look_at_whole
 from preflight.formats.suffixes.dcp import PART
 from preflight.values.names import name_of
@@ -30,11 +29,7 @@ def read_cache(
 ) -> CacheFacts:
     """Read one cached file, every byte once, and compare it with all it says of itself.
 
-    Args:
-        path: the file's, absolute or relative to the current folder.
-        root: the job's folder, by which reports name files.
-        tell: called with the file's name before it is opened, and again while it is read.
-        depth: of `index` only what tells of its structure is read.
+    Of depth `index` only what tells of its structure is read.
 
     Raises:
         OSError: it cannot be read, or is no file.
@@ -87,17 +82,16 @@ def look_at_file(
 
 def facts_of(path: str, root: str, size: int, held: StoredFile) -> CacheFacts:
     """Say of a file what it holds, and what is wrong with it."""
-    flaw = held.flaw
+    damage = None
+    if (flaw := held.flaw) is not None:
+        said = Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
+        damage = refined(said, path)
     return CacheFacts(
         file=name_of(path, root),
         size=size,
         format=held.format,
-        damage=None if flaw is None else refined(_damage(flaw), path),
+        damage=damage,
         verified=held.verified,
         globals=held.globals,
         unread=held.unread,
     )
-
-
-def _damage(flaw: Flaw) -> Damage:
-    return Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)

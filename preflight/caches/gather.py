@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from preflight.cached_files.cache_listing import CacheListing, list_cache
+from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
 from preflight.caches.kind import CACHE, SECONDS
-from preflight.caches.table import WHOLE, CacheTable
+from preflight.caches.table import WHOLE
 from preflight.caches.whole import WholeCache
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
@@ -38,21 +38,12 @@ _TIMES = 30
 
 
 @dataclass(slots=True, kw_only=True)
-class Cache:
+class Cache(WholeCache):
     """A folder of cached files, as far as they have been read."""
-
-    target: CacheFolder
-    listing: CacheListing
-    same_as: str | None = None
-    """Another entry of the settings that names this folder, too."""
 
     contents: list[Content] = field(default_factory=list)
     """What torch has read in its files, where it was asked to."""
 
-    base: str = field(init=False)
-    """The folder that the names of its files are below."""
-
-    table: CacheTable = field(init=False)
     read: bool = False
     """Whether any file was read now."""
 
@@ -61,24 +52,8 @@ class Cache:
 
     kept: float = field(default_factory=time.monotonic)
     wait: float = _OFTEN
-    older: frozenset[str] | None = None
+    left_behind: frozenset[str] | None = None
     """Names of checkpoints, but for the newest; None: nobody has asked yet."""
-
-    def __post_init__(self) -> None:
-        path, files = self.target.path, self.listing.files
-        self.base = os.path.dirname(path) if files == (path,) else path
-        begin = len(os.path.join(self.base, "")) if self.base else 0
-        self.table = CacheTable([file[begin:] for file in files])
-
-    def whole(self, root: str) -> WholeCache:
-        """Give it as a whole, as far as it has been seen."""
-        return WholeCache(
-            target=self.target,
-            listing=self.listing,
-            table=self.table,
-            root=root,
-            same_as=self.same_as,
-        )
 
     def appeared(self) -> int:
         """Count the files that were put in since the folder was listed."""
@@ -111,12 +86,14 @@ class Caches(Gather):
             reason = "none of its files is a cached one"
             yield Left(reason=reason, kinds=gives(CacheFolder))
             return
+        same = same_as(target, self.run.job)
         known = self._caches.get(target.path)
         if known is not None:  # two entries of the settings say the same path
-            known.same_as = known.same_as or same_as(target, self.run.job)
+            known.same_as = known.same_as or same
             return
-        same = same_as(target, self.run.job)
-        self._caches[target.path] = Cache(target=target, listing=listing, same_as=same)
+        self._caches[target.path] = Cache(
+            target=target, listing=listing, root=self._root, same_as=same
+        )
         for path, reason in listing.unreadable:
             yield unreadable(Location(file=name_of(path, self._root)), reason, (CacheFacts,))
 
@@ -230,10 +207,9 @@ class Caches(Gather):
         """Say of a file whether its checkpoint has a newer one beside it."""
         if not one.target.checkpoint:
             return facts
-        whole = one.whole(self._root)
-        if one.older is None:
-            one.older = whole.older(whole.checkpoints())
-        return replace(facts, is_older=whole.is_older(self._name(one, place), one.older))
+        if one.left_behind is None:
+            one.left_behind = one.older(one.checkpoints())
+        return replace(facts, is_older=one.is_older(self._name(one, place), one.left_behind))
 
     def _whole(self, one: Cache, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
         """Give the whole files among these."""
@@ -267,9 +243,8 @@ class Caches(Gather):
             unread = Counter(read.skipped for read in one.contents if read.skipped is not None)
             for reason, count in unread.items():
                 yield Left(reason=reason, kinds=(CacheContents,), count=count)
-            whole = one.whole(self._root)
-            yield Looked(facts=whole.facts(), target=one.target)
-            for facts in whole.more_facts(one.contents):
+            yield Looked(facts=one.facts(), target=one.target)
+            for facts in one.more_facts(one.contents):
                 yield Looked(facts=facts, target=one.target)
 
     # --- what is kept

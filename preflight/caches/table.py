@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from array import array
@@ -73,14 +74,9 @@ class CacheTable:
         left = set(unseen)
         return tuple(place for place in range(len(self.seen)) if place not in left)
 
-    def places(self, letter: str, most: int | None = None) -> list[int]:
-        """Give the places of the first files of a letter, or of all."""
-        found: list[int] = []
-        for place in self._places(letter):
-            if len(found) == most:
-                break
-            found.append(place)
-        return found
+    def places(self, letter: str, most: int) -> list[int]:
+        """Give the places of the first files of a letter."""
+        return list(itertools.islice(self._places(letter), most))
 
     def _places(self, letter: str) -> Iterator[int]:
         at = self.seen.find(letter.encode())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from preflight.cached_files.cache_listing import CacheListing
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
@@ -47,18 +47,28 @@ _QUIET = {("torch zip", "checksum"), ("npy", "pages"), ("safetensors", "pages")}
 _NEAR = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class WholeCache:
     """A folder of cached files, of which a row tells what was seen of each."""
 
     target: CacheFolder
     listing: CacheListing
-    table: CacheTable
     root: str
     """The job's folder."""
 
     same_as: str | None
     """Another entry of the settings that names this folder, too."""
+
+    base: str = field(init=False)
+    """The folder that the names of its files are below."""
+
+    table: CacheTable = field(init=False)
+
+    def __post_init__(self) -> None:
+        path, files = self.target.path, self.listing.files
+        self.base = os.path.dirname(path) if files == (path,) else path
+        begin = len(os.path.join(self.base, "")) if self.base else 0
+        self.table = CacheTable([file[begin:] for file in files])
 
     @property
     def _damaged(self) -> dict[int, Damage]:
@@ -116,43 +126,39 @@ class WholeCache:
     def _formats(self) -> tuple[tuple[Alike, ...], tuple[Alike, ...]]:
         """Count whole files by format; and, of these, those without checksums."""
         table = self.table
-        counts, bare = Counter[str](), Counter[str]()
-        first: dict[str, list[int]] = {}
-        first_bare: dict[str, list[int]] = {}
-        for code, count in Counter(table.seen).items():
-            if chr(code) in WHOLE:
-                name, verified = WHOLE[chr(code)]
-                places = table.places(chr(code), _NAMED)
-                counts[name] += count
-                first.setdefault(name, []).extend(places)
-                if not verified:
-                    bare[name] += count
-                    first_bare.setdefault(name, []).extend(places)
-        for place, facts in table.odd.items():
-            if facts.damage is None:
-                counts[facts.format] += 1
-                first.setdefault(facts.format, []).append(place)
-                if not facts.verified and facts.unread is None:
-                    bare[facts.format] += 1
-                    first_bare.setdefault(facts.format, []).append(place)
-        return self._told(counts, first), self._told(bare, first_bare)
+        rows = [
+            (*WHOLE[chr(code)], count, table.places(chr(code), _NAMED))
+            for code, count in Counter(table.seen).items()
+            if chr(code) in WHOLE
+        ]
+        rows += [
+            (facts.format, facts.verified or facts.unread is not None, 1, [place])
+            for place, facts in table.odd.items()
+            if facts.damage is None
+        ]
+        return self._told(rows), self._told([row for row in rows if not row[1]])
+
+    def _told(self, rows: Iterable[tuple[str, bool, int, list[int]]]) -> tuple[Alike, ...]:
+        counts: Counter[str] = Counter()
+        places: dict[str, list[int]] = defaultdict(list)
+        for what, _, count, those in rows:
+            counts[what] += count
+            places[what] += those
+        return tuple(
+            Alike(what=what, count=count, names=tuple(self._names(sorted(places[what])[:_NAMED])))
+            for what, count in counts.most_common()
+        )
+
+    def _names(self, places: Iterable[int]) -> Iterator[str]:
+        return (self._below(self.listing.files[place]) for place in places)
 
     def _unread(self) -> list[Unread]:
-        """Name the files of which not everything was looked at."""
         files, odd = self.listing.files, sorted(self.table.odd.items())
         return [
             Unread(name=self._below(files[place]), what=facts.unread)
             for place, facts in odd
             if facts.damage is None and facts.unread is not None
         ]
-
-    def _told(self, counts: Counter[str], places: Mapping[str, list[int]]) -> tuple[Alike, ...]:
-        files = self.listing.files
-        names = {
-            what: [self._below(files[place]) for place in sorted(those)[:_NAMED]]
-            for what, those in places.items()
-        }
-        return tuple(_alike(counts, names))
 
     def more_facts(self, loaded: Sequence[Content]) -> Iterator[CheckpointFacts | CacheContents]:
         """Give what is known of checkpoints, where it is a folder of such, and of its numbers."""
@@ -170,7 +176,6 @@ class WholeCache:
     def _of_states(
         self, odd: Iterable[OddContent], found: Sequence[CheckpointFacts]
     ) -> Iterator[OddContent]:
-        """Say of what stands out whether a job that goes on would take it."""
         states, older = self._places(found), self.older(found)
         for one in odd:
             is_older = self.is_older(one.file, older)
@@ -257,41 +262,33 @@ def is_in(path: str, places: AbstractSet[str]) -> bool:
     return True
 
 
-def _note(names: dict[str, list[str]], what: str, name: str) -> None:
-    few = names.setdefault(what, [])
-    if len(few) < _NAMED:
-        few.append(name)
-
-
-def _alike(counted: Counter[str], names: Mapping[str, list[str]]) -> Iterator[Alike]:
-    for what, count in counted.most_common():
-        yield Alike(what=what, count=count, names=tuple(names[what]))
-
-
 def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
     """Group names that begin with a hash by what follows it, and see which hashes stand alone.
 
     Of folders in which all are of one kind nothing is said: each may be a cache of its own.
     """
-    of_place: dict[str, dict[str, set[str]]] = {}
+    of_place: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in paths:
         if len(path) < _SHORTEST_HASH:
             continue
         place, name = os.path.split(path)
         match = _HASHED.fullmatch(name)
         if match is not None:
-            of_place.setdefault(place, {}).setdefault(match[2], set()).add(match[1])
+            of_place[place][match[2]].add(match[1])
     counted: Counter[str] = Counter()
-    names: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = defaultdict(list)
     kinds_of: Counter[tuple[str, str]] = Counter()
     for place, kinds in of_place.items():
         for kind, hashes in kinds.items() if len(kinds) > 1 else ():
             counted[kind] += len(hashes)
-            for one in sorted(hashes)[:_NAMED]:
-                _note(names, kind, one + kind)
+            names[kind] += [one + kind for one in sorted(hashes)[:_NAMED]]
             kinds_of.update((place, one) for one in hashes)
     alone = sum(count == 1 for count in kinds_of.values())
-    return tuple(_alike(counted, names)), alone / len(kinds_of) if kinds_of else 0.0
+    told = tuple(
+        Alike(what=kind, count=count, names=tuple(names[kind][:_NAMED]))
+        for kind, count in counted.most_common()
+    )
+    return told, alone / len(kinds_of) if kinds_of else 0.0
 
 
 def _bursts(times: Iterable[float]) -> Iterator[Burst]:

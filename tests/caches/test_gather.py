@@ -10,6 +10,7 @@ import time
 from array import array
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pytest
 
 import preflight
 from preflight.cached_files.facts import CacheFacts, CachePiece
-from preflight.cached_files.read import Files
+from preflight.cached_files.read import look as look_at_files
 from preflight.caches.facts import CacheFolderFacts
 from preflight.caches.gather import Caches
 from preflight.caches.kind import CACHE
@@ -27,6 +28,7 @@ from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.findings.looks import Left, Looked
 from preflight.findings.report import Outcome, Report
+from preflight.kinds.asked import Asked
 from preflight.kinds.question import Question
 from preflight.settings.job import Job
 from preflight.targets.targets import CacheFolder
@@ -179,15 +181,16 @@ def test_whatever_one_file_does_to_its_reader_the_others_are_read(
 def read(folder: Path, names: list[str]) -> list[CachePiece]:
     """Read them as a process does."""
     pieces: list[CachePiece] = []
-    files = Files(
-        root=str(folder),
-        depth="bytes",
-        memory=1 << 32,
+    asked = Asked(
+        wire={"folder": str(folder), "names": names},
+        options={"root": str(folder), "depth": "bytes"},
+        alive=lambda: None,
+        step=nullcontext,
         opening=lambda _: None,
-        tell=lambda: None,
         some=lambda piece, _: pieces.append(piece),
+        memory=1 << 32,
     )
-    pieces.append(files.read(str(folder), names))
+    pieces += look_at_files(asked)
     return pieces
 
 
