@@ -103,19 +103,15 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
     damage = facts.damage
     if damage is None:
         return
+    is_milder = facts.is_older or damage.kind == "bomb"
     yield cache_damaged.found(
         damage.text,
         at=Location(file=facts.file),
-        severity=_severity(facts, damage),
+        severity=Severity.WARNING if is_milder else Severity.ERROR,
         why=_why(facts, damage),
         fix=_fix(facts, damage),
         evidence=_evidence(facts, damage),
     )
-
-
-def _severity(facts: CacheFacts, damage: Damage) -> Severity:
-    passes = facts.is_older or damage.kind == "bomb"
-    return Severity.WARNING if passes else Severity.ERROR
 
 
 def _why(facts: CacheFacts, damage: Damage) -> str:
@@ -131,10 +127,6 @@ def _why(facts: CacheFacts, damage: Damage) -> str:
     return said or f"{opener} stops at it{unclear}."
 
 
-def _name_of(facts: CacheFacts) -> str:
-    return facts.file.rpartition("/")[2]
-
-
 def _fix(facts: CacheFacts, damage: Damage) -> str:
     if damage.fetch is not None:
         return f"Fetch it:  {lfs_pull(damage.fetch)}"
@@ -145,17 +137,16 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
     if causes.SEVERAL in damage.text:
         return AGAIN
     may_be_downloaded = damage.kind in ("bomb", "foreign", "checksum", "pages")
-    return REPLACE if may_be_downloaded or re.match(_WEIGHTS, _name_of(facts)) else AGAIN
+    is_weights = re.match(_WEIGHTS, facts.file.rpartition("/")[2])
+    return REPLACE if may_be_downloaded or is_weights else AGAIN
 
 
 def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:
-    evidence: dict[str, Scalar] = {
+    evidence: dict[str, Scalar | None] = {
         "kind": damage.kind,
         "format": facts.format,
         "bytes": facts.size,
+        "offset": damage.offset,
+        "record": damage.member,
     }
-    if damage.offset is not None:
-        evidence["offset"] = damage.offset
-    if damage.member is not None:
-        evidence["record"] = damage.member
-    return evidence
+    return {name: value for name, value in evidence.items() if value is not None}

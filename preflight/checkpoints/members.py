@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
@@ -115,10 +115,10 @@ def _is_otherwise(name: str, here: AbstractSet[str]) -> bool:
 
 
 def _by_family(names: Iterable[str]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+    found: dict[str, set[int]] = defaultdict(set)
     for family, number in map(_family, names):
         if number is not None:
-            found.setdefault(family, set()).add(number)
+            found[family].add(number)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -71,10 +72,10 @@ def checkpoints(
     numbered alike, the last written. Where `latest` names an older one, as it does until a save is
     at its end, newer ones that are not whole come after that.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         first, _, rest = name_of(path, top).partition("/")
-        groups.setdefault(first if rest else "", []).append(path)
+        groups[first if rest else ""].append(path)
     alone = groups.pop("", [])
     for name in [one for one in groups if not os.path.isdir(os.path.join(top, one))]:
         del groups[name]  # the job goes on meanwhile, and keeps only the last
@@ -239,12 +240,10 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
     folder = os.path.join(top, name) if name else top
     within = top if os.path.isdir(top) else os.path.dirname(top)
     bad = [path for path in paths if path in damaged]
-    wrong = [f"{name_of(path, within)} {damaged[path].text}" for path in bad]
     notes = sorted(one for one in names_in(folder) if one.endswith(NOTES))
     cut = [(one, said) for one in notes if (said := cut_note(os.path.join(folder, one)))]
-    wrong += [f"{name}/{one} {said}" if name else f"{one} {said}" for one, said in cut]
-    torn = [name_of(path, within) for path in bad]
-    torn += [f"{name}/{one}" if name else one for one, _ in cut]
+    wrong = [(name_of(path, within), damaged[path].text) for path in bad]
+    wrong += [(f"{name}/{one}" if name else one, said) for one, said in cut]
     indexes = [held_against(os.path.join(folder, one)) for one in _indexes_in(folder)]
     pointer = pointer_in(folder)
     to = pointer.to if pointer is not None and names.is_step(pointer.to) else ""
@@ -253,8 +252,8 @@ def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wro
         files=len(paths) + len(cut),
         written=max(map(_written, paths or [folder])),
         damaged=len(wrong),
-        first_damaged=wrong[0] if wrong else "",
-        torn=tuple(torn[:_MOST_TORN]),
+        first_damaged=" ".join(wrong[0]) if wrong else "",
+        torn=tuple(file for file, _ in wrong[:_MOST_TORN]),
         is_quiet=not cut and bool(bad) and all(damaged[path].is_quiet for path in bad),
         absent=tuple(sorted({file for absent, _ in indexes for file in absent})),
         without=tuple(tensor for _, without in indexes for tensor in without),
@@ -278,10 +277,10 @@ def _unfinished(folder: str, paths: Iterable[str]) -> set[str]:
 
     That is one file for all ranks, or one for each rank where they save for themselves.
     """
-    places: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         place, name = os.path.split(path)
-        places.setdefault(place, []).append(name)
+        places[place].append(name)
     lacks = set()
     for place, there_are in places.items():
         ranks = {part[1] for part in map(dcp_names.PART_NAME.fullmatch, there_are) if part}

@@ -12,12 +12,7 @@ from preflight.checkpoints.notes import pointer_in
 
 
 def taken(top: str, found: Iterable[str]) -> str:
-    """Give the checkpoint that `latest` in a folder names; empty where nothing names one of these.
-
-    Args:
-        top: the folder.
-        found: names of the checkpoints in it.
-    """
+    """Give which of these checkpoints `latest` in a folder names; empty where none is named."""
     pointer = pointer_in(top)
     return (pointed(pointer.to, found) if pointer is not None else None) or ""
 
@@ -25,9 +20,8 @@ def taken(top: str, found: Iterable[str]) -> str:
 def pointed(to: str, found: Iterable[str]) -> str | None:
     """Find the checkpoint that a file names, by its name or by its number alone."""
     for name in found:
-        number = re.search(r"(\d{1,18})$", name)
-        is_so = to.isascii() and to.isdigit() and number is not None
-        if name == to or (is_so and number is not None and int(number[1]) == int(to)):
+        number = re.search(r"\d{1,18}$", name)
+        if name == to or (to.isascii() and to.isdigit() and number and int(number[0]) == int(to)):
             return name
     return None
 

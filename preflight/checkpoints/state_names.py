@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from preflight.formats.suffixes import dcp as dcp_names
@@ -116,27 +116,23 @@ def together(names: Iterable[str]) -> dict[str, list[str]]:
     By the first of them, in the order of their names. The model, its average and its optimizer
     may be three files of one number.
     """
-    ranks: dict[str, list[str]] = {}
+    ranks: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names):
-        ranks.setdefault(_SHARE.sub("*", name), []).append(name)
-    steps: dict[str, list[str]] = {}
+        ranks[_SHARE.sub("*", name)].append(name)
+    steps: dict[str, list[str]] = defaultdict(list)
     for key in ranks:
-        found = list(_NUMBER.finditer(key))
-        if found:
-            steps.setdefault(found[-1][0].lstrip("0"), []).append(key)
+        if numbers := _NUMBER.findall(key):
+            steps[numbers[-1].lstrip("0")].append(key)
     kinds = alike(ranks)
     several = {
         step: keys
         for step, keys in steps.items()
         if len(keys) > 1 and len({kind_of(key) for key in keys} & kinds) == len(keys)
     }
-    if len(several) > 1:
-        joined = {key: min(keys) for keys in several.values() for key in keys}
-    else:
-        joined = {}
-    grouped: dict[str, list[str]] = {}
+    joined = {key: min(keys) for keys in several.values() for key in keys if len(several) > 1}
+    grouped: dict[str, list[str]] = defaultdict(list)
     for key, those in ranks.items():
-        grouped.setdefault(joined.get(key, key), []).extend(those)
+        grouped[joined.get(key, key)] += those
     return {min(those): sorted(those) for those in grouped.values()}
 
 
@@ -159,17 +155,14 @@ def runs_in(names: Iterable[str], top: str = "") -> Mapping[str, list[str]]:
     """Find the folders in which runs keep their checkpoints, each with the names below it.
 
     Of `out/exp1/checkpoint-500/model.pt` that is `exp1`, of `out/checkpoints/epoch_1.pt` it is
-    `checkpoints`. None where the states lie in the folder itself.
-
-    Args:
-        names: of all cached files, below the folder.
-        top: the place of the folder below the first one.
+    `checkpoints`. None where the states lie in the folder itself; `top` is its place below the
+    first one.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         first, _, rest = name.partition("/")
         if rest:
-            groups.setdefault(first, []).append(rest)
+            groups[first].append(rest)
     if any(map(is_step, groups)):
         return {}
     found: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ from preflight.cached_files.cache_listing import list_cache
 from preflight.findings.finding import Location
 from preflight.findings.looks import Look
 from preflight.kinds.gather import Gather
-from preflight.kinds.question import Question, stamp_of
+from preflight.kinds.question import Question
 from preflight.targets.targets import CacheFolder
 from preflight.targets.told_once import own_files
 from preflight.values.names import name_of
@@ -20,6 +20,10 @@ class _File(NamedTuple):
 
     target: CacheFolder
     path: str
+
+    def place(self, root: str) -> Location:
+        """Say what reports call it."""
+        return Location(file=name_of(self.path, root))
 
 
 class LoadedFiles(Gather):
@@ -38,17 +42,9 @@ class LoadedFiles(Gather):
 
     def question(self, target: _File) -> Question:
         """Ask about a file."""
-        job, wire = self.run.job, self.wire(target)
-        return Question(
-            kind=self.kind,
-            wire=wire,
-            target=target.target,
-            at=Location(file=name_of(target.path, job.root)),
-            gives=tuple(self.kind.facts),
-            gather=self,
-            seconds=self.kind.seconds(wire, job.root, job.look.depth),
-            stamp=stamp_of(self.path(target)),
-        )
+        question = super().question(target)
+        question.target = target.target
+        return question
 
     def judged(self, question: Question, facts: Any, _read_at: float | None) -> Iterator[Look]:
         """Tell whoever puts the files of a cache together; alone, one is not judged."""

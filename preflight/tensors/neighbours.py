@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from preflight.tensors.facts import CacheContents, Content, OddContent
@@ -21,12 +20,10 @@ from preflight.tensors.odd import Shape, by_itself, size_text, zeros_of
 # Different files that are held against each other; where all differ, nothing is usual.
 _MOST_FORMS = 10_000
 
-
 # What differs in the names of files that were made by one program: numbers, hashes, UUIDs.
 _VARYING = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
 )
-
 
 _Held: TypeAlias = Mapping[str, tuple[int | None, int, int]]
 """By path, the dimension that is the same in nearly all files, its size, and in how many."""
@@ -53,17 +50,13 @@ class _File(NamedTuple):
     """Whether all that it holds is zero."""
 
 
-@dataclass(slots=True)
-class _Group:
-    """Files beside each other, of one suffix."""
-
-    forms: dict[_Form, list[_File]] = field(default_factory=dict)
-    cut: bool = False
+_Group: TypeAlias = dict[_Form, list[_File]]
+"""Files beside each other, of one suffix, by what they are like; not all where forms are many."""
 
 
 def contents_of(folder: str, contents: Iterable[Content]) -> CacheContents:
     """Put together what is in the files of a cache, and say which stand out."""
-    groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
+    groups: dict[tuple[str, str], _Group] = defaultdict(dict)
     skipped: Counter[str] = Counter()
     odd: list[OddContent] = []
     files = tensors = 0
@@ -78,10 +71,8 @@ def contents_of(folder: str, contents: Iterable[Content]) -> CacheContents:
         place, _, name = one.file.rpartition("/")
         group = groups[place, name.rpartition(".")[2].lower()]
         form = _form(one)
-        if form not in group.forms and len(group.forms) >= _MOST_FORMS:
-            group.cut = True
-            continue
-        group.forms.setdefault(form, []).append(_file(one, shared))
+        if form in group or len(group) <= _MOST_FORMS:
+            group.setdefault(form, []).append(_file(one, shared))
     for (place, _), group in groups.items():
         odd += _beside(place or ".", group)
     odd.sort(key=lambda one: (one.file, one.kind, one.path))
@@ -133,8 +124,8 @@ def _beside(place: str, group: _Group) -> Iterator[OddContent]:
     """Say what stands out among files beside each other."""
     kinds = _kinds(group)
     usual_name = _usual_name(group) if kinds else None
-    held = {form: _held(group.forms[form]) for form in kinds}
-    for form, files in group.forms.items():
+    held = {form: _held(group[form]) for form in kinds}
+    for form, files in group.items():
         yield from _zeros(place, files)
         if form in kinds:
             yield from (odd for one in files if (odd := _of_size(one, held[form])) is not None)
@@ -148,7 +139,7 @@ def _beside(place: str, group: _Group) -> Iterator[OddContent]:
 
 def _usual_name(group: _Group) -> str | None:
     """Find the sort of name that nearly all have; None where they are named after something."""
-    sorts = Counter(_sort_of_name(one.name) for files in group.forms.values() for one in files)
+    sorts = Counter(_sort_of_name(one.name) for files in group.values() for one in files)
     sort, count = sorts.most_common(1)[0]
     return sort if count * 4 >= sum(sorts.values()) * 3 else None
 
@@ -166,9 +157,9 @@ def _is_meant_alike(file: _File, form: _Form, like: _Form, usual_name: str | Non
 
 def _kinds(group: _Group) -> dict[_Form, int]:
     """Find what files are rightly like, each with how many there are; none: it cannot be said."""
-    counts = {form: len(files) for form, files in group.forms.items()}
+    counts = {form: len(files) for form, files in group.items()}
     total = sum(counts.values())
-    if group.cut or total < FEWEST:
+    if len(group) > _MOST_FORMS or total < FEWEST:
         return {}
     usual = max(counts, key=lambda form: counts[form])
     kinds = {
@@ -227,23 +218,19 @@ def _unlike(
 
 def _mixed(place: str, kinds: Mapping[_Form, int]) -> Iterator[OddContent]:
     """Say of a key under which two kinds of files have different types: it was made twice."""
-    seen: dict[tuple[object, ...], dict[str, dict[str, int]]] = {}
+    seen: dict[tuple[tuple[str, ...], object, str], Counter[str]] = defaultdict(Counter)
     for form, count in kinds.items():
-        if form.kind != "dict" or not form.keys:
-            continue
-        paths = tuple((path, rank) for path, _, rank in form.tensors)
-        types = seen.setdefault((form.keys, paths), {})
-        for path, dtype, _ in form.tensors:
-            numbers = types.setdefault(path, {})
-            numbers[dtype] = numbers.get(dtype, 0) + count
-    for types in seen.values():
-        for path, numbers in types.items():
-            if len(numbers) > 1:
-                (usual, most), *others = sorted(numbers.items(), key=lambda one: -one[1])
-                less = " and ".join(f"{dtype} in {count:,}" for dtype, count in others)
-                yield OddContent(
-                    file=place, kind="mixed-dtype", path=path, seen=less, usual=usual, count=most
-                )
+        if form.kind == "dict" and form.keys:
+            paths = tuple((path, rank) for path, _, rank in form.tensors)
+            for path, dtype, _ in form.tensors:
+                seen[form.keys, paths, path][dtype] += count
+    for (*_, path), numbers in seen.items():
+        if len(numbers) > 1:
+            (usual, most), *others = numbers.most_common()
+            less = " and ".join(f"{dtype} in {count:,}" for dtype, count in others)
+            yield OddContent(
+                file=place, kind="mixed-dtype", path=path, seen=less, usual=usual, count=most
+            )
 
 
 def _zeros(place: str, files: list[_File]) -> Iterator[OddContent]:

@@ -36,7 +36,7 @@ def by_itself(content: Content) -> Iterator[OddContent]:
                 kind=kind,
                 path=first.path,
                 more=len(found) - 1,
-                seen=described(first),
+                seen=f"{size_text(first.shape)}, {first.dtype}",
                 count=count,
                 of=of,
             )
@@ -71,11 +71,6 @@ _NUMBERS = {
 }
 
 
-def described(one: CachedTensor) -> str:
-    """Say what a tensor is: `4 x 128 x 128, float16`."""
-    return f"{size_text(one.shape)}, {one.dtype}"
-
-
 def size_text(shape: Shape) -> str:
     """Say a shape: `4 x 128 x 128`."""
     if shape is None:
@@ -89,14 +84,12 @@ def _speaks_of(words: Iterable[str], file: str, path: str) -> bool:
 
 
 def zeros_of(content: Content) -> list[CachedTensor]:
-    """Give the tensors that are zero throughout and should not be."""
+    """Give those that are zero and should not be: settings, masks and coordinates may."""
     if len(content.tensors) + content.more > _MOST_TENSORS:
         return []
-    return [one for one in content.tensors if _holds_zeros(content.file, one)]
-
-
-def _holds_zeros(file: str, one: CachedTensor) -> bool:
-    """Whether it is zero throughout and should not be: settings, masks and coordinates may."""
-    if not one.zero or one.negative or one.infinite or one.elements < _FEW:
-        return False
-    return not _speaks_of((*_OF_NOTHING, *_EMPTY, *_MASKS), file, one.path)
+    return [
+        one
+        for one in content.tensors
+        if one.zero and not (one.negative or one.infinite or one.elements < _FEW)
+        if not _speaks_of((*_OF_NOTHING, *_EMPTY, *_MASKS), content.file, one.path)
+    ]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
 import stat
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -57,10 +57,6 @@ class _SkippedError(Exception):
     """It is not looked at, for a reason that is no fault of anybody's."""
 
 
-class _DamagedError(Exception):
-    """Its bytes are not what they should be."""
-
-
 def look(asked: Asked) -> Iterator[Content]:
     """Load the file that is asked about."""
     yield read_content(asked.wire["path"], asked.root, asked.options, asked.alive)
@@ -71,11 +67,7 @@ def read_content(
 ) -> Content:
     """Load one cached file, and look at all its numbers.
 
-    Args:
-        path: the file's, absolute or relative to the current folder.
-        root: the job's folder, by which reports name files.
-        options: `trust_caches`, for a torch older than 2.6.
-        tell: called with the file's name before it is opened, and again while it is read.
+    Of the options, `trust_caches` is for a torch older than 2.6.
 
     Raises:
         CannotLookError: torch is missing, or too old, or cannot load what no other check finds
@@ -146,11 +138,11 @@ def _torch(
     options: Mapping[str, Any],
     tell: Callable[[], None],
 ) -> Content:
-    from preflight.tensors import torch_files as torch_content
+    from preflight.tensors import torch_files
 
-    torch = torch_content.import_torch(trusted=bool(options.get("trust_caches")))
-    loaded = torch_content.load(torch, source, size)
-    return _content(name, *torch_content.walk(torch, loaded, size, tell))
+    torch = torch_files.import_torch(trusted=bool(options.get("trust_caches")))
+    loaded = torch_files.load(torch, source, size)
+    return _content(name, *torch_files.walk(torch, loaded, size, tell))
 
 
 def _unpacked(path: str, tell: Callable[[], None]) -> io.BytesIO:
@@ -187,13 +179,10 @@ def _content(
 
 
 def _npz(file: BinaryIO, name: str, tell: Callable[[], None]) -> Content:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            members = [one for one in archive.namelist() if one.endswith(".npy")]
-            paths = tuple(sorted(_key(one.removesuffix(".npy")) for one in members))
-            return _content(name, "dict", paths, _arrays(archive, members, tell))
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise _DamagedError from error
+    with zipfile.ZipFile(file) as archive:
+        members = [one for one in archive.namelist() if one.endswith(".npy")]
+        paths = tuple(sorted(_key(one.removesuffix(".npy")) for one in members))
+        return _content(name, "dict", paths, _arrays(archive, members, tell))
 
 
 def _arrays(
@@ -217,19 +206,14 @@ def _array(stream: Any, path: str, tell: Callable[[], None]) -> CachedTensor:
     shape, _, dtype = header(stream)
     if dtype.hasobject:
         raise _SkippedError(OBJECTS)
-    elements = 1
-    for side in shape:
-        elements *= int(side)
+    elements = math.prod(map(int, shape))
     if elements * dtype.itemsize > _MOST_ARRAY:
         raise _SkippedError(f"it holds an array of more than {format_size(_MOST_ARRAY)}")
     numbers = Numbers(dtype=dtype.name)
     if is_measured(dtype.name):
-        _add_all(stream, elements * dtype.itemsize, numbers, tell, swapped=not _is_little(dtype))
+        swapped = dtype != dtype.newbyteorder("<")
+        _add_all(stream, elements * dtype.itemsize, numbers, tell, swapped=swapped)
     return _tensor(path, shape, elements, numbers)
-
-
-def _is_little(dtype: Any) -> bool:
-    return bool(dtype.newbyteorder("<") == dtype)
 
 
 def _add_all(
@@ -253,7 +237,7 @@ def _full(stream: Any, size: int) -> bytes:
     while size:
         part = stream.read(size)
         if not part:
-            raise _DamagedError
+            raise EOFError
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
@@ -279,7 +263,7 @@ def _safetensors(file: BinaryIO, name: str, size: int, tell: Callable[[], None])
     file.seek(0)
     length = int.from_bytes(_full(file, 8), "little")
     if length > size - 8:
-        raise _DamagedError
+        raise EOFError
     if length > _MOST_HEADER:
         raise _SkippedError(f"it has a header of more than {format_size(_MOST_HEADER)}")
     header = json.loads(_full(file, length))
@@ -296,10 +280,8 @@ def _stored(
         begin, stop = one["data_offsets"]
         left -= stop - begin
         if not 0 <= begin <= stop <= size - start or left < 0:
-            raise _DamagedError
-        elements = 1
-        for side in one["shape"]:
-            elements *= side
+            raise EOFError
+        elements = math.prod(one["shape"])
         numbers = Numbers(dtype=_SAFETENSORS_TYPES.get(one["dtype"], one["dtype"]))
         if is_measured(numbers.dtype):
             file.seek(start + begin)

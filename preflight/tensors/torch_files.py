@@ -111,15 +111,28 @@ def walk(
     Gives the kind of the object, its keys, and the tensors.
     """
     keys: dict[str, None] = {}
-    found: list[tuple[str, Any]] = []
-    for path, value in _nodes(torch, loaded, keys):
-        if isinstance(value, torch.Tensor):
-            found.append((path, value))
+    found = [
+        (path, value)
+        for path, value in _nodes(torch, loaded, keys)
+        if isinstance(value, torch.Tensor)
+    ]
     storages = _Storages(torch)
     for _, tensor in found:
         storages.add(tensor)
-    patience = _Patience(bytes=_MOST_TIMES * size + _LARGE, tell=tell)
-    seen = (_seen(torch, path, tensor, storages, patience) for path, tensor in found)
+    left = _MOST_TIMES * size + _LARGE
+
+    def spend(count: int) -> None:
+        """Take in that so many bytes are looked at, of tensors that may overlap without end."""
+        nonlocal left
+        tell()
+        left -= count
+        if left < 0:
+            raise CannotLookError(
+                "its tensors are many times the size of the file, which they share",
+                fix="Save what is needed of each with tensor.clone().",
+            )
+
+    seen = (_seen(torch, path, tensor, storages, spend) for path, tensor in found)
     kind = "tensor" if isinstance(loaded, torch.Tensor) else _kind(loaded)
     return kind, tuple(sorted(keys)), seen
 
@@ -149,12 +162,9 @@ def _nodes(torch: Any, loaded: Any, keys: dict[str, None]) -> Iterator[tuple[str
         if isinstance(value, dict):
             for key, one in value.items():
                 place = _place(key)
-                children.append(
-                    (path + place, form + (place if isinstance(key, str) else "[*]"), one)
-                )
-            keys.update(
-                dict.fromkeys(child[1] for child in children if not child[1].endswith("[*]"))
-            )
+                own = form + (place if isinstance(key, str) else "[*]")
+                children.append((path + place, own, one))
+            keys.update(dict.fromkeys(own for _, own, _ in children if not own.endswith("[*]")))
         else:
             children += [
                 (f"{path}[{number}]", f"{form}[*]", one) for number, one in enumerate(value)
@@ -201,26 +211,8 @@ class _Storages:
         return tensor.untyped_storage() if strided and tensor.device.type == "cpu" else None
 
 
-@dataclass(slots=True)
-class _Patience:
-    """How much more of a file is looked at, whose tensors may overlap without end."""
-
-    bytes: int
-    tell: Callable[[], None]
-
-    def spend(self, count: int) -> None:
-        """Take in that so many bytes are looked at."""
-        self.tell()
-        self.bytes -= count
-        if self.bytes < 0:
-            raise CannotLookError(
-                "its tensors are many times the size of the file, which they share",
-                fix="Save what is needed of each with tensor.clone().",
-            )
-
-
 def _seen(
-    torch: Any, path: str, tensor: Any, storages: _Storages, patience: _Patience
+    torch: Any, path: str, tensor: Any, storages: _Storages, spend: Callable[[int], None]
 ) -> CachedTensor:
     dtype = str(tensor.dtype).removeprefix("torch.")
     numbers = Numbers(dtype=dtype)
@@ -229,7 +221,7 @@ def _seen(
         values, whole = values_of(torch, tensor)
         if values is not None and is_measured(dtype):
             for piece in pieces_of(values):
-                patience.spend(piece.numel() * piece.element_size())
+                spend(piece.numel() * piece.element_size())
                 numbers.add(bytes_of(torch, piece))
     size, used = storages.of(tensor)
     return CachedTensor(

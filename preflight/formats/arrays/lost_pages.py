@@ -131,12 +131,10 @@ class ZeroPages:
         if begin < end and len(self._kept) <= _MOST_KEPT:
             self._kept.append((begin, end))
 
-    def _zeros(self) -> int:
-        return sum(end - begin for begin, end in self._kept)
-
     def runs(self) -> list[tuple[int, int]]:
         """Give where each run of such pages begins and ends, in order; none of too many."""
-        if len(self._kept) > _MOST_KEPT or self._zeros() > _MOST_ZEROS:
+        zeros = sum(end - begin for begin, end in self._kept)
+        if len(self._kept) > _MOST_KEPT or zeros > _MOST_ZEROS:
             return []
         runs: list[tuple[int, int]] = []
         for begin, end in sorted(self._kept):

@@ -52,9 +52,7 @@ def check(read: Read, size: int) -> WalkedPickle | None:
     """Hold the header against the file's size.
 
     numpy reads as much as it needs and leaves the rest, where a second array may stand: no damage.
-
-    Returns:
-        The pickle of an array of objects; None: it is none.
+    Gives the pickle of an array of objects.
 
     Raises:
         DamagedError: `cut` or `structure`.

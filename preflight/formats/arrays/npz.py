@@ -44,10 +44,7 @@ class Arrays:
     def look(self, record: Record, read: Read) -> bool:
         """Hold a record against its header, and walk its pickle, where it has one.
 
-        Of all pickles so much is walked as of one.
-
-        Returns:
-            Whether its pickle, if it has one, was walked to its end.
+        Of all pickles so much is walked as of one. Gives whether its own was walked to its end.
 
         Raises:
             DamagedError: `unfinished` where the record ends before its array; `structure` where its

@@ -99,27 +99,17 @@ class Text:
 
     def fields(self) -> Iterator[bytes]:
         """Give the names of an object behind its brace; the values are for the caller to read."""
-        token = self.token()
-        if token == b"}":
-            return
-        while True:
-            yield self.key(token)
-            token = self.token()
-            if token == b"}":
-                return
-            if token != b",":
-                raise UnfitError
-            token = self.token()
+        return map(self.key, self.items(b"}"))
 
-    def items(self) -> Iterator[bytes]:
-        """Give the first token of each item of a list behind its bracket."""
+    def items(self, end: bytes = b"]") -> Iterator[bytes]:
+        """Give the first token of each item up to a bracket; the rest is for the caller to read."""
         token = self.token()
-        if token == b"]":
+        if token == end:
             return
         while True:
             yield token
             token = self.token()
-            if token == b"]":
+            if token == end:
                 return
             if token != b",":
                 raise UnfitError

@@ -6,6 +6,7 @@ writes each item, tensors and other objects alike, and nothing stands between th
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -41,12 +42,7 @@ def whole_items(read: Read, size: int) -> list[Item]:
 
 
 def items_from_end(read: Read, size: int) -> Iterator[Item]:
-    """Give the archives from the end of a part on, the last one first, as far as they are a chain.
-
-    Args:
-        read: gives bytes of the part.
-        size: of the part, in bytes.
-    """
+    """Give the archives from the end of a part on, the last first, as far as they are a chain."""
     end = size
     while end and (begin := _begin_of(read, end)) is not None:
         yield Item(begin, end)
@@ -102,11 +98,10 @@ def _ends(read: Read, size: int) -> Iterator[int]:
     held, base = b"", 0
     for block in blocks(read, 0, size):
         held += block
-        at = held.find(END_MAGIC)
-        while at >= 0:
-            if base + at + _END.size <= size:
-                yield base + at + _END.size
-            at = held.find(END_MAGIC, at + 1)
+        for found in re.finditer(END_MAGIC, held):
+            end = base + found.start() + _END.size
+            if end <= size:
+                yield end
         kept = held[1 - len(END_MAGIC) :]
         base += len(held) - len(kept)
         held = kept

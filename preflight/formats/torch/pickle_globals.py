@@ -97,10 +97,6 @@ def refused(module: str, name: str) -> str | None:
     full = f"{'builtins' if module == '__builtin__' else module}.{name}"
     if full in _ALLOWED or re.fullmatch(_ALLOWED_KIND, full, re.ASCII):
         return None
-    return _of_python_3(module, name)
-
-
-def _of_python_3(module: str, name: str) -> str:
     from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING  # few files need it
 
     module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))

@@ -120,13 +120,7 @@ def walk(
 ) -> WalkedPickle:
     """Follow the pickle that begins here to its end, running nothing.
 
-    Args:
-        read: gives bytes of what it is in.
-        start: where it begins.
-        end: where what it is in ends.
-        most: opcodes that are followed.
-        machine: what it is read into, for whoever wants more of it than is given.
-        opcodes: what each does to that.
+    It is read into `machine`, for whoever wants more of it than is given.
 
     Raises:
         DamagedError: `cut` where it has no end; `structure` where it is no pickle.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preflight.formats.bytes.crc import Crc32
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_forms import Forms
-from preflight.formats.torch.torchfile import refused_in, storages_fit
+from preflight.formats.torch.torchfile import misfit_of, refused_in
 from preflight.formats.zip.archive import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
 from preflight.formats.zip.directory import END_MAGIC, ENTRY_MAGIC, MAGIC
 
@@ -120,6 +120,6 @@ def _read_pickle(stretches: Mapping[bytes, memoryview], *, verified: bool) -> Wh
     except DamagedError:
         return None
     lengths = {name: len(stretch) for name, stretch in stretches.items()}
-    if walked.end is None or not storages_fit(walked, root, lengths):
+    if walked.end is None or misfit_of(walked, root, lengths) is not None:
         return None
     return Whole(verified, refused_in(walked))

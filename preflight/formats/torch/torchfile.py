@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import Read, exactly, pass_over
@@ -15,7 +16,7 @@ from preflight.formats.torch.pickle_globals import FRAMED
 from preflight.formats.torch.pickle_machine import MOST_DANGEROUS, Storage
 from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
 from preflight.formats.zip import archive
-from preflight.formats.zip.directory import Record, ZipDirectory
+from preflight.formats.zip.directory import ZipDirectory
 from preflight.values.names import counted, shown
 
 # What a file of torch.save begins with before PyTorch 1.6, or without the zip format: a pickle of
@@ -93,9 +94,8 @@ def looks_like_torch(head: bytes) -> bool:
 def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], str | None]:
     """Read every record, and hold the storages that the pickle names against them.
 
-    Returns:
-        Whether there were checksums, all of which agreed; the pickle's globals, as `WalkedPickle`
-        has them; and what was not read, as `told_unread` has it.
+    Gives whether there were checksums, all of which agreed; what torch.load refuses in the pickle;
+    and what was not read, as `told_unread` has it.
 
     Raises:
         DamagedError: `structure`, `checksum`, `storage` or `unfinished`.
@@ -108,15 +108,16 @@ def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], s
     if any(b"/code/" in one.name for one in parts.records):
         # TorchScript, whose reader is another
         return contents.verified, (), archive.told_unread(parts, left)
+    walked = WalkedPickle(end=None)
     for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
         walked = _walk_record(pickle)
         _check_storages(parts, root, walked)
-        if walked.end is None:
-            left = _with_pickle(left, parts, root)
-        return contents.verified, refused_in(walked), archive.told_unread(parts, left)
-    _refuse_without_pickle(parts, root)
-    left = _with_pickle(left, parts, root)
-    return contents.verified, (), archive.told_unread(parts, left)
+    if not contents.kept:
+        _refuse_without_pickle(parts, root)
+    if walked.end is None:
+        pickles = (one for one in parts.records if one.name == root + _DATA_PICKLE)
+        left = tuple(dict.fromkeys((*left, *pickles)))
+    return contents.verified, refused_in(walked), archive.told_unread(parts, left)
 
 
 def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:
@@ -126,12 +127,6 @@ def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:
         name = archive.name_in(parts, outside)
         text = f"holds a record, {name}, outside of the folder that torch puts all of them in"
         raise DamagedError("structure", text, offset=outside.offset, member=name)
-
-
-def _with_pickle(left: tuple[Record, ...], parts: ZipDirectory, root: bytes) -> tuple[Record, ...]:
-    """Add the pickle to what was not read to its end, once."""
-    pickles = (one for one in parts.records if one.name == root + _DATA_PICKLE)
-    return tuple(dict.fromkeys((*left, *pickles)))
 
 
 def refused_in(walked: WalkedPickle) -> tuple[str, ...]:
@@ -159,35 +154,37 @@ def _walk_record(pickle: bytes) -> WalkedPickle:
 
 
 def _check_storages(parts: ZipDirectory, root: bytes, walked: WalkedPickle) -> None:
-    lengths = {one.name: one.length for one in parts.records}
-    if storages_fit(walked, root, lengths):
+    misfit = misfit_of(walked, root, {one.name: one.length for one in parts.records})
+    if misfit is None:
         return
-    sums = {one.name: one.checksum for one in parts.records}
-    for storage in walked.storages:
-        length = lengths.get(_record_of(storage, root))
-        wanted = _bytes_of(storage)
-        name = f"data/{shown(storage.key)}"
-        if length is None:
-            text = f"lacks the record {name}, which its pickle names"
-            if sums[root + _DATA_PICKLE]:  # pickle and directory are of one writer: they agree
-                raise DamagedError("unfinished", f"{text}: {causes.STOPPED}", member=name)
-            raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
-        if wanted is not None and length != wanted:
-            text = f"holds {counted(length, 'byte')} in {name}; its pickle speaks of {wanted:,}"
-            raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
+    name = f"data/{shown(misfit.key)}"
+    if misfit.length is None:
+        text = f"lacks the record {name}, which its pickle names"
+        sums = {one.name: one.checksum for one in parts.records}
+        if sums[root + _DATA_PICKLE]:  # pickle and directory are of one writer: they agree
+            raise DamagedError("unfinished", f"{text}: {causes.STOPPED}", member=name)
+    else:
+        there = counted(misfit.length, "byte")
+        text = f"holds {there} in {name}; its pickle speaks of {misfit.wanted:,}"
+    raise DamagedError("storage", f"{text}: {causes.SEVERAL}", member=name)
 
 
-def storages_fit(walked: WalkedPickle, root: bytes, lengths: Mapping[bytes, int]) -> bool:
-    """Whether every storage that a pickle names is there, and as long as it says."""
+class Misfit(NamedTuple):
+    """A storage that is not there (None), or of another length than the pickle says."""
+
+    key: str
+    length: int | None
+    wanted: int | None
+
+
+def misfit_of(walked: WalkedPickle, root: bytes, lengths: Mapping[bytes, int]) -> Misfit | None:
+    """Find the first storage that a pickle names, and whose record is not as it says."""
     for storage in walked.storages:
-        length, wanted = lengths.get(_record_of(storage, root)), _bytes_of(storage)
+        record = b"%s/data/%s" % (root, storage.key.encode("utf-8", "surrogatepass"))
+        length, wanted = lengths.get(record), _bytes_of(storage)
         if length is None or wanted not in (None, length):
-            return False
-    return True
-
-
-def _record_of(storage: Storage, root: bytes) -> bytes:
-    return b"%s/data/%s" % (root, storage.key.encode("utf-8", "surrogatepass"))
+            return Misfit(storage.key, length, wanted)
+    return None
 
 
 def _bytes_of(storage: Storage) -> int | None:
@@ -226,10 +223,8 @@ def _end_of_storages(start: int | None, storages: Iterable[Storage], each: int) 
 def check_legacy(read: Read, size: int) -> tuple[tuple[str, ...], str | None]:
     """Follow the pickles and storages of a file from before the zip format, which has no checksums.
 
-    torch.load does not mind what stands behind the last storage, so neither does this.
-
-    Returns:
-        The globals of its pickles, as `WalkedPickle` has them; and what was not walked to its end.
+    torch.load does not mind what stands behind the last storage, so neither does this. Gives what
+    it refuses in the pickles, and what was not walked to its end.
 
     Raises:
         DamagedError: `cut`, `structure` or `storage`.
