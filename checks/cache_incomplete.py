@@ -48,6 +48,19 @@ from ._incomplete_words import entries, guessed, made_of, of_all, rule_of, spell
 _PROMPTS = 200
 _SHARE = 10
 
+# Why entries that are missing matter, and what to do about them.
+_LACKING = (
+    (
+        "Missing entries are made when the job starts, while its GPUs wait; a job that only reads "
+        "the cache stops at the first of them."
+    ),
+    "Have the cache completed before the run, or leave these samples out.",
+)
+_CHANGED = (
+    "Somebody wrote to it meanwhile: it may be complete by now.",
+    "Look again once nobody writes to it.",
+)
+
 
 def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
     """Say so where nothing leads from samples to entries, or there are none."""
@@ -187,14 +200,7 @@ def _of_missing(facts: CacheKeys) -> Finding:
     number, names = facts.missing, f": {first_of(facts.missing_names, facts.missing)}"
     if facts.respelled is not None:  # those are among the names
         number, names = number - facts.respelled.samples, ""
-    why = (
-        "Missing entries are made when the job starts, while its GPUs wait; a job that only reads "
-        "the cache stops at the first of them."
-    )
-    fix = "Have the cache completed before the run, or leave these samples out."
-    if facts.changed:
-        why = "Somebody wrote to it meanwhile: it may be complete by now."
-        fix = "Look again once nobody writes to it."
+    why, fix = _CHANGED if facts.changed else _LACKING
     changed = ""
     if facts.by_caption and facts.orphans:
         lead = "leads" if facts.orphans == 1 else "lead"
@@ -212,18 +218,14 @@ def _of_missing(facts: CacheKeys) -> Finding:
 
 def _of_lacked(one: LackedKind, facts: CacheKeys) -> Finding:
     have = "has one" if one.have == 1 else "have one"
+    why, fix = _CHANGED if facts.changed else _LACKING
     return cache_incomplete.found(
         f"lacks {shown(one.kind)} for {counted(one.samples, 'sample')} with other entries: "
         f"{first_of(one.names, one.samples)}; {one.have:,} {have}{guessed(facts)}",
         severity=Severity.NOTE if facts.changed else Severity.WARNING,
         at=Location(file=facts.file),
-        why="Somebody wrote to it meanwhile: it may be complete by now."
-        if facts.changed
-        else "Missing entries are made when the job starts, while its GPUs wait; a job that only "
-        "reads the cache stops at the first of them.",
-        fix="Look again once nobody writes to it."
-        if facts.changed
-        else "Have the cache completed before the run, or leave these samples out.",
+        why=why,
+        fix=fix,
         evidence={"missing": one.samples, "samples": facts.samples, "kind": one.kind},
         about=f"kind {one.kind}",
     )

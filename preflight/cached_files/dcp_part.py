@@ -103,19 +103,16 @@ class _Stretch(LongRead):
         self._item = item
 
     def __call__(self, offset: int, size: int) -> Block:
-        """Give a piece of it."""
         begin = self._item.begin + offset
         size = max(0, min(size, self._item.end - begin))
         return (self._outline if size <= _SHORT else self._large)(begin, size)
 
     def checksum(self, offset: int, size: int) -> int:
-        """Work out the CRC-32 of a stretch."""
         if size <= _SHORT:
             return crc32_for(size)(self(offset, size), 0)
         return self._large.checksum(self._item.begin + offset, size)
 
     def pass_over(self, offset: int, size: int, look: Look | None = None, _: object = None) -> None:
-        """Read a stretch."""
         shift = self._item.begin
         if look is None:
             self._large.pass_over(shift + offset, size)

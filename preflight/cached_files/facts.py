@@ -58,7 +58,6 @@ _FORMATS = (
     *("gzip", "pickle", "zip", "unknown"),
 )
 
-
 LETTERS: Mapping[tuple[str, bool], str] = {
     (name, verified): chr(ord("A" if verified else "a") + number)
     for number, name in enumerate(_FORMATS)
@@ -66,8 +65,5 @@ LETTERS: Mapping[tuple[str, bool], str] = {
 }
 """Of a whole file that names nothing, by its format and whether its checksums were compared."""
 
-
 ODD = "?"
-
-
 BROKEN = "!"

@@ -173,7 +173,6 @@ class Caches(Gather):
             self._keep(one)
 
     def _told(self, one: Cache, places: Sequence[int], piece: CachePiece) -> Iterator[Look]:
-        """Give those of which there is more to say than what they are."""
         odd, broken = iter(piece.odd), iter(piece.broken)
         for place, letter in zip(places, piece.seen, strict=True):
             if letter == ODD:
@@ -212,7 +211,6 @@ class Caches(Gather):
         return replace(facts, is_older=one.is_older(self._name(one, place), one.left_behind))
 
     def _whole(self, one: Cache, places: Sequence[int], read_at: float | None) -> Iterator[Looked]:
-        """Give the whole files among these."""
         table = one.table
         for place in places:
             said = WHOLE.get(chr(table.seen[place]))

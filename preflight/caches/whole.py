@@ -16,7 +16,7 @@ from preflight.checkpoints.facts import CheckpointFacts
 from preflight.checkpoints.state_names import is_unfinished
 from preflight.file_access.facts import Damage
 from preflight.targets.targets import CacheFolder
-from preflight.tensors.facts import CacheContents, Content, OddContent
+from preflight.tensors.facts import CacheContents, Content
 from preflight.values.names import name_of
 
 # Names of one kind that are told.
@@ -170,16 +170,16 @@ class WholeCache:
         found = self.checkpoints(contents)
         yield from found
         if contents is not None:
-            odd = tuple(self._of_states(contents.odd, found))
-            yield replace(contents, odd=odd)
-
-    def _of_states(
-        self, odd: Iterable[OddContent], found: Sequence[CheckpointFacts]
-    ) -> Iterator[OddContent]:
-        states, older = self._places(found), self.older(found)
-        for one in odd:
-            is_older = self.is_older(one.file, older)
-            yield replace(one, is_state=is_in(one.file, states), is_older=is_older)
+            states, older = self._places(found), self.older(found)
+            odd = (
+                replace(
+                    one,
+                    is_state=is_in(one.file, states),
+                    is_older=self.is_older(one.file, older),
+                )
+                for one in contents.odd
+            )
+            yield replace(contents, odd=tuple(odd))
 
     def _places(
         self, found: Sequence[CheckpointFacts], *, are_older: bool = False
@@ -187,14 +187,16 @@ class WholeCache:
         """Name the folders and files of checkpoints as reports do."""
         file = name_of(self.target.path, self.root)
         is_file = self.listing.files == (self.target.path,)
-        return frozenset(
-            os.path.normpath(file if is_file or alone else os.path.join(facts.file, name))
-            for facts in found
-            for alone in (len(facts.checkpoints) == 1 and not facts.checkpoints[0].members,)
-            for one in facts.checkpoints
-            if not (are_older and one.name in (_gone_on_from(facts), *self.target.named))
-            for name in one.members or (one.name,)
-        )
+        places: set[str] = set()
+        for facts in found:
+            first, *others = facts.checkpoints
+            is_alone = is_file or not (others or first.members)
+            goes_on = (facts.latest or first.name, *self.target.named)
+            for one in facts.checkpoints:
+                if not (are_older and one.name in goes_on):
+                    names = one.members or (one.name,)
+                    places |= {file if is_alone else os.path.join(facts.file, it) for it in names}
+        return frozenset(map(os.path.normpath, places))
 
     def older(self, found: Sequence[CheckpointFacts]) -> frozenset[str]:
         """Name the checkpoints that no job goes on from, as far as anybody knows.
@@ -245,10 +247,6 @@ class WholeCache:
                 )
             )
         return tuple(one for one in told if one.checkpoints)
-
-
-def _gone_on_from(facts: CheckpointFacts) -> str:
-    return facts.latest or facts.checkpoints[0].name
 
 
 def is_in(path: str, places: AbstractSet[str]) -> bool:

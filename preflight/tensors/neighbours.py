@@ -121,7 +121,6 @@ def _file(content: Content, shared: dict[object, object]) -> _File:
 
 
 def _beside(place: str, group: _Group) -> Iterator[OddContent]:
-    """Say what stands out among files beside each other."""
     kinds = _kinds(group)
     usual_name = _usual_name(group) if kinds else None
     held = {form: _held(group[form]) for form in kinds}
@@ -173,7 +172,6 @@ def _kinds(group: _Group) -> dict[_Form, int]:
 
 
 def _alike(one: _Form, other: _Form) -> int:
-    """Count what two forms have in common."""
     keys = len(set(one.keys or ()) & set(other.keys or ()))
     paths = len({tensor[0] for tensor in one.tensors} & {tensor[0] for tensor in other.tensors})
     same = len(set(one.tensors) & set(other.tensors))
@@ -257,7 +255,6 @@ def _zeros(place: str, files: list[_File]) -> Iterator[OddContent]:
 
 
 def _held(files: list[_File]) -> _Held:
-    """Find which sizes may not vary among files."""
     if len(files) < FEWEST:
         return {}
     by_path: dict[str, Counter[Shape]] = defaultdict(Counter)

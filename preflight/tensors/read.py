@@ -219,7 +219,6 @@ def _array(stream: Any, path: str, tell: Callable[[], None]) -> CachedTensor:
 def _add_all(
     stream: Any, size: int, numbers: Numbers, tell: Callable[[], None], *, swapped: bool = False
 ) -> None:
-    """Take in so many bytes of numbers."""
     import numpy as np
 
     while size > 0:

@@ -12,8 +12,14 @@ from typing import Any, BinaryIO
 
 from preflight.kinds.asked import CannotLookError
 from preflight.tensors.facts import CachedTensor
-from preflight.tensors.numbers import Numbers, is_measured
-from preflight.tensors.pieces import bare, bytes_of, pieces_of, values_of
+from preflight.tensors.numbers import (
+    Numbers,
+    bare,
+    bytes_of,
+    is_measured,
+    pieces_of,
+    values_of,
+)
 from preflight.values.names import shown
 
 SAFE_SINCE = (2, 6)

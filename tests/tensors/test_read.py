@@ -27,8 +27,7 @@ from preflight.processes.ask import Answer
 from preflight.tensors import read as cache_content
 from preflight.tensors.facts import CachedTensor, Content
 from preflight.tensors.kind import CONTENT
-from preflight.tensors.numbers import PIECE
-from preflight.tensors.pieces import pieces_of
+from preflight.tensors.numbers import PIECE, pieces_of
 from preflight.tensors.read import read_content
 from preflight.values.wire import from_wire, to_wire
 from tests import contents

@@ -76,14 +76,12 @@ def _push_dict(machine: Machine, _: bytes) -> None:
 
 
 def _make(machine: Machine, _: bytes) -> None:
-    """Make an object of the class below its arguments."""
     machine.stack.pop()
     of = machine.stack.pop()
     machine.stack.append(MadeObject(of.text if isinstance(of, Name) else ""))
 
 
 def _build(machine: Machine, _: bytes) -> None:
-    """Give an object its attributes."""
     state, made = machine.stack.pop(), machine.stack[-1]
     if isinstance(made, MadeObject) and isinstance(state, MadeObject):
         made.given = state.given

@@ -37,24 +37,12 @@ _LIKE_LEGACY = re.compile(
 
 # Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
 _ELEMENT = {
-    "BFloat16Storage": 2,
-    "BoolStorage": 1,
-    "ByteStorage": 1,
-    "CharStorage": 1,
+    **dict.fromkeys(("BoolStorage", "ByteStorage", "CharStorage", "UntypedStorage"), 1),
+    **dict.fromkeys(("QInt8Storage", "QUInt2x4Storage", "QUInt4x2Storage", "QUInt8Storage"), 1),
+    **dict.fromkeys(("BFloat16Storage", "HalfStorage", "ShortStorage"), 2),
+    **dict.fromkeys(("FloatStorage", "IntStorage", "QInt32Storage"), 4),
+    **dict.fromkeys(("ComplexFloatStorage", "DoubleStorage", "LongStorage"), 8),
     "ComplexDoubleStorage": 16,
-    "ComplexFloatStorage": 8,
-    "DoubleStorage": 8,
-    "FloatStorage": 4,
-    "HalfStorage": 2,
-    "IntStorage": 4,
-    "LongStorage": 8,
-    "QInt32Storage": 4,
-    "QInt8Storage": 1,
-    "QUInt2x4Storage": 1,
-    "QUInt4x2Storage": 1,
-    "QUInt8Storage": 1,
-    "ShortStorage": 2,
-    "UntypedStorage": 1,
 }
 
 # Records that only torch's writers make: torch.save, TorchScript, torch.package, torch.export.
