@@ -69,7 +69,6 @@ def embedding(value: float) -> dict[str, Any]:
 
 
 def bare(thing: Any) -> bytes:
-    """Write it without checksums."""
     torch.serialization.set_crc32_options(False)
     try:
         return saved(thing)
@@ -78,12 +77,10 @@ def bare(thing: Any) -> bytes:
 
 
 def legacy(thing: Any) -> bytes:
-    """Write it as before PyTorch 1.6."""
     return saved(thing, _use_new_zipfile_serialization=False)
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two embeddings are the same, bit for bit."""
     return (
         isinstance(one, dict)
         and list(one) == list(other)
@@ -113,7 +110,6 @@ PAGE = 4096
 
 
 def page_in(content: bytes, chance: random.Random) -> int:
-    """Give where a page of the file begins."""
     return chance.randrange(len(content) // PAGE) * PAGE
 
 
@@ -142,7 +138,6 @@ def flipped(content: bytes, begin: int, end: int, chance: random.Random) -> byte
 
 
 def storage_in(content: bytes) -> tuple[int, int]:
-    """Give where the largest tensor lies."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         record = max(archive.infolist(), key=lambda one: one.file_size)
     begin = content.index(b"data/0", record.header_offset)
@@ -505,7 +500,6 @@ def test_other_formats_that_have_checksums_are_compared_with_them(
 
 
 def unpacked(content: bytes) -> object:
-    """Give what is in an archive or a stream."""
     if content[:2] == b"\x1f\x8b":
         return gzip.decompress(content)
     with np.load(io.BytesIO(content)) as held:
@@ -524,7 +518,6 @@ def repacked(records: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> byt
 
 
 def overlapping() -> bytes:
-    """Let two entries point to the same bytes."""
     content = repacked({"x/data.pkl": b"\x80\x02}q\x00.", "x/data/0": b"abc" * 99})
     second = content.rindex(b"PK\1\2")
     return put(content, second + 42, bytes(4))

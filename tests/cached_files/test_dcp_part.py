@@ -52,7 +52,6 @@ def write(path: Path, offset: int, content: bytes) -> None:
 
 
 def starts(path: Path) -> list[int]:
-    """Where its items begin."""
     content, found = path.read_bytes(), []
     at = content.find(b"PK\3\4")
     while at >= 0:

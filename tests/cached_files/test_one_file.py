@@ -31,12 +31,10 @@ pytestmark = pytest.mark.usefixtures("at_hand")
 
 
 def read(path: Path) -> CacheFacts:
-    """Look at one file, as a job in its folder does."""
     return read_cache(str(path), str(path.parent), lambda _: None)
 
 
 def kind_of(path: Path) -> str:
-    """Give the kind of damage that is found; `none` where there is none."""
     damage = read(path).damage
     return "none" if damage is None else damage.kind
 
@@ -51,7 +49,6 @@ class Labelled(torch.Tensor):
 
 
 def quantized() -> Any:
-    """Make a tensor of 8 bits with a scale."""
     return torch.quantize_per_tensor(torch.arange(9.0), 0.1, 3, torch.qint8)
 
 
@@ -121,7 +118,6 @@ def test_whatever_torch_saves_is_left_alone(tmp_path: Path, make: Callable[[], A
 def test_whatever_protocol_torch_is_told_to_use_is_left_alone(
     tmp_path: Path, protocol: int
 ) -> None:
-    """The storages are named in each."""
     torch.save({"a": torch.zeros(99)}, tmp_path / "a.pt", pickle_protocol=protocol)
 
     assert read(tmp_path / "a.pt").verified
@@ -298,7 +294,6 @@ def test_a_command_in_a_pickle_is_named_in_every_format(tmp_path: Path) -> None:
 def test_a_file_that_is_something_else_is_found(
     tmp_path: Path, name: str, content: bytes, kind: str, said: str
 ) -> None:
-    """With what it really is, in words."""
     (tmp_path / name).write_bytes(content)
 
     damage = read(tmp_path / name).damage
@@ -318,7 +313,6 @@ def test_a_wrong_byte_in_a_gzip_stream_is_found(tmp_path: Path) -> None:
 
 
 def test_files_under_each_others_names_are_found(tmp_path: Path) -> None:
-    """Each reader stops at the other's format."""
     torch.save({"a": torch.zeros(3)}, tmp_path / "a.safetensors")
     (tmp_path / "b.npz").write_bytes((tmp_path / "a.safetensors").read_bytes())
     np.savez(tmp_path / "c.npz", a=np.zeros(3))
@@ -347,7 +341,6 @@ while True:
 
 
 def start_writer(path: Path, value: float, size: int, mode: str = "wb") -> subprocess.Popen[str]:
-    """Start a process that writes one file again and again, once it is told to begin."""
     words = [sys.executable, "-c", WRITER, str(path), str(value), str(size), mode]
     writer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
@@ -356,14 +349,12 @@ def start_writer(path: Path, value: float, size: int, mode: str = "wb") -> subpr
 
 
 def begin(writer: subprocess.Popen[str]) -> None:
-    """Let a writer begin."""
     assert writer.stdin is not None
     writer.stdin.write("go\n")
     writer.stdin.flush()
 
 
 def end(writer: subprocess.Popen[str]) -> None:
-    """Kill it in whatever it does."""
     writer.kill()
     writer.communicate()
 
@@ -476,7 +467,6 @@ def test_a_large_file_is_read_in_flat_memory_and_says_that_it_goes_on(tmp_path: 
 
 
 def test_a_wrong_byte_in_a_large_file_is_found(tmp_path: Path) -> None:
-    """Wherever it lies."""
     path = tmp_path / "large.pt"
     torch.save({"a": torch.zeros(9_000_000, dtype=torch.uint8)}, path)
     with open(path, "r+b") as file:
@@ -524,7 +514,6 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def listed(folder: Path) -> list[str]:
-    """List a cache, by names relative to it."""
     return [os.path.relpath(path, folder) for path in list_cache(str(folder)).files]
 
 
@@ -567,7 +556,6 @@ def test_bin_and_ckpt_are_taken_where_they_are_torchs(tmp_path: Path) -> None:
 
 
 def test_one_file_is_taken_whatever_it_is_called(tmp_path: Path) -> None:
-    """Somebody named it."""
     path = tmp_path / "embeddings.dat"
     torch.save({"a": torch.zeros(3)}, path)
 
@@ -576,7 +564,6 @@ def test_one_file_is_taken_whatever_it_is_called(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_goes_up(tmp_path: Path) -> None:
-    """The caller names it."""
     with pytest.raises(FileNotFoundError):
         list_cache(str(tmp_path / "gone"))
 
@@ -598,7 +585,6 @@ def test_links_are_followed_once_and_told_where_they_lead_nowhere(tmp_path: Path
 
 
 def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
-    """The rest is looked at all the same."""
     (tmp_path / "locked").mkdir()
     (tmp_path / "a.pt").write_bytes(b"x")
     process = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")

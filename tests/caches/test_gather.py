@@ -250,7 +250,6 @@ def test_a_table_is_read_back_whatever_its_names_are(tmp_path: Path) -> None:
 
 
 def asked_about(folder: Path) -> tuple[Caches, Question]:
-    """Ask about all files of a folder that is below the job's."""
     target = CacheFolder(path=str(folder))
     gather = Caches(CACHE, run_of(folder.parent, target))
     assert list(gather.add(target)) == []
@@ -259,7 +258,6 @@ def asked_about(folder: Path) -> tuple[Caches, Question]:
 
 
 def told(piece: CachePiece) -> tuple[dict[str, object]]:
-    """Give what a process says of files."""
     return ({"type": "CachePiece", **to_wire(piece)},)
 
 

@@ -450,7 +450,6 @@ def test_a_checkpoint_lacks_what_its_own_index_names(out: Path) -> None:
 
 
 def safetensors(path: Path, *names: str) -> None:
-    """Write tensors of one byte each."""
     header: dict[str, object] = {"__metadata__": {"format": "pt"}}
     for at, name in enumerate(names):
         header[name] = {"dtype": "U8", "shape": [1], "data_offsets": [at, at + 1]}

@@ -53,7 +53,6 @@ def cut(path: Path) -> None:
 
 
 def states(names: Sequence[str], *files: str) -> list[str]:
-    """Name these files in each of these folders."""
     return [f"{name}/{file}" for name in names for file in files]
 
 

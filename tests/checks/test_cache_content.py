@@ -24,8 +24,6 @@ pytestmark = pytest.mark.usefixtures("at_hand")
 
 
 def findings(folder: Path) -> list[Finding]:
-    """Load every file of a cache, and ask the check about them."""
-
     def contents() -> Iterator[object]:
         for path in sorted(folder.rglob("*.pt")):
             yield read_content(str(path), str(folder.parent), {}, lambda _: None)
@@ -34,14 +32,12 @@ def findings(folder: Path) -> list[Finding]:
 
 
 def one(**values: object) -> Finding:
-    """Ask the check about one oddity."""
     odd = OddContent(**{"file": "cache/a.pt", **values})  # type: ignore[arg-type]
     (found,) = ask("cache-content", CacheContents(folder="cache", files=9, odd=(odd,)))
     return found
 
 
 def test_a_cache_in_which_nothing_stands_out_is_left_alone() -> None:
-    """However much of it was not loaded."""
     contents = CacheContents(folder="cache", files=9, tensors=9, skipped={"it is damaged": 3})
 
     assert ask("cache-content", contents) == []
@@ -100,7 +96,6 @@ def test_each_file_of_the_case_is_found_once(tmp_path: Path) -> None:
 
 
 def test_a_finding_says_it_all() -> None:
-    """What, where, why and what to do; the numbers for machines too."""
     found = one(kind="nan", path="['a']", count=3, of=99, more=1, seen="99, float16")
 
     assert found == Finding(
@@ -202,7 +197,6 @@ def test_weights_of_a_checkpoint_may_begin_as_zeros(tmp_path: Path) -> None:
 
 
 def numbers(folder: Path, name: str, *values: float) -> None:
-    """Write a file of the numbers 1, 2, ... and these."""
     import torch
 
     (folder / name).parent.mkdir(parents=True, exist_ok=True)

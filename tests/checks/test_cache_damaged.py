@@ -29,7 +29,6 @@ TURNED = "one bit is turned, in byte {:,}, most likely by memory or a disk"
 
 
 def findings(folder: Path) -> list[Finding]:
-    """Ask the check about every file of a cache."""
     return [
         finding
         for path in list_cache(str(folder)).files
@@ -46,12 +45,10 @@ def finding_of(name: str, content: bytes, folder: Path) -> Finding:
 
 
 def saved(**options: Any) -> bytes:
-    """Write a tensor of 80,000 bytes as torch does."""
     return contents.saved({"a": torch.arange(20_000.0)}, **options)
 
 
 def test_a_whole_file_is_left_alone() -> None:
-    """Verified or not."""
     for verified in (True, False):
         facts = CacheFacts(file="a.pt", size=9, format="torch zip", verified=verified)
         assert ask("cache-damaged", facts) == []
@@ -70,7 +67,6 @@ def test_the_whole_case_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_each_file_of_the_damaged_case_is_found_once(tmp_path: Path) -> None:
-    """And the one that is whole is not."""
     folder = tmp_path / case("cache-damaged").make(tmp_path, mended=False)[0]
 
     assert {str(one.at): one.message for one in findings(folder)} == {
@@ -89,7 +85,6 @@ def test_each_file_of_the_damaged_case_is_found_once(tmp_path: Path) -> None:
 
 
 def test_mending_changes_contents_and_nothing_else(tmp_path: Path) -> None:
-    """The same names are there before and after."""
     names = []
     for mended in (False, True):
         folder = tmp_path / str(mended)
@@ -102,7 +97,6 @@ def test_mending_changes_contents_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_finding_says_it_all(tmp_path: Path) -> None:
-    """What, where, why and what to do; the numbers for machines too."""
     found = finding_of("a.pt", WHOLE[:5000], tmp_path)
 
     # The pickle's length, which the sum has in it, is torch's own affair.
@@ -126,7 +120,6 @@ def saved_small() -> bytes:
 
 
 def said_by(load: Callable[[], object]) -> str:
-    """Give what the real reader says."""
     try:
         load()
     except Exception as error:  # noqa: BLE001  whatever it raises is what is quoted
@@ -135,7 +128,6 @@ def said_by(load: Callable[[], object]) -> str:
 
 
 def damaged_npz() -> bytes:
-    """Write two arrays and turn a bit of the first."""
     content = bytearray(written(np.savez, a=np.arange(1000), b=np.arange(10)))
     content[4000] ^= 1
     return bytes(content)
@@ -188,7 +180,6 @@ def test_what_is_quoted_is_what_the_reader_says(
 
 
 def test_a_file_that_was_never_fetched_is_to_be_fetched() -> None:
-    """Nobody has to make it again."""
     text = "is a Git LFS pointer of a file of 2.0 MB that was not fetched"
     damage = Damage(kind="not-fetched", text=text, fetch="cache/text")
     facts = CacheFacts(file="a.pt", size=130, format="unknown", damage=damage)
@@ -212,7 +203,6 @@ def test_what_is_too_long_for_a_pointer_is_replaced_by_its_file(tmp_path: Path) 
 @pytest.mark.parametrize("kind", ["cut", "structure"])
 @pytest.mark.parametrize("name", ["a.safetensors", "a.npy", "a.dat"])
 def test_every_kind_of_damage_has_its_consequence(name: str, kind: str) -> None:
-    """Also where nothing is quoted."""
     damage = Damage(kind=kind, text="is odd")
     facts = CacheFacts(file=name, size=5, format="unknown", damage=damage)
 

@@ -82,7 +82,6 @@ def test_a_healthy_cache_is_left_alone(facts: CacheKeys) -> None:
     ],
 )
 def test_where_nothing_can_be_compared_it_says_so(facts: CacheKeys, reason: str) -> None:
-    """A skip is no pass."""
     assert reason in (skip(facts) or "")
 
 
@@ -105,7 +104,6 @@ def test_one_entry_for_two_samples_is_an_error() -> None:
 
 
 def test_more_shared_keys_are_counted() -> None:
-    """In one finding."""
     three = replace(PAIR, samples=3)
     (one,) = tell(replace(WHOLE, shared=8, shared_samples=17, shared_keys=(three, PAIR)))
 
@@ -138,7 +136,6 @@ def test_the_spelling_under_which_the_cache_was_made_is_told() -> None:
 
 
 def test_a_spelling_of_the_file_is_told_by_one_of_them() -> None:
-    """An extension in capitals."""
     other = replace(OTHER, samples=392, made="photos/dog.JPG", folder=None, other_folder=None)
     facts = replace(WHOLE, matched=1_990, missing=402, orphans=392, respelled=other)
     spelled, missing = tell(replace(facts, missing_names=("photos/a.jpg",)))
@@ -149,7 +146,6 @@ def test_a_spelling_of_the_file_is_told_by_one_of_them() -> None:
 
 
 def test_a_path_without_a_folder_is_said_in_words() -> None:
-    """An empty text says nothing."""
     (one,) = tell(replace(LOST, respelled=replace(OTHER, other_folder="", made="dog.jpg")))
 
     assert "was made for paths without a folder; the job says photos" in one.message
@@ -171,7 +167,6 @@ def test_where_nothing_leads_anywhere_it_is_one_warning() -> None:
 
 
 def test_samples_without_an_entry_are_a_warning() -> None:
-    """They are made at the start."""
     names = ("photos/a.jpg", "photos/b.jpg")
     (one,) = tell(replace(WHOLE, matched=2_390, missing=2, missing_names=names))
 
@@ -188,7 +183,6 @@ def test_a_cache_that_is_being_filled_is_a_note() -> None:
 
 
 def test_an_empty_cache_is_a_note() -> None:
-    """Nothing is cached yet."""
     (one,) = tell(replace(WHOLE, entries=0, matched=0, missing=2_392))
 
     assert one.severity == Severity.NOTE
@@ -329,14 +323,12 @@ def test_the_file_of_an_old_entry_is_named_where_its_own_name_does_not_tell(
     [(3.5, "3 seconds"), (61, "1 minute"), (7_300, "2 hours"), (10**8, "1,157 days")],
 )
 def test_an_age_is_said_in_its_largest_unit(seconds: float, said: str) -> None:
-    """Nobody counts in millions of seconds."""
     (one,) = tell(replace(WHOLE, stale=1, stale_names=("dog.pt",), oldest=seconds))
 
     assert f", by {said}:" in one.message
 
 
 def test_each_kind_is_a_finding_of_its_own() -> None:
-    """And a baseline tells them apart."""
     facts = replace(
         WHOLE,
         matched=2_000,
@@ -358,7 +350,6 @@ def test_each_kind_is_a_finding_of_its_own() -> None:
 
 
 def test_names_are_not_obeyed_by_a_console() -> None:
-    """They are anybody's."""
     odd = ("photos/\x1b[2J.jpg", "photos/\u202e.jpg")
     pair = SharedKey(key="\x1b", samples=2, names=odd)
     facts = replace(WHOLE, shared=1, shared_samples=2, shared_keys=(pair,), orphans=1)
@@ -389,7 +380,6 @@ def test_a_kind_that_a_few_lack_is_named_with_those_who_have_it() -> None:
 
 
 def test_two_kinds_that_are_lacked_are_two_findings() -> None:
-    """Their fingerprints differ."""
     other = replace(TEXTS, kind="*_*x*_sdxl.npz")
     found = tell(replace(WHOLE, lacked=(TEXTS, other)))
 
@@ -397,7 +387,6 @@ def test_two_kinds_that_are_lacked_are_two_findings() -> None:
 
 
 def test_a_kind_that_is_being_written_is_a_note() -> None:
-    """It may be complete by now."""
     (one,) = tell(replace(WHOLE, lacked=(TEXTS,), changed=True))
 
     assert one.severity == Severity.NOTE

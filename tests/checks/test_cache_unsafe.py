@@ -35,12 +35,10 @@ from tests.contents import HARM, Harm, case
 
 
 def findings(path: Path) -> list[Finding]:
-    """Ask the check about a file."""
     return ask("cache-unsafe", read_cache(str(path), str(path.parent), lambda _: None))
 
 
 def of_names(*names: str, kind: str = "torch zip", file: str = "a.pt") -> list[Finding]:
-    """Ask the check about a file that names these."""
     return ask("cache-unsafe", CacheFacts(file=file, size=9, format=kind, globals=names))
 
 
@@ -56,7 +54,6 @@ def _quiet() -> Iterator[None]:
 
 
 def optimizer() -> dict[str, Any]:
-    """Give the state of an optimizer and its scheduler after a step."""
     weight = torch.nn.Parameter(torch.ones(3))
     adam = torch.optim.AdamW([weight], lr=0.1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, 10)
@@ -106,7 +103,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_what_torch_loads_with_weights_only_is_left_alone(
     tmp_path: Path, thing: Callable[[], Any], options: dict[str, Any]
 ) -> None:
-    """And torch itself is asked whether it does."""
     path = tmp_path / "a.pt"
     torch.save(thing(), path, **options)
     try:
@@ -164,7 +160,6 @@ def test_arrays_of_numbers_are_left_alone(tmp_path: Path) -> None:
 
 
 def objects(*things: Any) -> np.ndarray[Any, Any]:
-    """Put things into an array of objects, as they are."""
     array = np.empty(len(things), dtype=object)
     for place, thing in enumerate(things):
         array[place] = thing
@@ -391,7 +386,6 @@ def test_the_fix_is_enough_for_torch(tmp_path: Path, thing: Any) -> None:
 
 
 def test_a_finding_says_it_all() -> None:
-    """What, where, why and what to do; the names for machines too."""
     (found,) = of_names("argparse.Namespace", "pathlib.PosixPath", "builtins.frozenset")
 
     assert found == Finding(
@@ -470,7 +464,6 @@ def test_what_only_holds_values_is_no_error(name: str) -> None:
 
 
 def test_what_is_hidden_is_said_to_be() -> None:
-    """Its name is not known, so that it cannot be said."""
     (found,) = of_names("?.?")
 
     assert found.message.startswith("names something that it hides until it is loaded, which can")
@@ -503,7 +496,6 @@ def test_a_protocol_that_a_safe_loader_cannot_read_is_told(
 
 
 def test_a_protocol_is_told_beside_what_the_pickle_names(tmp_path: Path) -> None:
-    """Both have to be mended."""
     torch.save({"a": np.arange(30)}, tmp_path / "a.pt", pickle_protocol=4)
 
     (found,) = findings(tmp_path / "a.pt")
@@ -577,13 +569,11 @@ def of_torch() -> tuple[str, list[str], list[str]]:
 
 
 def is_refused(name: str) -> bool:
-    """Whether we say that torch refuses it."""
     module, _, attribute = name.rpartition(".")
     return refused(module, attribute) is not None
 
 
 def test_whatever_torch_allows_is_not_told(of_torch: tuple[str, list[str], list[str]]) -> None:
-    """By its own list."""
     assert [name for name in of_torch[1] if is_refused(name)] == []
 
 
@@ -602,7 +592,6 @@ def test_whatever_is_not_told_torch_allows(of_torch: tuple[str, list[str], list[
 def test_nothing_that_torch_allows_is_dangerous(
     of_torch: tuple[str, list[str], list[str]],
 ) -> None:
-    """The two lists have nothing in common."""
     assert [name for name in of_torch[1] if is_dangerous(name)] == []
 
 

@@ -19,7 +19,6 @@ from preflight.testing import ask
 
 @pytest.fixture
 def no_checksums() -> Iterator[None]:
-    """Let torch write none."""
     before = torch.serialization.get_crc32_options()
     torch.serialization.set_crc32_options(compute_crc32=False)
     yield
@@ -96,7 +95,6 @@ def huge(path: Path) -> None:
 
 
 def test_what_is_too_much_to_be_unpacked_is_told_with_its_sizes(tmp_path: Path) -> None:
-    """It is no damage."""
     cache = tmp_path / "cache"
     cache.mkdir()
     huge(cache / "huge.npz")

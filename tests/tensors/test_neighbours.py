@@ -12,7 +12,6 @@ from preflight.tensors.neighbours import contents_of
 
 
 def tensor(*shape: int, path: str = "", dtype: str = "float16", **values: object) -> CachedTensor:
-    """Describe a tensor of ordinary numbers."""
     elements = 1
     for side in shape:
         elements *= side
@@ -20,7 +19,6 @@ def tensor(*shape: int, path: str = "", dtype: str = "float16", **values: object
 
 
 def content(name: str, *tensors: CachedTensor, kind: str | None = None) -> Content:
-    """Describe a file of these tensors."""
     keys = tuple(sorted(one.path for one in tensors if one.path and not one.path[1:-1].isdigit()))
     return Content(
         file=f"cache/{name}",
@@ -40,7 +38,6 @@ def odd(contents: Iterable[Content]) -> list[tuple[str, str, str]]:
 
 
 def many(count: int, *tensors: CachedTensor, begin: str = "a", end: str = ".pt") -> list[Content]:
-    """Describe so many files alike."""
     return [content(f"{begin}{number:05}{end}", *tensors) for number in range(count)]
 
 
@@ -53,7 +50,6 @@ POOLED = tensor(1, 768, path="['pooled']")
 
 
 def test_files_alike_are_left_alone() -> None:
-    """However many there are."""
     assert odd(many(1, LATENT)) == []
     assert odd(many(100, EMBED, POOLED)) == []
 
@@ -69,7 +65,6 @@ def test_latents_of_any_size_are_left_alone(main: int) -> None:
 
 
 def test_videos_of_any_length_are_left_alone() -> None:
-    """Frames vary as sizes do."""
     clips = [content(f"v{n}.pt", tensor(1, 16, n, 60, 104)) for n in (21, 21, 21, 21, 21, 13)]
 
     assert odd(clips) == []
@@ -252,7 +247,6 @@ def test_small_views_and_shared_storages_are_left_alone() -> None:
 
 
 def test_nested_tensors_are_left_alone() -> None:
-    """They have no one shape."""
     nested = CachedTensor(path="", dtype="float32", shape=None, elements=9)
 
     assert odd(many(9, nested)) == []
@@ -272,7 +266,6 @@ def test_nested_tensors_are_left_alone() -> None:
     ],
 )
 def test_what_is_wrong_by_itself_is_found_without_neighbours(one: CachedTensor, kind: str) -> None:
-    """In the only file there is."""
     assert odd([content("a.pt", one)]) == [("a.pt", kind, "")]
 
 
@@ -304,7 +297,6 @@ def test_one_that_is_unlike_all_others_is_found(
 
 
 def test_latents_of_another_model_are_found_by_their_channels() -> None:
-    """Whatever their size."""
     files = [content(f"a{n}.pt", tensor(16, n, 128)) for n in (96, 104, 112, 128, 128, 128)]
 
     assert odd([*files, content("a999.pt", tensor(4, 128, 128))]) == [("a999.pt", "shape", "")]
@@ -347,12 +339,10 @@ def test_a_key_that_many_hold_in_two_types_is_found_once() -> None:
 
 
 def test_a_cache_of_nothing_but_zeros_is_found_once() -> None:
-    """For the folder."""
     assert odd(many(20, tensor(16, 64, 64, zero=True))) == [("cache", "all-zero", "")]
 
 
 def test_one_finding_a_file_counts_its_other_tensors() -> None:
-    """One file is one problem."""
     bad = [tensor(9, 9, path=f"['{name}']", nan=2) for name in "abc"]
     (found,) = contents_of("cache", [content("a.pt", *bad)]).odd
 
@@ -361,7 +351,6 @@ def test_one_finding_a_file_counts_its_other_tensors() -> None:
 
 
 def test_what_was_not_loaded_is_counted_by_its_reason() -> None:
-    """And is nobody's neighbour."""
     skipped = [Content(file=f"cache/{n}.pt", skipped="it is damaged") for n in range(3)]
     found = contents_of("cache", [*skipped, *many(2, EMBED, POOLED)])
 

@@ -57,8 +57,6 @@ def read(path: Path, **options: Any) -> Content:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Save:
-    """Save something as torch does, and look into it."""
-
     def save(thing: Any, **options: Any) -> Content:
         torch.save(thing, tmp_path / "a.pt", **options)
         return read(tmp_path / "a.pt")
@@ -67,14 +65,12 @@ def saved(tmp_path: Path) -> Save:
 
 
 def only(content: Content) -> CachedTensor:
-    """Give the one tensor of a file."""
     assert content.skipped is None
     (one,) = content.tensors
     return one
 
 
 def counts(one: CachedTensor) -> tuple[int, int, int, bool]:
-    """Give what was counted in a tensor."""
     return one.nan, one.infinite, one.negative, one.zero
 
 
@@ -85,7 +81,6 @@ FLOATS = ["float64", "float32", "float16", "bfloat16", "float8_e5m2", "float8_e4
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_numbers_are_counted_as_torch_counts_them(saved: Save, dtype: str) -> None:
-    """Of every type, over tensors of any content."""
     chance = torch.Generator().manual_seed(3)
     for odd in (0, 1, 9, 5000):
         tensor = torch.randn(5000, generator=chance)
@@ -152,7 +147,6 @@ def test_zero_is_what_holds_no_other_finite_number(
     ids=["ids", "a mask", "bytes", "quantized", "of no storage", "sparse"],
 )
 def test_what_is_zero_by_nature_is_not_told(saved: Save, make: Callable[[], torch.Tensor]) -> None:
-    """Of such, zeros say nothing."""
     assert counts(only(saved(make()))) == (0, 0, 0, False)
 
 
@@ -307,12 +301,10 @@ def test_tensors_are_named_by_their_places(saved: Save) -> None:
     ],
 )
 def test_a_file_is_of_a_kind(saved: Save, thing: Any, kind: str) -> None:
-    """Also where it holds no tensor at all."""
     assert saved(thing).kind == kind
 
 
 def test_an_object_that_holds_itself_is_walked_once(saved: Save) -> None:
-    """Pickles can say so."""
     thing: list[Any] = [torch.ones(1)]
     thing.append(thing)
 
@@ -320,7 +312,6 @@ def test_an_object_that_holds_itself_is_walked_once(saved: Save) -> None:
 
 
 def test_a_deep_object_is_walked_without_recursion(saved: Save) -> None:
-    """As deep as pickle itself goes."""
     thing: Any = torch.ones(1)
     for _ in range(200):
         thing = [thing]
@@ -394,7 +385,6 @@ def test_arrays_of_fields_and_texts_are_looked_at_as_far_as_they_can_be(tmp_path
 
 
 def safetensors(**tensors: tuple[str, list[int], bytes]) -> bytes:
-    """Write what `safetensors.torch.save` writes."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     body = b""
     for name, (dtype, shape, content) in tensors.items():
@@ -406,7 +396,6 @@ def safetensors(**tensors: tuple[str, list[int], bytes]) -> bytes:
 
 
 def test_safetensors_are_read_without_their_library(tmp_path: Path) -> None:
-    """Header first, and then each tensor."""
     half = BAD.bfloat16().view(torch.uint8).numpy().tobytes()
     path = tmp_path / "a.safetensors"
     path.write_bytes(safetensors(a=("BF16", [2, 3], half), b=("I64", [1], bytes(8))))
@@ -445,7 +434,6 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path, suffix: str) -> None:
 
 
 def whole() -> bytes:
-    """Write a tensor of 80,000 bytes as torch does."""
     return contents.saved({"a": torch.arange(20_000.0)})
 
 
@@ -479,12 +467,10 @@ def test_a_damaged_file_is_left_to_cache_damaged(tmp_path: Path, name: str, kept
     ],
 )
 def test_what_torch_refuses_is_left_to_cache_unsafe(saved: Save, thing: Any, reason: str) -> None:
-    """Which names what it is."""
     assert saved({"a": torch.ones(1), "b": thing}).skipped == reason
 
 
 def test_what_is_no_file_for_torch_is_passed_over(tmp_path: Path) -> None:
-    """Each with its reason."""
     script, raw, objects = tmp_path / "s.pt", tmp_path / "r.pt", tmp_path / "o.npy"
     torch.jit.save(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)), script)
     raw.write_bytes(pickle.dumps([1.0, 2.0]))

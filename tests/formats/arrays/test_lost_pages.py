@@ -57,7 +57,6 @@ ALL = slice(None)
 
 
 def filled(array: np.ndarray, *places: slice) -> np.ndarray:  # type: ignore[type-arg]
-    """Put zeros into a part of an array."""
     array[places] = 0
     return array
 

@@ -38,7 +38,6 @@ def noise(*shape: int, dtype: str = "float16") -> Array:
 
 
 def filled(array: Array, *places: slice) -> Array:
-    """Put zeros into a part of an array."""
     array[places] = 0
     return array
 

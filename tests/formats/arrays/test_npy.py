@@ -52,7 +52,6 @@ def test_every_array_that_numpy_writes_is_left_alone(array: object) -> None:
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)], ids=["1", "2", "3"])
 def test_every_version_is_known(version: tuple[int, int]) -> None:
-    """Later ones have a longer header."""
     out = io.BytesIO()
     np.lib.format.write_array(out, ARRAYS["plain"], version=version)
 
@@ -71,7 +70,6 @@ def test_a_header_of_python_2_is_known() -> None:
 
 @pytest.mark.parametrize("name", [name for name in ARRAYS if name != "nothing"], ids=str)
 def test_an_array_cut_anywhere_is_found(name: str) -> None:
-    """At every length, header or not."""
     content = saved(ARRAYS[name])
 
     kinds = {kind_of(content[:size]) for size in range(6, len(content))}
@@ -84,7 +82,6 @@ def test_an_array_cut_anywhere_is_found(name: str) -> None:
     ids=["of version 9", "of version 1.1", "no dict", "a header too short"],
 )
 def test_a_header_that_makes_no_sense_is_found(at: int, new: bytes) -> None:
-    """There is no reading on."""
     content = saved(ARRAYS["plain"])
 
     assert kind_of(content[:at] + new + content[at + len(new) :]) == "structure"
@@ -153,7 +150,6 @@ def test_a_shape_made_to_exhaust_its_reader_exhausts_nothing() -> None:
 
 
 def made(header: bytes, data: bytes = b"") -> bytes:
-    """Put a header in front of an array's bytes."""
     return b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header + data
 
 
@@ -220,7 +216,6 @@ def test_a_long_header_that_numpy_itself_writes_is_left_alone() -> None:
 
 
 def test_random_headers_never_break_the_reader() -> None:
-    """Whatever they are, they pass or are called damaged."""
     whole = [saved(array) for array in ARRAYS.values()]
     for seed in range(5000):
         chance = random.Random(seed)

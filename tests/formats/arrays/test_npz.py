@@ -54,7 +54,6 @@ def test_however_the_type_is_spelled_an_array_of_objects_is_walked(descr: str, m
     ],
 )
 def test_what_numpy_takes_for_no_pickle_is_not_walked(content: bytes) -> None:
-    """Numbers may look like anything."""
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         held = look_at(archive(("a.npy", content), ("note.txt", b"x"), method=method))
         assert (held.globals, held.flaw, held.verified) == ((), None, True)

@@ -14,14 +14,12 @@ from tests.contents import damage_by
 
 
 def made(header: object, data: int, *, pad: int = 0) -> bytes:
-    """Put a header in front of so many bytes."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     text += b" " * pad
     return struct.pack("<Q", len(text)) + text + bytes(data)
 
 
 def tensor(dtype: str, shape: list[int], begin: int, end: int) -> dict[str, object]:
-    """Describe a tensor as the format does."""
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
 
@@ -60,7 +58,6 @@ WHOLE = {"a": tensor("F32", [2, 3], 0, 24), "b": tensor("BF16", [4], 24, 32)}
     ],
 )
 def test_a_whole_file_is_left_alone(content: bytes) -> None:
-    """Whatever the format's own reader takes."""
     assert flaw_of(content) == ("none", "")
 
 
@@ -150,12 +147,10 @@ def test_a_wrong_byte_in_the_name_of_a_type_is_found(dtype: str) -> None:
     ("name", "bits"), [("C32", 32), ("F8_E3M4", 8), ("I4", 4), ("MXFP4", 4), ("TF32", 19)]
 )
 def test_a_type_that_may_come_is_left_alone(name: str, bits: int) -> None:
-    """Whatever a later version calls it."""
     assert flaw_of(made({"a": tensor(name, [8], 0, bits)}, bits)) == ("none", "")
 
 
 def test_a_file_is_known_by_its_beginning() -> None:
-    """Whatever it is called."""
     content = made(WHOLE, 32)
 
     assert safetensors.is_safetensors(content[:64], len(content))

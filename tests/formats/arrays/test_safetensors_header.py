@@ -25,17 +25,14 @@ def flaw_of(header: str | bytes, data: int = 4) -> str | None:
 
 
 def extra(value: str) -> str:
-    """Describe a tensor with a field that the format does not know."""
     return '{"a":{' + FIELDS + ',"x":' + value + "}}"
 
 
 def shaped(shape: str, length: int) -> str:
-    """Describe a tensor of this shape and so many bytes."""
     return f'{{"a":{{"dtype":"F32","shape":{shape},"data_offsets":[0,{length}]}}}}'
 
 
 def typed(dtype: str) -> str:
-    """Describe a tensor of this type."""
     return f'{{"a":{{"dtype":{dtype},"shape":[1],"data_offsets":[0,4]}}}}'
 
 
@@ -84,7 +81,6 @@ def typed(dtype: str) -> str:
     ],
 )
 def test_a_header_that_the_format_reads_is_left_alone(header: str, data: int) -> None:
-    """Odd, and legal."""
     assert flaw_of(header, data) is None
 
 

@@ -17,7 +17,6 @@ from preflight.formats.torch.pickles import walk_bytes
 
 
 def pickle_of(thing: Any, protocol: int = 2) -> bytes:
-    """Give the pickle in what torch saves."""
     out = io.BytesIO()
     torch.save(thing, out, pickle_protocol=protocol)
     with zipfile.ZipFile(out) as archive:

@@ -76,7 +76,6 @@ def test_a_pickle_with_buffers_outside_of_it_is_followed() -> None:
 
 
 def test_a_pickle_cut_anywhere_is_found() -> None:
-    """At every length."""
     content = pickle.dumps(THINGS["containers"], 4)
 
     assert {kind_of(content[:size]) for size in range(len(content))} == {"cut"}
@@ -200,7 +199,6 @@ def test_a_pickle_that_holds_too_much_is_given_up_and_not_called_damaged() -> No
 
 
 def test_random_bytes_never_break_the_walk() -> None:
-    """Whatever they are, they are followed, or called damaged."""
     for seed in range(5000):
         chance = random.Random(seed)
         content = bytearray(pickle.dumps(THINGS["containers"], chance.randrange(6)))
@@ -210,7 +208,6 @@ def test_random_bytes_never_break_the_walk() -> None:
 
 
 def test_a_name_is_only_its_text() -> None:
-    """Nobody looks for what it names."""
     assert Name("os system").text == "os system"
 
 

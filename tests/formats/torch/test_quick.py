@@ -20,7 +20,6 @@ from tests.contents import saved
 
 
 def without_checksums(thing: object) -> bytes:
-    """Write something as torch does when it is told to leave checksums out."""
     torch.serialization.set_crc32_options(False)
     try:
         return saved(thing)
@@ -41,8 +40,6 @@ THINGS: dict[str, Callable[[], Any]] = {
 
 
 def exact(content: bytes) -> StoredFile:
-    """Look at bytes as at a file, the exact way."""
-
     def read(offset: int, size: int) -> Block:
         return memoryview(content)[offset : offset + size]
 
@@ -50,7 +47,6 @@ def exact(content: bytes) -> StoredFile:
 
 
 def quick(content: bytes) -> StoredFile | None:
-    """Look at them the quick way."""
     found = read_whole(memoryview(content), zlib.crc32)
     if found is None:
         return None
@@ -146,7 +142,6 @@ def test_a_directory_of_four_billion_records_costs_nothing() -> None:
 
 
 def test_an_archive_packed_again_is_left_to_the_exact_way() -> None:
-    """It is whole all the same."""
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(saved(torch.zeros(3)))) as old,

@@ -154,7 +154,6 @@ def test_an_archive_without_content_is_found(tmp_path: Path) -> None:
 
 
 def test_packages_and_exported_programs_have_no_pickle_of_that_name(tmp_path: Path) -> None:
-    """Their readers are others."""
     with torch.package.PackageExporter(tmp_path / "package.pt") as package:
         package.save_text("a", "b.txt", "c")
     names = ("archive_format", "archive_version", "models/model.json", "byteorder", "version")
@@ -231,7 +230,6 @@ def test_a_cut_at_the_end_of_a_page_is_guessed_to_be_a_killed_writer() -> None:
 
 
 def test_a_legacy_file_is_known_and_can_not_be_verified() -> None:
-    """It carries no checksums."""
     assert held(LEGACY) == StoredFile("torch legacy", verified=False)
 
 
@@ -400,7 +398,6 @@ def test_a_storage_that_is_named_twice_and_not_alike_is_found() -> None:
 
 
 def test_keys_that_lack_a_storage_are_found() -> None:
-    """The storage is then never read."""
     content = saved({"a": torch.ones(3)}, _use_new_zipfile_serialization=False)
     keys = content.rindex(b"\x80\x02]q")
     length = content[keys + 6]
