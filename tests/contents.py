@@ -38,6 +38,17 @@ def saved(thing: object, **options: Any) -> bytes:
     return out.getvalue()
 
 
+def unchecked(thing: object) -> bytes:
+    """Write something as torch does when it is told to leave checksums out."""
+    import torch
+
+    torch.serialization.set_crc32_options(False)
+    try:
+        return saved(thing)
+    finally:
+        torch.serialization.set_crc32_options(True)
+
+
 def written(write: Callable[..., Any], *arrays: Any, **named: Any) -> bytes:
     """Write arrays as this function of numpy's does."""
     out = io.BytesIO()

@@ -32,7 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
-from tests.contents import saved, written
+from tests.contents import saved, unchecked, written
 
 SEEDS = range(500)
 
@@ -47,11 +47,8 @@ def facts_of(content: bytes, folder: Path, name: str = "file.pt") -> CacheFacts:
     facts = read_cache(str(path), str(folder), lambda _: None)
     assert len(ask("cache-damaged", facts)) == (facts.damage is not None)
     exact = look(lambda at, size: content[at : at + size], len(content), path.suffix)
-    assert (exact.format, exact.verified, exact.globals) == (
-        facts.format,
-        facts.verified,
-        facts.globals,
-    )
+    seen = (facts.format, facts.verified, facts.globals)
+    assert (exact.format, exact.verified, exact.globals) == seen
     flaw = exact.flaw
     told = flaw and refined(of_files.Damage(kind=flaw.kind, text=flaw.text), str(path)).text
     assert told == (facts.damage and facts.damage.text)
@@ -66,14 +63,6 @@ def embedding(value: float) -> dict[str, Any]:
         "mask": torch.ones(77, dtype=torch.bool),
         "pooled": torch.full((512,), value),
     }
-
-
-def bare(thing: Any) -> bytes:
-    torch.serialization.set_crc32_options(False)
-    try:
-        return saved(thing)
-    finally:
-        torch.serialization.set_crc32_options(True)
 
 
 def legacy(thing: Any) -> bytes:
@@ -213,7 +202,7 @@ def test_five_hundred_random_damages_are_found_where_they_change_anything(
         assert facts_of(damaged, tmp_path).damage is not None or result == "whole", number
 
 
-@pytest.mark.parametrize("write", [bare, legacy], ids=["without checksums", "legacy"])
+@pytest.mark.parametrize("write", [unchecked, legacy], ids=["without checksums", "legacy"])
 def test_what_has_no_checksums_is_judged_by_its_structure_and_said_to_be_unverified(
     tmp_path: Path, write: Callable[[Any], bytes]
 ) -> None:
@@ -288,7 +277,7 @@ def appended(content: bytes) -> bytes:
 HEALTHY: dict[str, Callable[[Any, Path], bytes]] = {
     "as usual": lambda thing, _: saved(thing),
     "at the beginnings of pages": lambda thing, _: aligned(thing),
-    "without checksums": lambda thing, _: bare(thing),
+    "without checksums": lambda thing, _: unchecked(thing),
     "legacy": lambda thing, _: legacy(thing),
     "protocol 5": lambda thing, _: saved(thing, pickle_protocol=5),
     "legacy of protocol 4": lambda thing, _: saved(
@@ -299,7 +288,7 @@ HEALTHY: dict[str, Callable[[Any, Path], bytes]] = {
     "with 20 bytes behind it": lambda thing, _: saved(thing) + b"x" * 20,
     "with a sector of zeros behind it": lambda thing, _: saved(thing) + bytes(512),
     "with a note in it": lambda thing, _: appended(saved(thing)),
-    "with a note in it, and no checksums": lambda thing, _: appended(bare(thing)),
+    "with a note in it, and no checksums": lambda thing, _: appended(unchecked(thing)),
     "packed by gzip": lambda thing, _: gzip.compress(saved(thing), mtime=0),
     "legacy, packed by gzip": lambda thing, _: gzip.compress(legacy(thing), mtime=0),
 }

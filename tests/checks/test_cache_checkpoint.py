@@ -52,6 +52,13 @@ def cut(path: Path) -> None:
     os.utime(path, (then, then))
 
 
+def save(path: Path, **tensors: object) -> None:
+    import torch
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(tensors, path)
+
+
 def test_whole_checkpoints_are_left_alone(out: Path) -> None:
     assert found(out.parent) == []
 
@@ -138,10 +145,8 @@ def test_a_newest_of_nan_is_not_whole_where_another_of_its_tensors_is_zero(tmp_p
     import torch
 
     for number in (100, 200, 300):
-        tensors = {"a": torch.zeros(99), "w": torch.full((64,), 0.5 if number < 300 else torch.nan)}
-        path = tmp_path / f"checkpoint-{number}" / "model.pt"
-        path.parent.mkdir(parents=True)
-        torch.save(tensors, path)
+        weights = torch.full((64,), 0.5 if number < 300 else torch.nan)
+        save(tmp_path / f"checkpoint-{number}" / "model.pt", a=torch.zeros(99), w=weights)
 
     report = preflight.run("checkpoint=.", folder=str(tmp_path), elsewhere=True, deep=True)
 
@@ -157,9 +162,7 @@ def test_a_newest_of_nan_is_none_to_go_on_from(tmp_path: Path) -> None:
 
     for number in (100, 200, 300):
         weights = torch.full((64,), 0.5 if number < 300 else float("nan"))
-        path = tmp_path / "out" / f"checkpoint-{number}" / "model.pt"
-        path.parent.mkdir(parents=True)
-        torch.save({"weights": weights}, path)
+        save(tmp_path / "out" / f"checkpoint-{number}" / "model.pt", weights=weights)
 
     report = preflight.run(
         "checkpoint=out",
@@ -184,8 +187,7 @@ def test_damage_that_is_loaded_without_a_word_stops_no_job(tmp_path: Path) -> No
     for number in (100, 200, 300):
         for name in ("model.pt", "optimizer.pt", "rng.pt"):
             path = tmp_path / "out" / f"checkpoint-{number}" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save({"weights": torch.full((4096,), float(number))}, path)
+            save(path, weights=torch.full((4096,), float(number)))
     newest = tmp_path / "out" / "checkpoint-300"
     content = bytearray((newest / "model.pt").read_bytes())
     content[8000] ^= 1

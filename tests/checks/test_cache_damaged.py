@@ -36,6 +36,12 @@ def findings(folder: Path) -> list[Finding]:
     ]
 
 
+def told(damage: Damage, file: str = "a.pt", kind: str = "unknown") -> Finding:
+    (found,) = ask("cache-damaged", CacheFacts(file=file, size=5, format=kind, damage=damage))
+    assert isinstance(found, Finding)
+    return found
+
+
 def finding_of(name: str, content: bytes, folder: Path) -> Finding:
     """Ask about one file of such bytes; it must be found, and once."""
     (folder / name).write_bytes(content)
@@ -89,9 +95,8 @@ def test_mending_changes_contents_and_nothing_else(tmp_path: Path) -> None:
     for mended in (False, True):
         folder = tmp_path / str(mended)
         folder.mkdir()
-        names.append(
-            sorted(os.listdir(folder / case("cache-damaged").make(folder, mended=mended)[0]))
-        )
+        made = folder / case("cache-damaged").make(folder, mended=mended)[0]
+        names.append(sorted(os.listdir(made)))
 
     assert names[0] == names[1]
 
@@ -114,11 +119,6 @@ def test_a_finding_says_it_all(tmp_path: Path) -> None:
     assert str(found.at) == "a.pt"
 
 
-def saved_small() -> bytes:
-    """Write a tensor of 40 bytes as torch does."""
-    return contents.saved({"a": torch.arange(10.0)})
-
-
 def said_by(load: Callable[[], object]) -> str:
     try:
         load()
@@ -134,28 +134,20 @@ def damaged_npz() -> bytes:
 
 
 WHOLE = saved()
+SMALL = contents.saved({"a": torch.arange(10.0)})
+LEGACY = saved(_use_new_zipfile_serialization=False)
 WRONG = WHOLE[:50_000] + bytes([WHOLE[50_000] ^ 1]) + WHOLE[50_001:]
 QUOTES = {
     "an empty file": ("a.pt", b"", "EOFError: ", "EOFError that says nothing"),
     "a small cut": ("a.pt", WHOLE[:3000], "failed finding central directory", None),
     "a cut": ("a.pt", WHOLE[:30_000], "[Errno 22] Invalid argument", None),
     "a large cut": ("a.pt", WHOLE[:75_000], "failed finding central directory", None),
-    "a tail behind a small one": (
-        "a.pt",
-        saved_small() + bytes(8192),
-        "[Errno 22] Invalid argument",
-        None,
-    ),
+    "a tail behind a small one": ("a.pt", SMALL + bytes(8192), "[Errno 22] Invalid argument", None),
     "a long tail": ("a.pt", WHOLE + bytes(90_000), "failed finding central directory", None),
     "a wrong byte": ("a.pt", WRONG, "nothing", "compares no checksums"),
     "zeros": ("a.pt", bytes(9000), "legacy .tar format", None),
     "a page": ("a.pt", b"<html></html>", "Weights only load failed", "blames weights_only"),
-    "a legacy cut": (
-        "a.pt",
-        saved(_use_new_zipfile_serialization=False)[:9000],
-        "unexpected EOF",
-        None,
-    ),
+    "a legacy cut": ("a.pt", LEGACY[:9000], "unexpected EOF", None),
     "an empty archive": ("a.npz", b"", "No data left in file", None),
     "a wrong byte in npz": ("a.npz", damaged_npz(), "Bad CRC-32", None),
     "a cut npz": ("a.npz", damaged_npz()[:4096], "File is not a zip file", None),
@@ -181,10 +173,7 @@ def test_what_is_quoted_is_what_the_reader_says(
 
 def test_a_file_that_was_never_fetched_is_to_be_fetched() -> None:
     text = "is a Git LFS pointer of a file of 2.0 MB that was not fetched"
-    damage = Damage(kind="not-fetched", text=text, fetch="cache/text")
-    facts = CacheFacts(file="a.pt", size=130, format="unknown", damage=damage)
-
-    (found,) = ask("cache-damaged", facts)
+    found = told(Damage(kind="not-fetched", text=text, fetch="cache/text"))
 
     assert (found.message, found.severity) == (text, Severity.ERROR)
     assert found.fix == 'Fetch it:  git lfs pull --include="cache/text"'
@@ -203,10 +192,7 @@ def test_what_is_too_long_for_a_pointer_is_replaced_by_its_file(tmp_path: Path) 
 @pytest.mark.parametrize("kind", ["cut", "structure"])
 @pytest.mark.parametrize("name", ["a.safetensors", "a.npy", "a.dat"])
 def test_every_kind_of_damage_has_its_consequence(name: str, kind: str) -> None:
-    damage = Damage(kind=kind, text="is odd")
-    facts = CacheFacts(file=name, size=5, format="unknown", damage=damage)
-
-    (found,) = ask("cache-damaged", facts)
+    found = told(Damage(kind=kind, text="is odd"), name)
 
     assert "stops at it" in (found.why or "")
     assert (found.why or "").endswith("reads what nobody wrote.") == (kind == "structure")
@@ -238,10 +224,7 @@ def test_what_several_processes_wrote_is_not_made_again_as_before(tmp_path: Path
     ],
 )
 def test_what_is_downloaded_need_not_be_made_again(name: str, *, is_model: bool) -> None:
-    damage = Damage(kind="cut", text="ends at 5 of 9 bytes")
-    facts = CacheFacts(file=f"base/{name}", size=5, format="unknown", damage=damage)
-
-    (found,) = ask("cache-damaged", facts)
+    found = told(Damage(kind="cut", text="ends at 5 of 9 bytes"), f"base/{name}")
 
     assert found.fix == ("Move it aside, and make or download it again." if is_model else AGAIN)
 
@@ -249,10 +232,7 @@ def test_what_is_downloaded_need_not_be_made_again(name: str, *, is_model: bool)
 @pytest.mark.parametrize("kind", ["cut", "checksum", "empty"])
 def test_a_checkpoint_is_not_to_be_made_again(kind: str) -> None:
     damage = Damage(kind=kind, text="is odd")
-    name = "out/checkpoint-500/optimizer.pt"
-    facts = CacheFacts(file=name, size=5, format="torch zip", damage=damage)
-
-    (found,) = ask("cache-damaged", facts)
+    found = told(damage, "out/checkpoint-500/optimizer.pt", "torch zip")
 
     assert found.fix == "Go on from a checkpoint that is whole, and move this one aside."
 
@@ -275,11 +255,8 @@ def test_an_array_that_was_not_written_to_its_end_is_told_as_numpy_says_it(tmp_p
     with np.load(tmp_path / "a.npz") as held, pytest.raises(ValueError, match="EOF: reading array"):
         held["latents"]
 
-    (found,) = ask(
-        "cache-damaged", read_cache(str(tmp_path / "a.npz"), str(tmp_path), lambda _: None)
-    )
+    (found,) = findings(tmp_path)
 
-    assert isinstance(found, Finding)
     assert found.severity is Severity.ERROR
     assert found.message == (
         "holds an array, latents.npy, that ends at 4,000 of 8,128 bytes: most likely an error or "
@@ -303,11 +280,7 @@ def test_a_file_of_torch_is_judged_as_one_although_its_name_ends_like_an_archive
 
 def test_a_bomb_is_a_warning() -> None:
     """A numpy.load of the array is not harmed by it."""
-    damage = Damage(kind="bomb", text="unpacks to much")
-    facts = CacheFacts(file="a.npz", size=5, format="npz", damage=damage)
+    found = told(Damage(kind="bomb", text="unpacks to much"), "a.npz", "npz")
 
-    (found,) = ask("cache-damaged", facts)
-
-    assert isinstance(found, Finding)
     assert found.severity is Severity.WARNING
     assert "numpy.load" in (found.why or "")

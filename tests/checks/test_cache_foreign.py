@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,12 @@ def write(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         np.savez(file, x=np.zeros(3))
+
+
+def write_all(folder: Path, names: str, numbers: Iterable[int]) -> None:
+    """Write an entry for each number, of which a name may have the hash."""
+    for number in numbers:
+        write(folder / names.format(number, hash=hashed(number)))
 
 
 def hashed(number: int) -> str:
@@ -57,8 +64,7 @@ def test_entries_that_are_called_after_something_are_finished(name: str) -> None
 )
 def test_unfinished_entries_are_told_though_they_are_whole(tmp_path: Path, name: str) -> None:
     """`numpy.savez` adds its suffix to a temporary name, and a loader takes it for an entry."""
-    for number in range(5):
-        write(tmp_path / "cache" / f"{number}.npz")
+    write_all(tmp_path / "cache", "{}.npz", range(5))
     write(tmp_path / "cache" / name)
 
     (one,) = found(tmp_path)
@@ -69,16 +75,8 @@ def test_unfinished_entries_are_told_though_they_are_whole(tmp_path: Path, name:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "a.pt.tmp",
-            "a.pt.tmp.1234",
-            "a.tmp",
-            "tmpx8_k2zq1",
-            ".tmp1k3bV8",
-            ".a.pt.Xk3d9Q",
-            "a.pt.lock",
-            ".lock",
-        ),
+        *("a.pt.tmp", "a.pt.tmp.1234", "a.tmp", "tmpx8_k2zq1", ".tmp1k3bV8", ".a.pt.Xk3d9Q"),
+        *("a.pt.lock", ".lock"),
         *("a.pt.part", "blob.incomplete", "a.pt~", ".nfs000000001", "a.pt.temp-7", ".a.pt.swp"),
         *("a.pt.tmp12345", "a.pt.tmp8x2k", ".tmp_a.pt", ".temp-a.npz", "a.npz.lck"),
         *("a.pt.crdownload", "a.safetensors.filepart", "a.npz.aria2", "a.pt.download"),
@@ -90,10 +88,8 @@ def test_names_of_temporary_files_and_locks_are_known(name: str) -> None:
 
 def test_ordinary_caches_are_left_alone(tmp_path: Path) -> None:
     """One kind; two kinds of a few files; a model's own mixture; parts that share their hashes."""
-    for number in range(30):
-        write(tmp_path / "cache" / "one" / f"{number}.npz")
-        write(tmp_path / "cache" / "parts" / f"{hashed(number)}-pooled.npz")
-        write(tmp_path / "cache" / "parts" / f"{hashed(number)}-prompt.npz")
+    for names in ("one/{}.npz", "parts/{hash}-pooled.npz", "parts/{hash}-prompt.npz"):
+        write_all(tmp_path / "cache", names, range(30))
     for number in range(12):
         write(tmp_path / "cache" / "two" / f"{number}.npz")
         np.save(tmp_path / "cache" / "two" / f"{number}.npy", np.zeros(3))
@@ -117,8 +113,7 @@ def test_what_writers_have_left_is_one_note(tmp_path: Path) -> None:
 
 
 def test_a_few_files_of_another_format_are_told_by_name(tmp_path: Path) -> None:
-    for number in range(40):
-        write(tmp_path / "cache" / f"{number}.npz")
+    write_all(tmp_path / "cache", "{}.npz", range(40))
     np.save(tmp_path / "cache" / "40.npy", np.zeros(3))
 
     (finding,) = found(tmp_path)
@@ -132,8 +127,7 @@ def test_a_few_files_of_another_format_are_told_by_name(tmp_path: Path) -> None:
 
 def test_a_file_that_is_told_from_entries_by_its_name_is_a_note(tmp_path: Path) -> None:
     """As the mean of all features beside them; under their suffix it is read as one of them."""
-    for number in range(40):
-        write(tmp_path / "cache" / f"{number}.npz")
+    write_all(tmp_path / "cache", "{}.npz", range(40))
     np.save(tmp_path / "cache" / "mean.npy", np.zeros(3))
 
     (finding,) = found(tmp_path)
@@ -148,9 +142,8 @@ def test_a_file_that_is_told_from_entries_by_its_name_is_a_note(tmp_path: Path) 
 
 def test_two_caches_in_folders_of_their_own_are_left_alone(tmp_path: Path) -> None:
     """As both lie below the folder that was named; a stray file of the other does not count."""
-    for number in range(20):
-        write(tmp_path / "cache" / "text" / f"{hashed(number)}-flux.npz")
-        write(tmp_path / "cache" / "vae" / f"{hashed(number + 100)}.npz")
+    write_all(tmp_path / "cache" / "text", "{hash}-flux.npz", range(20))
+    write_all(tmp_path / "cache" / "vae", "{hash}.npz", range(100, 120))
     write(tmp_path / "cache" / "text" / f"{hashed(7)}.npz")
 
     assert found(tmp_path) == []
@@ -158,10 +151,8 @@ def test_two_caches_in_folders_of_their_own_are_left_alone(tmp_path: Path) -> No
 
 def test_two_caches_in_one_folder_are_told_by_their_names(tmp_path: Path) -> None:
     """Of hashes that mostly stand for one of them only."""
-    for number in range(20):
-        write(tmp_path / "cache" / f"{hashed(number)}-flux.npz")
-    for number in range(15, 30):
-        write(tmp_path / "cache" / f"{hashed(number)}-sd3.npz")
+    write_all(tmp_path / "cache", "{hash}-flux.npz", range(20))
+    write_all(tmp_path / "cache", "{hash}-sd3.npz", range(15, 30))
 
     (finding,) = found(tmp_path)
 
@@ -218,9 +209,8 @@ def test_a_folder_of_checkpoints_holds_many_formats_by_design() -> None:
 
 def test_two_caches_that_say_their_keys_may_share_a_folder(tmp_path: Path) -> None:
     """Each of them is told from the other by its names; a third kind is nobody's."""
-    for number in range(12):
-        write(tmp_path / "cache" / f"{hashed(number)}-flux.npz")
-        write(tmp_path / "cache" / f"{hashed(number + 100)}-vae.npz")
+    write_all(tmp_path / "cache", "{hash}-flux.npz", range(12))
+    write_all(tmp_path / "cache", "{hash}-vae.npz", range(100, 112))
     keys = ("{md5(caption)}-flux.npz", "{md5(path)}-vae.npz")
     settings = "".join(f'[[cache]]\npath = "./cache"\nkey = "{key}"\n' for key in keys)
     (tmp_path / "preflight.toml").write_text(settings, encoding="utf-8")
@@ -230,8 +220,7 @@ def test_two_caches_that_say_their_keys_may_share_a_folder(tmp_path: Path) -> No
         return [one.message for one in report.findings]
 
     alone = told()
-    for number in range(5):
-        write(tmp_path / "cache" / f"{hashed(number + 200)}-sd3.npz")
+    write_all(tmp_path / "cache", "{hash}-sd3.npz", range(200, 205))
     (with_third,) = told()
 
     assert alone == []

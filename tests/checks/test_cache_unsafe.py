@@ -16,8 +16,7 @@ import re
 import subprocess
 import sys
 import uuid
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,8 @@ from preflight.formats.torch.pickle_globals import is_dangerous, refused
 from preflight.testing import ask
 from tests.contents import HARM, Harm, case
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of what is new or old in it
+
 
 def findings(path: Path) -> list[Finding]:
     return ask("cache-unsafe", read_cache(str(path), str(path.parent), lambda _: None))
@@ -40,14 +41,6 @@ def findings(path: Path) -> list[Finding]:
 
 def of_names(*names: str, kind: str = "torch zip", file: str = "a.pt") -> list[Finding]:
     return ask("cache-unsafe", CacheFacts(file=file, size=9, format=kind, globals=names))
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Torch warns of what is new or old in it; that is no concern of these tests."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 # --- what is left alone ---------------------------------------------------------------------------
@@ -296,10 +289,7 @@ def test_the_case_is_found_once_a_file_each_as_grave_as_it_is(tmp_path: Path) ->
     assert {name: [(one.severity.word, one.message) for one in found[name]] for name in found} == {
         "plain.pt": [],
         "harm.pt": [
-            (
-                "error",
-                "names posix.system, which can run whatever the writer of the file wanted",
-            )
+            ("error", "names posix.system, which can run whatever the writer of the file wanted")
         ],
         "settings.pt": [
             ("warning", "names argparse.Namespace, which torch.load refuses with weights_only")
@@ -355,8 +345,10 @@ REFUSED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("thing", list(REFUSED.values()), ids=list(REFUSED))
-def test_what_torch_refuses_is_a_warning(tmp_path: Path, thing: Any) -> None:
-    """And torch itself is asked whether it does."""
+def test_what_torch_refuses_is_a_warning_whose_fix_is_enough_for_torch(
+    tmp_path: Path, thing: Any
+) -> None:
+    """Where it says what to allow, torch loads the file once that is allowed."""
     path = tmp_path / "a.pt"
     torch.save({"tensor": torch.ones(3), "extra": thing}, path)
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
@@ -366,14 +358,6 @@ def test_what_torch_refuses_is_a_warning(tmp_path: Path, thing: Any) -> None:
 
     assert found.severity is Severity.WARNING
     assert "Weights only load failed" in (found.why or "")
-
-
-@pytest.mark.parametrize("thing", list(REFUSED.values()), ids=list(REFUSED))
-def test_the_fix_is_enough_for_torch(tmp_path: Path, thing: Any) -> None:
-    """Where it says what to allow, torch loads the file once that is allowed."""
-    path = tmp_path / "a.pt"
-    torch.save({"tensor": torch.ones(3), "extra": thing}, path)
-    (found,) = findings(path)
     _, marker, call = (found.fix or "").partition("torch.serialization.add_safe_globals(")
     names = call.strip("[])").split(", ") if marker else []
 
@@ -410,26 +394,10 @@ def test_a_finding_says_it_all() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "posix.system",
-        "os.popen",
-        "nt.system",
-        "builtins.eval",
-        "builtins.exec",
-        "builtins.__import__",
-        "builtins.open",
-        "_io.open",
-        "subprocess.Popen",
-        "subprocess.check_output",
-        "shutil.rmtree",
-        "runpy.run_path",
-        "importlib.import_module",
-        "pickle.loads",
-        "_pickle.loads",
-        "marshal.loads",
-        "torch.hub.load",
-        "types.CodeType",
-        "?.?",
-        "os.?",
+        *("posix.system", "os.popen", "nt.system", "subprocess.Popen", "subprocess.check_output"),
+        *("builtins.eval", "builtins.exec", "builtins.__import__", "builtins.open", "_io.open"),
+        *("shutil.rmtree", "runpy.run_path", "importlib.import_module", "torch.hub.load"),
+        *("pickle.loads", "_pickle.loads", "marshal.loads", "types.CodeType", "?.?", "os.?"),
     ],
 )
 @pytest.mark.parametrize("kind", ["torch zip", "torch legacy", "pickle", "gzip", "npy"])
@@ -445,17 +413,10 @@ def test_what_can_run_a_program_is_an_error(name: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "os.stat_result",
-        "os.terminal_size",
-        "subprocess.CompletedProcess",
-        "subprocess.CalledProcessError",
-        "importlib.machinery.ModuleSpec",
-        "builtins.getattr",
-        "builtins.slice",
-        "functools.partial",
-        "oslo.system",
-        "train.os.Settings",
-        "mycode.code.run",
+        *("os.stat_result", "os.terminal_size", "importlib.machinery.ModuleSpec"),
+        *("subprocess.CompletedProcess", "subprocess.CalledProcessError", "functools.partial"),
+        *("builtins.getattr", "builtins.slice"),
+        *("oslo.system", "train.os.Settings", "mycode.code.run"),
     ],
 )
 def test_what_only_holds_values_is_no_error(name: str) -> None:
@@ -573,8 +534,10 @@ def is_refused(name: str) -> bool:
     return refused(module, attribute) is not None
 
 
-def test_whatever_torch_allows_is_not_told(of_torch: tuple[str, list[str], list[str]]) -> None:
-    assert [name for name in of_torch[1] if is_refused(name)] == []
+def test_whatever_torch_allows_is_neither_told_nor_dangerous(
+    of_torch: tuple[str, list[str], list[str]],
+) -> None:
+    assert [name for name in of_torch[1] if is_refused(name) or is_dangerous(name)] == []
 
 
 def test_whatever_is_not_told_torch_allows(of_torch: tuple[str, list[str], list[str]]) -> None:
@@ -587,12 +550,6 @@ def test_whatever_is_not_told_torch_allows(of_torch: tuple[str, list[str], list[
     ours = [*pickle_globals._ALLOWED, *(name for name in names if not is_refused(name))]
 
     assert sorted(set(ours) - set(allowed)) == []
-
-
-def test_nothing_that_torch_allows_is_dangerous(
-    of_torch: tuple[str, list[str], list[str]],
-) -> None:
-    assert [name for name in of_torch[1] if is_dangerous(name)] == []
 
 
 def test_a_crowd_of_harmless_names_hides_no_harmful_one(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ import subprocess
 import sys
 import time
 import tracemalloc
-import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,19 +32,14 @@ from preflight.values.wire import from_wire, to_wire
 from tests import contents
 from tests.questions import ask, questions
 
-pytestmark = pytest.mark.usefixtures("at_hand")
+pytestmark = [
+    pytest.mark.usefixtures("at_hand"),
+    pytest.mark.filterwarnings("ignore"),  # torch warns of what is new or old in it
+]
 
 NAN, INF = float("nan"), float("inf")
 
 Save: TypeAlias = Callable[..., Content]
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Torch warns of what is new or old in it; that is no concern of these tests."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def read(path: Path, **options: Any) -> Content:

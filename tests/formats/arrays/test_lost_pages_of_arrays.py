@@ -145,13 +145,18 @@ def test_most_pages_that_were_lost_from_the_middle_are_found(make: Callable[[], 
     assert found >= 45
 
 
-def test_a_finding_says_what_is_lost_and_that_it_is_a_guess(tmp_path: Path) -> None:
+@pytest.fixture
+def lost(tmp_path: Path) -> Path:
+    """An array of which two pages were lost."""
     content = bytearray(saved(noise(4, 128, 128)))
     content[5 * PAGE : 7 * PAGE] = bytes(2 * PAGE)
     path = tmp_path / "latents.npy"
     path.write_bytes(content)
+    return path
 
-    (finding,) = ask("cache-damaged", read_cache(str(path), str(tmp_path), lambda _: None))
+
+def test_a_finding_says_what_is_lost_and_that_it_is_a_guess(lost: Path) -> None:
+    (finding,) = ask("cache-damaged", read_cache(str(lost), str(lost.parent), lambda _: None))
 
     assert finding.message == (
         "has 8,192 zero bytes from 20,480 on, inside a row of its array: whole pages that most "
@@ -161,11 +166,5 @@ def test_a_finding_says_what_is_lost_and_that_it_is_a_guess(tmp_path: Path) -> N
     assert finding.why.startswith("numpy.load compares no checksums")
 
 
-def test_at_depth_index_no_page_is_looked_for(tmp_path: Path) -> None:
-    """As of safetensors."""
-    content = bytearray(saved(noise(4, 128, 128)))
-    content[5 * PAGE : 7 * PAGE] = bytes(2 * PAGE)
-    path = tmp_path / "latents.npy"
-    path.write_bytes(content)
-
-    assert read_cache(str(path), str(tmp_path), lambda _: None, "index").damage is None
+def test_at_depth_index_no_page_is_looked_for(lost: Path) -> None:
+    assert read_cache(str(lost), str(lost.parent), lambda _: None, "index").damage is None

@@ -13,19 +13,9 @@ from typing import Any
 import pytest
 import torch
 
-from preflight.formats.bytes.blocks import Block
-from preflight.formats.stored import StoredFile, look
+from preflight.formats.stored import StoredFile
 from preflight.formats.torch.quick import read_whole
-from tests.contents import saved
-
-
-def without_checksums(thing: object) -> bytes:
-    torch.serialization.set_crc32_options(False)
-    try:
-        return saved(thing)
-    finally:
-        torch.serialization.set_crc32_options(True)
-
+from tests.contents import held_in, saved, unchecked
 
 THINGS: dict[str, Callable[[], Any]] = {
     "a tensor": lambda: torch.arange(40.0),
@@ -40,10 +30,7 @@ THINGS: dict[str, Callable[[], Any]] = {
 
 
 def exact(content: bytes) -> StoredFile:
-    def read(offset: int, size: int) -> Block:
-        return memoryview(content)[offset : offset + size]
-
-    return look(read, len(content), ".pt")
+    return held_in(content, ".pt")
 
 
 def quick(content: bytes) -> StoredFile | None:
@@ -56,7 +43,7 @@ def quick(content: bytes) -> StoredFile | None:
 @pytest.mark.parametrize("make", list(THINGS.values()), ids=list(THINGS))
 def test_what_torch_saves_goes_the_quick_way(make: Callable[[], Any]) -> None:
     """With checksums and without; both ways say the same of it."""
-    for content in (saved(make()), without_checksums(make()), saved(make(), pickle_protocol=4)):
+    for content in (saved(make()), unchecked(make()), saved(make(), pickle_protocol=4)):
         assert quick(content) == exact(content)
         assert exact(content).flaw is None
 
@@ -93,7 +80,7 @@ def before_the_empty_record() -> Iterator[bytes]:
 @pytest.mark.parametrize(
     "damaged",
     [
-        lambda: damages(without_checksums(PLAIN)),
+        lambda: damages(unchecked(PLAIN)),
         lambda: damages(saved(PLAIN)),
         before_the_empty_record,
     ],
