@@ -65,8 +65,9 @@ def cache_foreign(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
     yield from _other_formats(facts)
     yield from _two_caches(facts, job)
     if facts.left_over_count:
+        many = "temporary files and locks"
         yield cache_foreign.found(
-            f"holds {counted(facts.left_over_count, 'temporary file or lock', _LEFT)} that a "
+            f"holds {counted(facts.left_over_count, 'temporary file or lock', many)} that a "
             f"writer has left: {first_of(facts.left_over, facts.left_over_count)}",
             at=Location(file=facts.file),
             severity=Severity.NOTE,
@@ -75,9 +76,6 @@ def cache_foreign(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
             evidence={"kind": "left over", "files": facts.left_over_count},
             about="left over",
         )
-
-
-_LEFT = "temporary files and locks"
 
 
 def _twice(facts: CacheFolderFacts) -> Iterator[Finding]:

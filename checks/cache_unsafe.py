@@ -95,7 +95,7 @@ def _is_state(facts: CacheFacts) -> bool:
 
 def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:
     hidden = all("?" in name for name in names)
-    what = "something that it hides until it is loaded" if hidden else _listed(names)
+    what = "something that it hides until it is loaded" if hidden else first_of(names, len(names))
     return cache_unsafe.found(
         f"names {what}, which can run whatever the writer of the file wanted",
         at=Location(file=facts.file),
@@ -108,7 +108,7 @@ def _harmful(facts: CacheFacts, names: Sequence[str]) -> Finding:
 
 def _objects(facts: CacheFacts, names: Sequence[str]) -> Finding:
     return cache_unsafe.found(
-        f"holds Python objects that are pickled: {_listed(names)}",
+        f"holds Python objects that are pickled: {first_of(names, len(names))}",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
         why="numpy.load stops at them: Object arrays cannot be loaded when allow_pickle=False. "
@@ -121,7 +121,7 @@ def _objects(facts: CacheFacts, names: Sequence[str]) -> Finding:
 def _refused(facts: CacheFacts) -> Finding:
     names = tuple(name for name in facts.globals if name != FRAMED)
     said = [f"is written in {FRAMED}"] if FRAMED in facts.globals else []
-    said += [f"names {_listed(names)}"] if names else []
+    said += [f"names {first_of(names, len(names))}"] if names else []
     fixes = [_fix(names)] if names else []
     fixes += ["Leave out pickle_protocol= where it is saved."] if FRAMED in facts.globals else []
     return cache_unsafe.found(
@@ -132,10 +132,6 @@ def _refused(facts: CacheFacts) -> Finding:
         fix=" ".join(fixes),
         evidence=_evidence(facts),
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return first_of(names, len(names))
 
 
 def _fix(names: Sequence[str]) -> str:

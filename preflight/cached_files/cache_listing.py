@@ -84,7 +84,8 @@ def list_cache(path: str) -> CacheListing:
                 left_over.append(begin + name)
         left_over += [begin + name for name in filter(is_unfinished, sure)]
         links += (begin + name for name in listed.links)
-        unreadable += ((begin + name, _odd(begin + name)) for name in listed.others if _sure(name))
+        odd = (one for one in listed.others if suffix_of(one) in _SURE and one[0] != ".")
+        unreadable += ((begin + name, _odd(begin + name)) for name in odd)
     files.sort()
     return CacheListing(
         files=tuple(files),
@@ -155,10 +156,6 @@ def _head_of(path: str) -> bytes | None:
             return file.read(HEAD)
     except OSError:
         return None
-
-
-def _sure(name: str) -> bool:
-    return suffix_of(name) in _SURE and name[0] != "."
 
 
 def _odd(path: str) -> str:

@@ -1,7 +1,7 @@
 """Reads one part of a checkpoint of torch.distributed.checkpoint, item by item.
 
 Its own bytes say where its items lie. Whether all are there that `.metadata` names is asked where
-that is read: dcp_metadata.py.
+that is read: dcp_plan.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads `.metadata` of torch.distributed.checkpoint, and holds the parts against it.
 
-Of the parts only their sizes are asked: their own bytes are looked at by distcp.py.
+Of the parts only their sizes are asked: their own bytes are looked at by dcp_part.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
 from preflight.formats.stored import StoredFile
 from preflight.formats.suffixes.dcp import PLAN, PLAN_NAME
-from preflight.formats.torch.dcp_metadata import Plan, Stored, read_plan
-from preflight.formats.torch.distcp import items_from_end
+from preflight.formats.torch.distcp import Plan, Stored, items_from_end, read_plan
 from preflight.formats.zip.directory import END_MAGIC, MAGIC
 from preflight.values.names import counted, first_of, shown
 

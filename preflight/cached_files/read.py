@@ -1,19 +1,40 @@
-"""Reads many cached files, one by one: what is usual of them is told in short, the rest in full."""
+"""Reads cached files: looks at every byte, if the job wants that, and runs none of them.
+
+Of many, what is usual is told in short, and the rest in full.
+"""
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import time
 from array import array
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from preflight.cached_files.dcp_plan import is_plan
+from preflight.cached_files.cache_listing import suffix_of
+from preflight.cached_files.dcp_part import look_at_part
+from preflight.cached_files.dcp_plan import is_plan, look_at_plan
 from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
-from preflight.cached_files.one_file import facts_of, look_at_file, open_file
+from preflight.file_access.facts import Damage
+from preflight.file_access.large import WINDOW, Large
+from preflight.file_access.lfs import refined
+from preflight.file_access.opened import reading
+from preflight.file_access.outline import look_at_outline
+from preflight.formats.stored import StoredFile, look_at_whole
+from preflight.formats.stored import look as look_at
+from preflight.formats.suffixes.dcp import PART
 from preflight.kinds.asked import Asked
+from preflight.values.names import name_of
 from preflight.values.stamps import GONE, YOUNG, Mark, marked, unsure
+
+# Opening a FIFO or a device does not wait for anybody.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+# Windows tells less of an open file than of one by its name.
+_SAME = os.name == "posix"
 
 # Seconds after which what was seen is told, where files are large or far away.
 _SOON = 0.02
@@ -63,10 +84,10 @@ class _Seen:
 def _read(asked: Asked, path: str, seen: _Seen) -> None:
     before = GONE
     try:
-        descriptor, status = open_file(path)
+        descriptor, status = _open_file(path)
         try:
             before = marked(status if _SAME else os.stat(path))
-            held = look_at_file(descriptor, before[0], path, asked.depth, asked.alive)
+            held = _look_at_file(descriptor, before[0], path, asked.depth, asked.alive)
             after = marked(os.fstat(descriptor) if _SAME else os.stat(path))
         finally:
             os.close(descriptor)
@@ -82,9 +103,78 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
     if held.flaw is None and not held.globals and held.unread is None:
         seen.note(LETTERS[held.format, held.verified], before)
     else:
-        seen.odd.append(facts_of(path, asked.root, before[0], held))
+        seen.odd.append(_facts_of(path, asked.root, before[0], held))
         seen.note(ODD, before)
 
 
-# Windows tells less of an open file than of one by its name.
-_SAME = os.name == "posix"
+def read_cache(
+    path: str, root: str, tell: Callable[[str], None], depth: str = "bytes"
+) -> CacheFacts:
+    """Read one cached file, every byte once, and compare it with all it says of itself.
+
+    Of depth `index` only what tells of its structure is read.
+
+    Raises:
+        OSError: it cannot be read, or is no file.
+    """
+    name = name_of(path, root)
+    tell(name)
+    descriptor, status = _open_file(path)
+    try:
+        held = _look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
+    finally:
+        os.close(descriptor)
+    return _facts_of(path, root, status.st_size, held)
+
+
+def _open_file(path: str) -> tuple[int, os.stat_result]:
+    """Open a regular file.
+
+    Raises:
+        OSError: it cannot be opened, or is no file.
+    """
+    descriptor = os.open(path, _FLAGS)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError("it is no regular file")
+    return descriptor, status
+
+
+def _look_at_file(
+    descriptor: int, size: int, path: str, depth: str, tell: Callable[[], None]
+) -> StoredFile:
+    """Read what is open, and compare it with all it says of itself.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    suffix = suffix_of(path)
+    if suffix == PART:
+        return look_at_part(descriptor, size, depth, tell)
+    if is_plan(path):
+        return look_at_plan(descriptor, size, path, tell)
+    if depth == "index":
+        return look_at_outline(descriptor, size, suffix)
+    with io.FileIO(descriptor, closefd=False) as file:
+        if size > WINDOW:
+            return look_at(Large(file, tell), size, suffix)
+        content = reading(file, size)(0, size)
+    return look_at_whole(memoryview(content), suffix)
+
+
+def _facts_of(path: str, root: str, size: int, held: StoredFile) -> CacheFacts:
+    """Say of a file what it holds, and what is wrong with it."""
+    damage = None
+    if (flaw := held.flaw) is not None:
+        said = Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
+        damage = refined(said, path)
+    return CacheFacts(
+        file=name_of(path, root),
+        size=size,
+        format=held.format,
+        damage=damage,
+        verified=held.verified,
+        globals=held.globals,
+        unread=held.unread,
+    )

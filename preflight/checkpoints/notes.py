@@ -1,19 +1,29 @@
 """Reads what trainers note beside the files of a checkpoint, and which of several they go on from.
 
 Notes are small: `trainer_state.json`, the states of random numbers (`random_states_0.pkl`), and
-`latest`, which names a folder. No pickle is loaded.
+`latest`, which names a folder. No pickle is loaded. The index of a model in pieces
+(`model.safetensors.index.json`) says of each tensor in which file it lies; of safetensors the names
+of the tensors are read, which stand at the beginning.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from preflight.values.small_files import OddFileError, read_small
 
 NOTES = (".json", ".pkl")
 """How the names of notes end."""
+
+INDEX = ".index.json"
+"""How the name of such a file ends."""
+
+# The reader of safetensors takes no longer header.
+_LONGEST_HEADER = 100_000_000
 
 # Files that name the checkpoint to go on from: of DeepSpeed, Megatron, detectron2 and mmengine.
 _POINTERS = ("latest", "latest_checkpointed_iteration.txt", "last_checkpoint")
@@ -107,3 +117,48 @@ def _cut_pickle(path: str) -> str:
         is_bare = content.startswith(b"\x80") and content[2:3] != _MAGIC_NUMBER
         has_end = not is_bare or content.endswith(b".")
     return "" if has_end else f"ends in the middle, at {len(content):,} bytes"
+
+
+def held_against(index: str) -> tuple[list[str], list[str]]:
+    """Give what an index names in vain: files, and tensors each with the file that lacks it.
+
+    Of an index that cannot be read, nothing.
+    """
+    folder = os.path.dirname(index)
+    by_file: dict[str, list[str]] = {}
+    for tensor, file in _weights(index).items():
+        if isinstance(file, str) and file and "\0" not in file and not os.path.isabs(file):
+            by_file.setdefault(file, []).append(tensor)
+    absent: list[str] = []
+    without: list[str] = []
+    for file, tensors in sorted(by_file.items()):
+        path = os.path.join(folder, file)
+        if not os.path.lexists(path):
+            absent.append(file)
+        elif file.endswith(".safetensors"):
+            there = _tensors_in(path)
+            if there is not None:
+                without += [f"{one} in {file}" for one in tensors if one not in there]
+    return absent, without
+
+
+def _weights(index: str) -> Mapping[str, object]:
+    try:
+        said = json.loads(read_small(index))
+    except (OSError, OddFileError, ValueError, RecursionError):
+        return {}
+    weights = said.get("weight_map") if isinstance(said, dict) else None
+    return weights if isinstance(weights, dict) else {}
+
+
+def _tensors_in(path: str) -> frozenset[str] | None:
+    """Name the tensors of a file; None where it is damaged, which is told of the file itself."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > min(_LONGEST_HEADER, os.fstat(file.fileno()).st_size):
+                return None
+            header = json.loads(file.read(length))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return frozenset(header) if isinstance(header, dict) else None

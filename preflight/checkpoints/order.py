@@ -12,8 +12,14 @@ from typing import NamedTuple
 from preflight.checkpoints import state_names as names
 from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.members import held_by, lacking, usual_of
-from preflight.checkpoints.model_index import INDEX, held_against
-from preflight.checkpoints.notes import NOTES, cut_note, names_in, pointer_in
+from preflight.checkpoints.notes import (
+    INDEX,
+    NOTES,
+    cut_note,
+    held_against,
+    names_in,
+    pointer_in,
+)
 from preflight.checkpoints.pointers import taken
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.targets.folders import CHECKPOINT

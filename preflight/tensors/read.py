@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from preflight.cached_files.dcp_plan import is_plan
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.tensors.facts import CachedTensor, Content

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from tests.benchmarks.measuring import (
     best_of,
     compare,

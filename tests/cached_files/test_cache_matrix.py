@@ -26,7 +26,7 @@ import pytest
 import torch
 
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.file_access import facts as of_files
 from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
@@ -565,7 +565,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], bytes], bool]] = {
 READER = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 facts = read_cache(sys.argv[2], ".", lambda _: None)
 with open("/proc/self/status") as status:  # ru_maxrss has what our parent took in it
     peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))

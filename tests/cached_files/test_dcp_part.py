@@ -12,7 +12,7 @@ import pytest
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW
 from tests.distributed import HOWS, save, save_by_ranks, state

@@ -25,7 +25,7 @@ import torch
 
 from preflight.cached_files.cache_listing import CacheListing, list_cache
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from tests.contents import unchecked
 
 pytestmark = pytest.mark.usefixtures("at_hand")

@@ -17,7 +17,7 @@ import torch
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.file_access.facts import Damage
 from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask

@@ -26,7 +26,7 @@ import torch
 
 import preflight
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.formats.torch.pickle_globals import is_dangerous, refused
 from preflight.testing import ask

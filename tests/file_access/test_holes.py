@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.file_access.large import Large
 from preflight.formats.bytes.blocks import Block
 from tests.archives import sparse

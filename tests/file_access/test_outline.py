@@ -13,7 +13,7 @@ import torch
 
 import preflight
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.file_access.outline import Outline
 from preflight.formats.bytes.blocks import BLOCK, reads_every
 from tests.contents import saved, written

@@ -70,10 +70,13 @@ class Forms:
     def _learn(self, pickle: bytes, whole: int, walked: WalkedPickle) -> None:
         self._learned += 1
         found = numbers_in(pickle)
-        if found is None or len(found.counts) != len(walked.storages):
+        if found is None:
+            return
+        numbers, counts = found
+        if len(counts) != len(walked.storages):
             return
         mask = bytearray(b"\xff") * len(pickle)
-        for begin, end in found.numbers:
+        for begin, end in numbers:
             mask[begin:end] = bytes(end - begin)
         if self._kept >= _MOST_FORMS:
             self._by_length.clear()
@@ -83,7 +86,7 @@ class Forms:
         if len(alike) >= _MOST_ALIKE:
             alike.pop(0)
             self._kept -= 1
-        alike.append(_Form(as_number, whole & as_number, walked, found.counts))
+        alike.append(_Form(as_number, whole & as_number, walked, counts))
         self._kept += 1
 
 

@@ -180,16 +180,6 @@ def walk_bytes(pickle: bytes) -> WalkedPickle:
     return walk(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
 
 
-class NumberPlaces(NamedTuple):
-    """Where numbers stand in a pickle whose values decide on nothing but themselves."""
-
-    numbers: tuple[tuple[int, int], ...]
-    """Where the bytes of each begin and end."""
-
-    counts: tuple[tuple[int, int, bool], ...]
-    """The same for the elements of each storage, and whether they have a sign."""
-
-
 class _Placed(int):
     """A number, and where it was read."""
 
@@ -201,10 +191,14 @@ class _Placed(int):
 _NUMBERS = {b"K"[0]: 1, b"M"[0]: 2, b"J"[0]: 4}
 
 
-def numbers_in(pickle: bytes) -> NumberPlaces | None:
+def numbers_in(
+    pickle: bytes,
+) -> tuple[list[tuple[int, int]], tuple[tuple[int, int, bool], ...]] | None:
     """Say where a pickle, which was walked to its end before, has its numbers.
 
-    None: not everything that counts its storages is such a number.
+    Those are numbers that decide on nothing but themselves. Gives where the bytes of each begin and
+    end; and the same for the elements of each storage, with whether they have a sign. None: not
+    everything that counts its storages is such a number.
     """
     tape = _Tape(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
     machine = Machine()
@@ -221,4 +215,4 @@ def numbers_in(pickle: bytes) -> NumberPlaces | None:
             numbers.append(number.place[:2])
     counts = [one.elements for one in machine.storages]
     placed = [one.place for one in counts if isinstance(one, _Placed)]
-    return NumberPlaces(tuple(numbers), tuple(placed)) if len(placed) == len(counts) else None
+    return (numbers, tuple(placed)) if len(placed) == len(counts) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.findings.finding import Finding, Severity
 from preflight.formats.arrays.lost_pages import PAGE, ZeroPages
 from preflight.formats.stored import StoredFile

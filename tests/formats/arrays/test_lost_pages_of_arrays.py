@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.formats.arrays.lost_pages import PAGE
 from preflight.testing import ask
 from tests.contents import kind_in

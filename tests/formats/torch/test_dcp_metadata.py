@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from preflight.formats.bytes.damaged import DamagedError
-from preflight.formats.torch.dcp_metadata import Plan, Stored, read_plan
+from preflight.formats.torch.distcp import Plan, Stored, read_plan
 from tests.distributed import save
 
 

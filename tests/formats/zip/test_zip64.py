@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from preflight.cached_files.facts import CacheFacts
-from preflight.cached_files.one_file import read_cache
+from preflight.cached_files.read import read_cache
 from preflight.formats.bytes.blocks import Block, Hole, LongRead, Look
 from preflight.formats.bytes.crc import with_zeros
 from preflight.formats.bytes.damaged import DamagedError
