@@ -45,8 +45,6 @@ _BEFORE = "Go on from a checkpoint that was written before the loss became NaN."
 
 
 class _Words(NamedTuple):
-    """What is said of one kind of oddity."""
-
     severity: Severity
     message: Callable[[OddContent], str]
     why: str

@@ -216,8 +216,8 @@ class WholeCache:
         """Give the checkpoints, the newest first; with numbers that nothing can go on from."""
         if not self.target.checkpoint:
             return ()
+        from preflight.checkpoints.notes import astray, taken  # most folders hold none
         from preflight.checkpoints.order import Wrong, checkpoints, homes
-        from preflight.checkpoints.pointers import astray, taken  # most folders hold none
 
         files, odd_files = self.listing.files, self.table.odd
         wrong = {

@@ -19,8 +19,8 @@ from preflight.checkpoints.notes import (
     held_against,
     names_in,
     pointer_in,
+    taken,
 )
-from preflight.checkpoints.pointers import taken
 from preflight.formats.suffixes import dcp as dcp_names
 from preflight.targets.folders import CHECKPOINT
 from preflight.values.names import name_of
@@ -187,7 +187,6 @@ def _are_files(groups: Mapping[str, list[str]], alone: Iterable[str]) -> bool:
 
 
 def _is_one_in_parts(groups: Mapping[str, list[str]], alone: Iterable[str]) -> bool:
-    """Whether all that was found is one checkpoint of torch.distributed.checkpoint."""
     if any(map(names.is_part, alone)):
         return True
     in_parts = [name for name, those in groups.items() if any(map(names.is_part, those))]

@@ -14,8 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from preflight.tensors.facts import CacheContents, Content, OddContent
-from preflight.tensors.fixed_sizes import FEWEST, SHARE, held_side
-from preflight.tensors.odd import Shape, by_itself, size_text, zeros_of
+from preflight.tensors.odd import (
+    FEWEST,
+    SHARE,
+    Shape,
+    by_itself,
+    held_side,
+    size_text,
+    zeros_of,
+)
 
 # Different files that are held against each other; where all differ, nothing is usual.
 _MOST_FORMS = 10_000

@@ -395,8 +395,7 @@ def test_a_kind_that_is_being_written_is_a_note() -> None:
 
 def test_one_key_for_images_whose_sizes_may_differ_is_a_warning() -> None:
     """The entry of the second may only not be made yet."""
-    (one,) = tell(
-        replace(WHOLE, shared=1, shared_samples=2, shared_keys=(replace(PAIR, sized=True),))
-    )
+    sized = replace(PAIR, sized=True)
+    (one,) = tell(replace(WHOLE, shared=1, shared_samples=2, shared_keys=(sized,)))
 
     assert one.severity == Severity.WARNING

@@ -519,12 +519,8 @@ print(json.dumps([torch.__version__, sorted(allowed), names]))
 @pytest.fixture(scope="module")
 def of_torch() -> tuple[str, list[str], list[str]]:
     """Ask torch, in another process: its version, what it allows, and what there is in it."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ASK_TORCH],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    words = [sys.executable, "-W", "ignore", "-c", ASK_TORCH]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     version, allowed, names = json.loads(done.stdout.splitlines()[-1])
     return version, allowed, names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Sequence
 
@@ -12,20 +13,14 @@ from preflight.tensors.neighbours import contents_of
 
 
 def tensor(*shape: int, path: str = "", dtype: str = "float16", **values: object) -> CachedTensor:
-    elements = 1
-    for side in shape:
-        elements *= side
+    elements = math.prod(shape)
     return CachedTensor(path=path, dtype=dtype, shape=shape, elements=elements, **values)  # type: ignore[arg-type]
 
 
 def content(name: str, *tensors: CachedTensor, kind: str | None = None) -> Content:
     keys = tuple(sorted(one.path for one in tensors if one.path and not one.path[1:-1].isdigit()))
-    return Content(
-        file=f"cache/{name}",
-        kind=kind or ("dict" if keys else "tensor"),
-        keys=keys,
-        tensors=tensors,
-    )
+    kind = kind or ("dict" if keys else "tensor")
+    return Content(file=f"cache/{name}", kind=kind, keys=keys, tensors=tensors)
 
 
 def odd(contents: Iterable[Content]) -> list[tuple[str, str, str]]:

@@ -246,13 +246,9 @@ def test_a_distributed_tensor_is_looked_at_in_its_own_part(tmp_path: Path) -> No
         f"one, = read_content({str(path)!r}, '.', {{}}, lambda _: None).tensors\n"
         "print(one.shape, one.nan)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", look],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    root = Path(__file__).parents[2]
+    words = [sys.executable, "-c", look]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
 
     assert done.stdout.strip() == "(2, 2) 1", done.stderr
 
@@ -389,6 +385,18 @@ def safetensors(**tensors: tuple[str, list[int], bytes]) -> bytes:
     return struct.pack("<Q", len(text)) + text + body
 
 
+def write(path: Path, array: Any) -> None:
+    """Write numbers in the format that the name says."""
+    if path.suffix == ".pt":
+        torch.save({"a": torch.from_numpy(array)}, path)
+    elif path.suffix == ".npy":
+        np.save(path, array)
+    elif path.suffix == ".npz":
+        np.savez(path, a=array)
+    else:
+        path.write_bytes(safetensors(a=("F32", [len(array)], array.tobytes())))
+
+
 def test_safetensors_are_read_without_their_library(tmp_path: Path) -> None:
     half = BAD.bfloat16().view(torch.uint8).numpy().tobytes()
     path = tmp_path / "a.safetensors"
@@ -409,12 +417,8 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     if suffix == ".pt":
         torch.save(torch.from_numpy(array).view(3, -1).t(), path)
-    elif suffix == ".npy":
-        np.save(path, array)
-    elif suffix == ".npz":
-        np.savez(path, a=array)
     else:
-        path.write_bytes(safetensors(a=("F32", [len(array)], array.tobytes())))
+        write(path, array)
     del array
     tracemalloc.start()
     try:
@@ -427,27 +431,12 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path, suffix: str) -> None:
 # --- what is not loaded ---------------------------------------------------------------------------
 
 
-def whole() -> bytes:
-    return contents.saved({"a": torch.arange(20_000.0)})
-
-
 @pytest.mark.parametrize("name", ["a.pt", "a.npz", "a.npy", "a.safetensors"])
-@pytest.mark.parametrize(
-    "kept",
-    [0, 3, 100, 3000, 30_000, 70_000, -1],
-)
+@pytest.mark.parametrize("kept", [0, 3, 100, 3000, 30_000, 70_000, -1])
 def test_a_damaged_file_is_left_to_cache_damaged(tmp_path: Path, name: str, kept: int) -> None:
     """Whatever torch and numpy say of it: the job has one problem, and is told it once."""
-    array = np.arange(20_000, dtype="<f4")
     path = tmp_path / name
-    if name == "a.pt":
-        path.write_bytes(whole())
-    elif name == "a.npz":
-        np.savez(path, a=array)
-    elif name == "a.npy":
-        np.save(path, array)
-    else:
-        path.write_bytes(safetensors(a=("F32", [20_000], array.tobytes())))
+    write(path, np.arange(20_000, dtype="<f4"))
     path.write_bytes(path.read_bytes()[:kept])
 
     assert read(path).skipped == "it is damaged; see cache-damaged"
@@ -528,7 +517,8 @@ def test_random_damage_breaks_nothing(tmp_path: Path) -> None:
     """Every file is either loaded, or left to another check, or said to be beyond loading."""
     import random
 
-    content = whole()[:1500] + whole()[-1500:]
+    whole = contents.saved({"a": torch.arange(20_000.0)})
+    content = whole[:1500] + whole[-1500:]
     small = contents.saved({"a": torch.arange(20.0), "b": [torch.ones(3)]})
     for seed in range(150):
         chance = random.Random(seed)

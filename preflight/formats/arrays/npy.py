@@ -150,7 +150,6 @@ def begin(read: Read, size: int, first: int) -> Begun | None:
 # The arrays of a cache mostly have one of a few headers.
 @functools.lru_cache(maxsize=256)
 def _bytes_of_array(header: bytes, version: int) -> int | None:
-    """Give the bytes of an array; None: nobody knows."""
     try:
         element = _element(header, version)
     except NoTypeError:

@@ -147,8 +147,6 @@ class Plan(NamedTuple):
 
 
 class _Machine(Machine):
-    """One that keeps where items are stored."""
-
     __slots__ = ("files",)
 
     def __init__(self) -> None:

@@ -161,31 +161,20 @@ def peak_of(content: bytes) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\x80\x02Nr\xff\xff\xff\xff.",
-        b"\x80\x04\x8e" + (2**40).to_bytes(8, "little") + b"x.",
-        b"\x80\x04\x96" + (2**40).to_bytes(8, "little") + b"x.",
-        b"\x80\x02\x8b" + (2**31 - 1).to_bytes(4, "little") + b"x.",
-        b"\x80\x04\x95" + (2**60).to_bytes(8, "little") + b"N.",
-        b"\x80\x02)q\x00" + b"h\x00h\x00\x86q\x00" * 2000 + b"}h\x00Ns.",
-        b"\x80\x02" + b"(" * 100_000,
-        b"\x80\x02" + b"]" * 100_000 + b"a" * 99_999 + b".",
-        b"I" + b"9" * 60_000 + b"\n.",
-    ],
-    ids=[
-        "a memo of four billion",
-        "a terabyte of bytes",
-        "a terabyte of bytearray",
-        "a long of 2 GB",
-        "a frame without end",
-        "doubled two thousand times",
-        "100,000 marks",
-        "nested 100,000 deep",
-        "a number of 60,000 digits",
-    ],
-)
+HOSTILE = {
+    "a memo of four billion": b"\x80\x02Nr\xff\xff\xff\xff.",
+    "a terabyte of bytes": b"\x80\x04\x8e" + (2**40).to_bytes(8, "little") + b"x.",
+    "a terabyte of bytearray": b"\x80\x04\x96" + (2**40).to_bytes(8, "little") + b"x.",
+    "a long of 2 GB": b"\x80\x02\x8b" + (2**31 - 1).to_bytes(4, "little") + b"x.",
+    "a frame without end": b"\x80\x04\x95" + (2**60).to_bytes(8, "little") + b"N.",
+    "doubled two thousand times": b"\x80\x02)q\x00" + b"h\x00h\x00\x86q\x00" * 2000 + b"}h\x00Ns.",
+    "100,000 marks": b"\x80\x02" + b"(" * 100_000,
+    "nested 100,000 deep": b"\x80\x02" + b"]" * 100_000 + b"a" * 99_999 + b".",
+    "a number of 60,000 digits": b"I" + b"9" * 60_000 + b"\n.",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_a_pickle_made_to_exhaust_its_reader_exhausts_nothing(content: bytes) -> None:
     """Loading it would take the machine's memory, or never end."""
     assert peak_of(content) < 20_000_000
@@ -214,37 +203,29 @@ def test_a_name_is_only_its_text() -> None:
 # --- what it names --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "names"),
-    [
-        (b"\x80\x02cposix\nsystem\nX\x02\0\0\0ls\x85R.", ("posix.system",)),
-        (b"\x80\x04\x8c\x05posix\x8c\x06system\x93.", ("posix.system",)),
-        (b"(S'ls'\nios\nsystem\n.", ("os.system",)),
-        (b"\x80\x02U\x02osU\x06system\x93.", ("?.?",)),
-        (b"\x80\x04\x8c\x02osN\x93.", ("os.?",)),
-        (b"\x80\x02c" + b"o" * 3_000_000 + b"\ntorch.Size\n.", ("?.?",)),
-        (b"\x80\x02c__builtin__\neval\n0c__builtin__\nset\n.", ("builtins.eval",)),
-        (b"\x80\x02cos\nsystem\n0cos\nsystem\n.", ("os.system",)),
-        (b"\x80\x02ca\x1b[31m\nb\n.", ("a\\x1b[31m.b",)),
-        (b"\x80\x02ccollections\nOrderedDict\n0ctorch\nfloat32\n.", ()),
-        (b"\x80\x02ctorch.storage\nTypedStorage\n0ctorch\nBFloat16Storage\n.", ()),
-        (b"\x80\x02ctorch\nfloat99_e9m9fn\n0ctorch\nload\n.", ("torch.load",)),
-    ],
-    ids=[
-        "a global",
-        "from the stack",
-        "an instance",
-        "from texts that are not kept",
-        "from no text",
-        "a line too long to hold",
-        "under its name of Python 2",
-        "twice",
-        "with what a console would obey",
-        "a state dict's",
-        "storages'",
-        "a type of a later torch",
-    ],
-)
+NAMED = {
+    "a global": (b"\x80\x02cposix\nsystem\nX\x02\0\0\0ls\x85R.", ("posix.system",)),
+    "from the stack": (b"\x80\x04\x8c\x05posix\x8c\x06system\x93.", ("posix.system",)),
+    "an instance": (b"(S'ls'\nios\nsystem\n.", ("os.system",)),
+    "from texts that are not kept": (b"\x80\x02U\x02osU\x06system\x93.", ("?.?",)),
+    "from no text": (b"\x80\x04\x8c\x02osN\x93.", ("os.?",)),
+    "a line too long to hold": (b"\x80\x02c" + b"o" * 3_000_000 + b"\ntorch.Size\n.", ("?.?",)),
+    "under its name of Python 2": (
+        b"\x80\x02c__builtin__\neval\n0c__builtin__\nset\n.",
+        ("builtins.eval",),
+    ),
+    "twice": (b"\x80\x02cos\nsystem\n0cos\nsystem\n.", ("os.system",)),
+    "with what a console would obey": (b"\x80\x02ca\x1b[31m\nb\n.", ("a\\x1b[31m.b",)),
+    "a state dict's": (b"\x80\x02ccollections\nOrderedDict\n0ctorch\nfloat32\n.", ()),
+    "storages'": (b"\x80\x02ctorch.storage\nTypedStorage\n0ctorch\nBFloat16Storage\n.", ()),
+    "a type of a later torch": (
+        b"\x80\x02ctorch\nfloat99_e9m9fn\n0ctorch\nload\n.",
+        ("torch.load",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "names"), NAMED.values(), ids=NAMED)
 def test_the_globals_that_torch_would_refuse_are_named(
     content: bytes, names: tuple[str, ...]
 ) -> None:
