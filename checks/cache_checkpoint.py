@@ -91,7 +91,8 @@ def _lost(facts: CheckpointFacts, whole: Checkpoint | None) -> Finding:
 
 
 def _newest_whole(whole: Checkpoint) -> str:
-    return f"the newest whole one is {shown(whole.name)}, of {_when(whole)}"
+    written = datetime.datetime.fromtimestamp(whole.written, tz=datetime.timezone.utc)
+    return f"the newest whole one is {shown(whole.name)}, of {written:%Y-%m-%d %H:%M} UTC"
 
 
 def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
@@ -149,8 +150,3 @@ def _wrong(one: Checkpoint) -> str:
     if one.lacks:
         said.append(f"lacks {first_of(one.lacks, len(one.lacks))}, which the others have")
     return ", and ".join(said)
-
-
-def _when(one: Checkpoint) -> str:
-    then = datetime.datetime.fromtimestamp(one.written, tz=datetime.timezone.utc)
-    return then.strftime("%Y-%m-%d %H:%M UTC")

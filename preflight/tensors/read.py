@@ -125,21 +125,12 @@ def _read(
             return _npz(file, name, tell)
         if suffix == ".safetensors":
             return _safetensors(file, name, size, tell)
-    if head.startswith(b"\x1f\x8b"):
-        unpacked = _unpacked(path, tell)
-        return _torch(unpacked, name, len(unpacked.getbuffer()), options, tell)
-    return _torch(path, name, size, options, tell)
-
-
-def _torch(
-    source: str | BinaryIO,
-    name: str,
-    size: int,
-    options: Mapping[str, Any],
-    tell: Callable[[], None],
-) -> Content:
     from preflight.tensors import torch_files
 
+    source: str | io.BytesIO = path
+    if head.startswith(b"\x1f\x8b"):
+        source = _unpacked(path, tell)
+        size = len(source.getbuffer())
     torch = torch_files.import_torch(trusted=bool(options.get("trust_caches")))
     loaded = torch_files.load(torch, source, size)
     return _content(name, *torch_files.walk(torch, loaded, size, tell))

@@ -59,9 +59,7 @@ def check(read: Read, size: int) -> WalkedPickle | None:
     """
     start = bytes(read(0, 12))
     begin, length = _place_of_header(start)
-    if size < begin:
-        raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
-    if start[6] not in (1, 2, 3) or start[7]:
+    if size >= begin and (start[6] not in (1, 2, 3) or start[7]):
         text = f"says that it is of version {start[6]}.{start[7]}, and there are 1.0, 2.0 and 3.0"
         raise DamagedError("structure", text, offset=6)
     begin += length

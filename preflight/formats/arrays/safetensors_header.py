@@ -88,11 +88,10 @@ def read_header(text: Block) -> Tensors:
 
 
 def _check_utf8(text: Block) -> None:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    pieces = (bytes(text[at : at + BLOCK]) for at in range(0, len(text), BLOCK))
     try:
-        for at in range(0, len(text), BLOCK):
-            decoder.decode(text[at : at + BLOCK])
-        decoder.decode(b"", final=True)
+        for _ in codecs.iterdecode(pieces, "utf-8"):
+            pass
     except UnicodeDecodeError as error:
         raise UnfitError from error
 

@@ -118,7 +118,8 @@ class Text:
     def skip(self, token: bytes, room: int) -> None:
         """Pass over a value of any kind, which begins with this token and has so many levels."""
         if token not in (b"{", b"["):
-            if not _is_scalar(token):
+            is_number = token[:1] in b"-0123456789"
+            if not (math.isfinite(float(token)) if is_number else token[:1] in b'"tfn'):
                 raise UnfitError
         elif not room:
             raise UnfitError
@@ -146,9 +147,3 @@ def plain_text(token: bytes) -> bytes:
         raise TooMuchError(f"it holds a name of {len(token):,} bytes, which is not looked at")
     text: str = json.loads(token)
     return text.encode("utf-8")
-
-
-def _is_scalar(token: bytes) -> bool:
-    if token[:1] in b"-0123456789":
-        return math.isfinite(float(token))
-    return token[:1] in b'"tfn'

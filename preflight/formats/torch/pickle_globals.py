@@ -10,21 +10,12 @@ import re
 
 _ALLOWED = frozenset(
     {
-        "_codecs.encode",
-        "builtins.bytearray",
-        "builtins.complex",
-        "builtins.set",
-        "collections.Counter",
-        "collections.OrderedDict",
-        "torch.Size",
-        "torch.Tensor",
-        "torch._tensor._rebuild_from_type_v2",
-        "torch.bool",
-        "torch.device",
+        *("_codecs.encode", "builtins.bytearray", "builtins.complex", "builtins.set"),
+        *("collections.Counter", "collections.OrderedDict"),
+        *("torch.Size", "torch.Tensor", "torch.bool", "torch.device"),
+        *("torch._tensor._rebuild_from_type_v2", "torch.serialization._get_layout"),
+        *("torch.storage.TypedStorage", "torch.storage.UntypedStorage"),
         "torch.nn.parameter.Parameter",
-        "torch.serialization._get_layout",
-        "torch.storage.TypedStorage",
-        "torch.storage.UntypedStorage",
         # These it takes once the module that they are of is imported.
         "torch._dynamo.decorators._DimRange",
         "torch.distributed._mesh_layout._FlatLayout",
