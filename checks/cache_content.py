@@ -37,11 +37,13 @@ from preflight.values.names import counted
 
 AGAIN = "Move it aside, and have it made again by the settings that made the others."
 
-
 # A state of a run, which no settings can make again.
 _STATE = r"(?:^|/)(?:checkpoint-|global_step)\d+/"
 _DIVERGED = "Most likely its run had diverged; what goes on from it computes NaN at once."
 _BEFORE = "Go on from a checkpoint that was written before the loss became NaN."
+
+# Types of two of which torch.stack makes one batch, wherever it puts it.
+_STACKED = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
 class _Words(NamedTuple):
@@ -72,7 +74,7 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
         words = _WORDS[odd.kind]
         if odd.kind in ("nan", "infinite") and _is_state(odd):
             words = words._replace(why=_DIVERGED, fix=_BEFORE)
-        mild = odd.kind == "dtype" and _adds_up(odd.seen, odd.usual)
+        mild = odd.kind == "dtype" and {odd.seen, odd.usual} <= _STACKED
         yield cache_content.found(
             words.message(odd),
             severity=Severity.WARNING if mild or odd.is_older else words.severity,
@@ -99,14 +101,6 @@ def _gravest(all_odd: Iterable[OddContent]) -> Iterator[tuple[OddContent, list[s
 
 def _is_state(odd: OddContent) -> bool:
     return odd.is_state or re.search(_STATE, odd.file) is not None
-
-
-_SIZES = ("float16", "bfloat16", "float32", "float64")
-
-
-def _adds_up(one: str, other: str) -> bool:
-    """Whether torch.stack makes one batch of both types, wherever it puts it."""
-    return one in _SIZES and other in _SIZES
 
 
 def _too(odd: OddContent) -> str:

@@ -61,7 +61,17 @@ _CALLED = {
 )
 def cache_foreign(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
     """Tell what is left over, what is of another kind, and what is named twice."""
-    yield from _twice(facts)
+    if facts.same_as is not None:
+        yield cache_foreign.found(
+            "is the folder that another cache of the job has, under the name "
+            f"{shown(facts.same_as)}",
+            at=Location(file=facts.file),
+            why="Two parts of the job take each other's entries for their own, and write the same "
+            "files.",
+            fix="Give each cache a folder of its own.",
+            evidence={"kind": "twice"},
+            about="twice",
+        )
     yield from _other_formats(facts)
     yield from _two_caches(facts, job)
     if facts.left_over_count:
@@ -76,20 +86,6 @@ def cache_foreign(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
             evidence={"kind": "left over", "files": facts.left_over_count},
             about="left over",
         )
-
-
-def _twice(facts: CacheFolderFacts) -> Iterator[Finding]:
-    if facts.same_as is None:
-        return
-    yield cache_foreign.found(
-        f"is the folder that another cache of the job has, under the name {shown(facts.same_as)}",
-        at=Location(file=facts.file),
-        why="Two parts of the job take each other's entries for their own, and write the same "
-        "files.",
-        fix="Give each cache a folder of its own.",
-        evidence={"kind": "twice"},
-        about="twice",
-    )
 
 
 def _other_formats(facts: CacheFolderFacts) -> Iterator[Finding]:

@@ -67,13 +67,10 @@ def pointer_in(folder: str) -> Pointer | None:
             text = read_small(path).decode().strip("\0 \t\r\n")
         except (OSError, OddFileError, UnicodeDecodeError):
             continue
-        if "\n" not in text and not _is_absolute(text):
+        is_absolute = os.path.isabs(text) or "\\" in text or re.match(r"[A-Za-z]:", text)
+        if "\n" not in text and not is_absolute:
             return Pointer(name, text.rstrip("/"))
     return None
-
-
-def _is_absolute(text: str) -> bool:
-    return os.path.isabs(text) or "\\" in text or re.match(r"[A-Za-z]:", text) is not None
 
 
 def taken(top: str, found: Iterable[str]) -> str:

@@ -180,10 +180,7 @@ def _is_run(name: str, below: Sequence[str]) -> bool:
     """Whether a folder holds states of a run, and is none itself."""
     firsts = {one.partition("/")[0] for one in below if "/" in one}
     files = [one for one in below if "/" not in one and not is_part(one)]
-    if any(map(is_step, firsts)) or any(map(is_step, map(_stem, files))):
+    stems = [one.rpartition(".")[0] for one in files]
+    if any(map(is_step, firsts)) or any(map(is_step, stems)):
         return not any(map(is_part, below)) or bool(firsts)
     return bool(files) and _HOME.fullmatch(name) is not None
-
-
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0]

@@ -64,7 +64,6 @@ def test_the_mended_case_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_each_file_of_the_case_is_found_once(tmp_path: Path) -> None:
-    """At the tensor that stands out, as grave as it is."""
     case("cache-content").make(tmp_path, mended=False)
 
     found = {str(one.at): (one.severity.word, one.message) for one in findings(tmp_path / "cache")}

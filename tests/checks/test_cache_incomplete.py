@@ -92,7 +92,6 @@ def test_what_can_be_compared_is_not_skipped() -> None:
 
 
 def test_one_entry_for_two_samples_is_an_error() -> None:
-    """The job trains on the wrong one."""
     (one,) = tell(replace(WHOLE, shared=1, shared_samples=2, shared_keys=(PAIR,)))
 
     assert one.severity == Severity.ERROR

@@ -174,7 +174,6 @@ def _holds_objects(header: bytes) -> bool:
 
 
 def _is_of_objects(kind: object) -> bool:
-    """Whether a type, or that of any of its fields, is that of Python objects."""
     if isinstance(kind, str):
         return any(_OBJECT.fullmatch(part.strip()) for part in kind.split(","))
     if isinstance(kind, tuple) and kind:
