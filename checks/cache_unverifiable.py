@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import Alike, CacheFolderFacts
+from preflight.facts import CacheFolderFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
@@ -60,7 +60,10 @@ def cache_unverifiable(facts: CacheFolderFacts, job: Job) -> Iterator[Finding]:
     lack = f"{'has' if one else 'have'} no checksum"
     if facts.unread:
         lack = f"{'is' if one else 'are'} not verified whole"
-    parts = [*map(_said, bare), *_unread(facts)]
+    parts = [
+        f"{one.count:,} {_WHY_NONE[one.what]}, such as {first_of(one.names[:1], 1)}" for one in bare
+    ]
+    parts += _unread(facts)
     yield cache_unverifiable.found(
         f"{counted(total, 'file')} of {facts.entries:,} {lack}: {'; '.join(parts)}",
         at=Location(file=facts.file),
@@ -77,7 +80,3 @@ def _unread(facts: CacheFolderFacts) -> Iterator[str]:
         more = facts.unread_count - len(told)
         told += [f"{more:,} more"] if more else []
         yield f"not looked at to the end: {', '.join(told)}"
-
-
-def _said(one: Alike) -> str:
-    return f"{one.count:,} {_WHY_NONE[one.what]}, such as {first_of(one.names[:1], 1)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from preflight.file_access.large import Large
 from preflight.formats.bytes import causes
@@ -79,18 +79,14 @@ def _lacking(folder: str, plan: Plan) -> Flaw | None:
             short.append((name, size, stored))
         if (begin := _item_around(path, size, stored.end)) is not None:
             other.append((name, begin, stored))
-    said = [_said_absent(absent)] if absent else []
+    are = "is" if len(absent) == 1 else "are"
+    said = [f"names {first_of(absent, len(absent))}, which {are} not there"] if absent else []
     said += [_said_short(*short[0], len(short))] if short else []
     said += [_said_other(*other[0], len(other))] if other else []
     if not said:
         return None
     kind = "absent" if absent else "short" if short else "mixed"
     return Flaw(kind=kind, text=", and ".join(said))
-
-
-def _said_absent(names: Sequence[str]) -> str:
-    verb = "is" if len(names) == 1 else "are"
-    return f"names {first_of(names, len(names))}, which {verb} not there"
 
 
 def _said_short(name: str, size: int, stored: Stored, count: int) -> str:

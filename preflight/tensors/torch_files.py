@@ -139,15 +139,9 @@ def walk(
             )
 
     seen = (_seen(torch, path, tensor, storages, spend) for path, tensor in found)
-    kind = "tensor" if isinstance(loaded, torch.Tensor) else _kind(loaded)
+    kinds = (kind for kind in (dict, list, tuple, set) if isinstance(loaded, kind))
+    kind = "tensor" if isinstance(loaded, torch.Tensor) else next(kinds, type(loaded)).__name__
     return kind, tuple(sorted(keys)), seen
-
-
-def _kind(loaded: Any) -> str:
-    for kind in (dict, list, tuple, set):
-        if isinstance(loaded, kind):
-            return kind.__name__
-    return type(loaded).__name__
 
 
 def _nodes(torch: Any, loaded: Any, keys: dict[str, None]) -> Iterator[tuple[str, Any]]:
