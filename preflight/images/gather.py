@@ -7,16 +7,16 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
-from preflight.images.damages import Damages
 from preflight.images.facts import FolderFacts, Picture, Pictures
+from preflight.images.folder import FolderListing, folder_facts, list_folder
 from preflight.images.kind import IMAGE, TABLE
-from preflight.images.pictures import PictureCounts
+from preflight.images.pictures import Damages, PictureCounts
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
@@ -25,15 +25,12 @@ from preflight.ledger.recall import facts_in
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
 from preflight.pairing.facts import Captioned
+from preflight.pairing.folder_contents import FolderContents
 from preflight.targets.sampled import DrawnSamples, outside
 from preflight.targets.targets import Folder
 from preflight.values.names import name_of
 from preflight.values.sampling import Sampling
 from preflight.values.wire import from_wire, to_brief
-
-if TYPE_CHECKING:
-    from preflight.images.folder import FolderListing
-    from preflight.pairing.folder_contents import FolderContents
 
 # Images that are looked up in the ledger at once.
 _MANY = 2_048
@@ -96,7 +93,7 @@ class Images:
     @property
     def there(self) -> int:
         """How many images there are."""
-        return sum(one.images for one in self.listing.contents)
+        return self.listing.facts.images
 
     @property
     def images(self) -> int:
@@ -109,19 +106,16 @@ class Images:
 
     def facts(self) -> FolderFacts:
         """Put the listing and what became of its images together."""
-        from preflight.images.folder import folder_facts
-
-        told = self.pictures.told()
-        found = folder_facts(self.listing, self.damages, self.captioned, told)
+        found = folder_facts(self.listing, self.damages, self.captioned)
         unread = (*found.unread_tables, *self.unread_tables)
-        return replace(found, images=self.looked_at, unread_tables=unread)
+        pictures = self.pictures.told()
+        return replace(found, images=self.looked_at, pictures=pictures, unread_tables=unread)
 
 
 class Folders(Gather):
     """All folders of images of a run."""
 
     def __init__(self, kind: Kind, run: Run) -> None:
-        """Begin with no folder."""
         super().__init__(kind, run)
         self._folders: list[Images] = []
         self._samples = DrawnSamples(run.job, run.targets)
@@ -132,13 +126,11 @@ class Folders(Gather):
 
     def add(self, target: Folder) -> Iterator[Look]:
         """List a folder."""
-        from preflight.images.folder import list_folder
-
         job = self.run.job
         sample = self._samples.of_folder(target.path)
         one = Images(target=target, listing=list_folder(target, job.root), sample=sample)
         self._folders.append(one)
-        for path, reason in one.listing.unreadable:
+        for path, reason in one.listing.facts.unreadable:
             place = Location(file=name_of(path, job.root))
             yield unreadable(place, reason, (FolderFacts,))
         if sample is not None and one.there > one.images:
@@ -213,14 +205,7 @@ class Folders(Gather):
             yield from _sampled(one, one.sample)
             return
         there = {contents.path: contents for contents in one.listing.contents if contents.images}
-        last: tuple[str, list[str]] = ("", [])
-
-        def names_in(path: str) -> list[str]:
-            nonlocal last
-            if path != last[0]:
-                last = path, there[path].image_names()
-            return last[1]
-
+        names_in = lru_cache(maxsize=1)(lambda path: there[path].image_names())
         known = self._memory.recall_folders(self._how, there, names_in)
         for path, contents in there.items():
             if path in known:
@@ -258,23 +243,20 @@ class Folders(Gather):
             else:
                 unknown.append((directory, name, path))
         one.left += len(unknown)
-        ask = partial(self._about_image, one)
-        yield from (ask(directory, name, path) for directory, name, path in unknown)
-
-    def _about_image(self, one: Images, directory: Directory, name: str, path: str) -> Question:
-        size = self._memory.ledger.size_before(self._how, path)
-        return Question(
-            kind=IMAGE,
-            wire={"path": path},
-            target=one.target,
-            at=Location(file=directory.contents.inside(name)),
-            gives=(FolderFacts,),
-            gather=self,
-            whole=(one, directory),
-            seconds=self._seconds_each,
-            stamp=stamp_of(path) if size is None else (size, 0),
-            how=self._how,
-        )
+        for directory, name, path in unknown:
+            size = self._memory.ledger.size_before(self._how, path)
+            yield Question(
+                kind=IMAGE,
+                wire={"path": path},
+                target=one.target,
+                at=Location(file=directory.contents.inside(name)),
+                gives=(FolderFacts,),
+                gather=self,
+                whole=(one, directory),
+                seconds=self._seconds_each,
+                stamp=stamp_of(path) if size is None else (size, 0),
+                how=self._how,
+            )
 
     # --- what comes of it
 

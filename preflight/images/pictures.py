@@ -1,12 +1,13 @@
-"""Counts what images are and how large, in bounded memory, in whatever order they come."""
+"""Counts images, their sizes and their damages, in bounded memory, in whatever order they come."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from preflight.formats.pictures.shape import Shape
 from preflight.images.facts import (
+    ImageDamage,
     Pictures,
     Size,
     least_ratio,
@@ -16,12 +17,35 @@ from preflight.images.facts import (
 )
 from preflight.values.tally import Counted, Tally
 
+MOST = 10_000
+"""Images of a kind of damage that are told one by one: as many findings as a run keeps."""
+
+
+class Damages:
+    """Damaged images, of which there may be as many as there are images."""
+
+    def __init__(self, found: Iterable[ImageDamage] = ()) -> None:
+        self.told: list[ImageDamage] = []
+        self._count: Counter[str] = Counter()
+        for one in found:
+            self.add(one)
+
+    def add(self, one: ImageDamage) -> None:
+        """Take in one more."""
+        self._count[one.kind] += 1
+        if self._count[one.kind] <= MOST:
+            self.told.append(one)
+
+    @property
+    def more(self) -> int:
+        """How many are not told one by one."""
+        return self._count.total() - len(self.told)
+
 
 class PictureCounts:
     """Images of one shard or folder."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._formats: Counter[str] = Counter()
         self._modes: Counter[str] = Counter()
         self._sizes = Tally[tuple[int, int]](shortest_side, most_pixels, least_ratio, most_ratio)
@@ -38,12 +62,7 @@ class PictureCounts:
             self._unsized.add(0, name)
 
     def merge(self, told: Pictures, named: Callable[[str], str]) -> None:
-        """Count those of a part.
-
-        Args:
-            told: of the part.
-            named: gives the name of one of its images in the whole.
-        """
+        """Count those of a part, each image named as it is in the whole."""
         self._formats.update(told.formats)
         self._modes.update(told.modes)
         self._formats[""] += told.images - sum(told.formats.values())

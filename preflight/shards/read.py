@@ -21,9 +21,8 @@ from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.videos import is_video
 from preflight.formats.tar.end import HELD, NextData, Read
 from preflight.formats.tar.walk import Found, Member, hop, nearby
-from preflight.images.damages import Damages
 from preflight.images.facts import ImageDamage
-from preflight.images.pictures import PictureCounts
+from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Pairing

@@ -45,8 +45,8 @@ def test_a_folder_is_listed_and_paired_against_find(
                 os.close(os.open(f"{tmp_path}/{place}/{number:08}.{suffix}", os.O_CREAT))
 
     def ours() -> None:
-        listing = list_folder(Folder(path="."), str(tmp_path))
-        assert (listing.pairing.whole, listing.pairing.unpaired) == (LISTED // 2, ())
+        pairing = list_folder(Folder(path="."), str(tmp_path)).facts.pairing
+        assert (pairing.whole, pairing.unpaired) == (LISTED // 2, ())
 
     theirs = process("sh", "-c", "find . -type f | wc -l", folder=tmp_path)
     compare(f"{LISTED:,} files in {said}, listed and paired / find | wc", ours, theirs)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from preflight.images import damages
-from preflight.images.damages import Damages
+from preflight.images import pictures
 from preflight.images.facts import ImageDamage
+from preflight.images.pictures import Damages
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
 from preflight.targets.targets import Shard
@@ -24,7 +24,7 @@ def damage(kind: str, name: str = "dog.jpg") -> ImageDamage:
 
 def test_the_first_of_each_kind_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rare kind behind many of another is not lost among them: it may be the graver one."""
-    monkeypatch.setattr(damages, "MOST", 2)
+    monkeypatch.setattr(pictures, "MOST", 2)
     found = Damages(damage("huge", f"{number}.jpg") for number in range(5))
     found.add(damage("cut", "last.jpg"))
 
@@ -34,7 +34,7 @@ def test_the_first_of_each_kind_are_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_shard_counts_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The check tells what is named, and how many more there are."""
-    monkeypatch.setattr(damages, "MOST", 3)
+    monkeypatch.setattr(pictures, "MOST", 3)
     files = {f"{number}.jpg": photo()[:700] for number in range(9)}
     (tmp_path / "a.tar").write_bytes(tarred(files, tarfile.USTAR_FORMAT))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from preflight.images.damages import Damages
 from preflight.images.facts import FolderFacts
 from preflight.images.folder import folder_facts, list_folder, read_image_file
+from preflight.images.pictures import Damages
 from preflight.targets.targets import CaptionRule, Folder
 from tests.archives import photo
 
@@ -25,7 +25,8 @@ def looked_at(folder: Path, rule: str = "auto") -> FolderFacts:
     """List a folder and read its images, as the session does in its workers."""
     target = Folder(path="data", captions=CaptionRule(rule=rule))
     listing = list_folder(target, str(folder))
-    damaged = [read_image_file(path, str(folder)).damage for path in listing.images]
+    images = [Path(one.path, name) for one in listing.contents for name in one.image_names()]
+    damaged = [read_image_file(str(path), str(folder)).damage for path in images]
     return folder_facts(listing, Damages(one for one in damaged if one is not None))
 
 
@@ -138,7 +139,7 @@ def test_a_single_image_takes_the_place_of_a_folder(tmp_path: Path) -> None:
     write(tmp_path, "dog.txt", "cat.txt")
 
     listing = list_folder(Folder(path="dog.jpg"), str(tmp_path))
-    damage = read_image_file(listing.images[0], str(tmp_path)).damage
+    damage = read_image_file(str(tmp_path / "dog.jpg"), str(tmp_path)).damage
 
     assert damage is not None
     facts = folder_facts(listing, Damages([damage]))

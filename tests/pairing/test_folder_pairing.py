@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from preflight.images.damages import Damages
 from preflight.images.facts import FolderFacts
 from preflight.images.folder import folder_facts, list_folder
+from preflight.images.pictures import Damages
 from preflight.pairing.facts import Unpaired
 from preflight.pairing.side_files import captions_nothing, is_spare_folder, mask_of, variant_of
 from preflight.pairing.tables import read_table
@@ -122,7 +122,7 @@ def test_whoever_names_a_folder_of_regularisation_images_means_it(tmp_path: Path
     """Its own name says nothing; the names below it do."""
     put(tmp_path / "reg", "0.jpg", "0.txt", "1.jpg", "1.txt", "2.jpg")
 
-    pairing = list_folder(Folder(path="reg", captions=TEXT), str(tmp_path)).pairing
+    pairing = list_folder(Folder(path="reg", captions=TEXT), str(tmp_path)).facts.pairing
 
     assert [one.name for one in pairing.unpaired] == ["reg/2.jpg"]
 
@@ -215,7 +215,7 @@ def test_where_captions_stand_elsewhere_no_table_is_read(tmp_path: Path, rule: C
 
     listing = list_folder(Folder(path="data", captions=rule), str(tmp_path))
 
-    assert (listing.tables, listing.unread_tables) == ((), ())
+    assert (listing.tables, listing.facts.unread_tables) == ((), ())
 
 
 def test_tables_are_met_in_any_folder_of_the_tree(tmp_path: Path) -> None:
