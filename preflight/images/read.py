@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from preflight.formats.bytes.blocks import BLOCK, Read
 from preflight.formats.bytes.window import Window
@@ -70,6 +70,9 @@ _LEFT_OVER = re.compile(r"(\d+) extraneous bytes before marker 0x(d[0-79])")
 _FEW_LEFT_OVER = 16
 """Bytes before an end marker that careless encoders leave, without any harm to the picture."""
 
+_AN_EIGHTH = {"min_height": 1, "min_width": 1, "min_factor": 8}
+"""Of its width and height a JPEG is decoded, which is quick."""
+
 _UNKNOWN = "cannot identify"
 
 _FEW_FEEDS = 8
@@ -82,6 +85,10 @@ _NEAR = 8
 """Bytes beside a lost page that may be zeros by themselves."""
 
 
+_Loaded: TypeAlias = Callable[[], tuple[Shape, Exception | None]]
+"""Has Pillow load the image when it is first called."""
+
+
 class ImageSeen(NamedTuple):
     """What was seen of one image."""
 
@@ -90,22 +97,10 @@ class ImageSeen(NamedTuple):
     """What is wrong with it; None where nothing is."""
 
 
-def look_into_image(
-    window: Window,
-    name: str,
-    depth: str,
-    *,
-    begins: int = 0,
-    tell: Callable[[], object] | None = None,
-) -> ImageSeen:
+def look_into_image(window: Window, name: str, depth: str, *, begins: int = 0) -> ImageSeen:
     """Look at an image as deep as is asked for, and deeper where it looks odd.
 
-    Args:
-        window: the whole file.
-        name: of the file, or of the member of a shard, for the damage.
-        depth: `index`, `bytes` or `decode`, as the job has it.
-        begins: where it begins in the file on disk, in bytes.
-        tell: called before a decoder is asked.
+    It begins at so many bytes of the file on disk.
     """
     shape, sound = _undecoded(window, depth)
     if sound:
@@ -114,8 +109,6 @@ def look_into_image(
         text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
         damage = ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
         return ImageSeen(shape, damage)
-    if tell is not None:
-        tell()
     return look_at_image(window.at(0, window.size), name, begins)
 
 
@@ -150,23 +143,17 @@ def _undecoded(window: Window, depth: str) -> tuple[Shape, bool]:
 
 
 def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
-    """Decode an image, and say what it is and what is wrong with it.
-
-    Args:
-        data: the whole file.
-        name: of the file, or of the member of a shard, for the damage.
-        begins: where it begins in the file on disk, in bytes.
-    """
+    """Decode an image, and say what it is and what is wrong with it."""
     head = data[:HEAD]
     what = what_is(head) or ""
     seen = walk_image(Window.over(data), what)
     loaded = cache(lambda: _load_with_pillow(data))
     told = _damage(data, what, begins, seen or ImageStructure(), loaded)
-    shape = shape_of(head, seen) if seen is not None or not data else loaded().shape
+    shape = shape_of(head, seen) if seen is not None or not data else loaded()[0]
     if told is None:
         return ImageSeen(shape)
     kind, text = told
-    raises = loaded().error
+    _, raises = loaded()
     damage = ImageDamage(
         name=name,
         kind=kind,
@@ -179,9 +166,8 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
 
 
 def _damage(
-    data: bytes, what: str, begins: int, seen: ImageStructure, loaded: Callable[[], _Loaded]
+    data: bytes, what: str, begins: int, seen: ImageStructure, loaded: _Loaded
 ) -> tuple[str, str] | None:
-    """Give the kind of damage and its text."""
     if not data:
         return "empty", "is empty (0 bytes)"
     pixels = seen.width * seen.height
@@ -190,7 +176,7 @@ def _damage(
     if what == "JPEG image":
         return _jpeg_damage(data, seen, loaded) or _lost_page(seen.zeros, begins)
 
-    refused = _refusal(loaded().error)
+    refused = _refusal(loaded)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     if what == "WebP image" and not refused:  # its decoder notices little, and zeros may be its own
@@ -214,14 +200,12 @@ def _taken_for_text(data: bytes) -> tuple[str, str] | None:
     )
 
 
-def _jpeg_damage(
-    data: bytes, seen: ImageStructure, loaded: Callable[[], _Loaded]
-) -> tuple[str, str] | None:
+def _jpeg_damage(data: bytes, seen: ImageStructure, loaded: _Loaded) -> tuple[str, str] | None:
     """Ask libjpeg for its warnings, which Pillow keeps to itself, and Pillow for the rest."""
     warned = _warned_by_libjpeg(data)
     if warned is None:
         return None
-    refused = _refusal(loaded().error)
+    refused = _refusal(loaded)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     text = _taken_for_text(data) if seen.flaw is not None else None
@@ -236,7 +220,8 @@ def _jpeg_damage(
     if refused:
         return _told_by_pillow(refused, "JPEG image", data)
     if _LOST.search(warned):
-        return "undecodable", f"decodes only in part: libjpeg says {_without_prefix(warned)!r}"
+        said = warned.removeprefix("Corrupt JPEG data: ").splitlines()[0][:120]
+        return "undecodable", f"decodes only in part: libjpeg says {said!r}"
     if left_over is not None and int(left_over[1]) > _FEW_LEFT_OVER:
         many = f"{int(left_over[1]):,} bytes"
         where = "its end marker" if left_over[2] == "d9" else "a restart marker"
@@ -265,11 +250,12 @@ def _lost_page(zeros: tuple[int, int] | None, begins: int) -> tuple[str, str] | 
     return "zeros", zeros_in(zeros).text
 
 
-def _strict_decoder() -> Any:
-    """Give the decoder that tells what Pillow keeps to itself.
+def _warned_by_libjpeg(data: bytes) -> str | None:
+    """Decode a JPEG in gray, which reads all of its data; give the first warning.
 
     Raises:
-        CannotLookError: it is missing, or was built for another numpy than the one that is here.
+        CannotLookError: the decoder that tells what Pillow keeps to itself is missing, or was built
+            for another numpy than the one that is here.
     """
     try:
         from simplejpeg import decode_jpeg
@@ -278,32 +264,18 @@ def _strict_decoder() -> Any:
             f"simplejpeg, which decodes JPEGs strictly, cannot be imported: {error}",
             fix="Install it anew for this Python:  pip install --upgrade simplejpeg numpy",
         ) from error
-    return decode_jpeg
-
-
-def _warned_by_libjpeg(data: bytes) -> str | None:
-    """Decode an eighth of a JPEG in gray, which reads all of its data; give the first warning."""
-    decode_jpeg = _strict_decoder()
     try:
-        decode_jpeg(
-            data,
-            "GRAY",
-            fastdct=True,
-            fastupsample=True,
-            min_height=1,
-            min_width=1,
-            min_factor=8,
-            strict=True,
-        )
+        decode_jpeg(data, "GRAY", fastdct=True, fastupsample=True, strict=True, **_AN_EIGHTH)
     except (ValueError, TypeError, OverflowError) as error:
         return str(error)
     return None
 
 
-def _refusal(error: Exception | None) -> str | None:
+def _refusal(loaded: _Loaded) -> str | None:
     """Give what Pillow says of an image that it does not load; `huge` where it is too large."""
     from PIL import Image, UnidentifiedImageError
 
+    _, error = loaded()
     if error is None:
         return None
     if isinstance(error, Image.DecompressionBombError):
@@ -313,14 +285,7 @@ def _refusal(error: Exception | None) -> str | None:
     return str(error) or type(error).__name__
 
 
-class _Loaded(NamedTuple):
-    """What came of it when Pillow loaded an image."""
-
-    shape: Shape
-    error: Exception | None
-
-
-def _load_with_pillow(data: bytes) -> _Loaded:
+def _load_with_pillow(data: bytes) -> tuple[Shape, Exception | None]:
     """Decode an image as a job does: what it is, and what Pillow raises."""
     from PIL import Image, ImageFile
 
@@ -336,10 +301,10 @@ def _load_with_pillow(data: bytes) -> _Loaded:
                 shape = Shape(shape.format or image.format or "", image.mode, *size)
                 image.load()
     except (Image.DecompressionBombError, *_REFUSALS) as error:
-        return _Loaded(shape, error)
+        return shape, error
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
-    return _Loaded(shape, None)
+    return shape, None
 
 
 def _stored_size(image: Any) -> tuple[int, int]:
@@ -355,13 +320,12 @@ def _quiet(data: bytes) -> Iterator[None]:
         yield
         return
     kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
         yield
     finally:
         os.dup2(kept, 2)
-        os.close(nowhere)
         os.close(kept)
 
 
@@ -388,7 +352,3 @@ def _told_by_pillow(refused: str, what: str, data: bytes) -> tuple[str, str] | N
     if not what:
         return "foreign", f"is no image: it begins with {data[:8].hex(' ')}"
     return "foreign", f"is {with_article(what)}, and no image"
-
-
-def _without_prefix(warned: str) -> str:
-    return warned.removeprefix("Corrupt JPEG data: ").splitlines()[0][:120]

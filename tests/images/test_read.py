@@ -11,6 +11,7 @@ import sys
 import tracemalloc
 import zlib
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from PIL import Image, ImageFile, features
@@ -18,6 +19,7 @@ from PIL import Image, ImageFile, features
 from preflight.formats.bytes.window import Window
 from preflight.formats.pictures.picture import walk_image
 from preflight.formats.suffixes.images import is_image
+from preflight.images import read
 from preflight.images.facts import ImageDamage
 from preflight.images.read import look_at_image, look_into_image
 from preflight.kinds.asked import CannotLookError
@@ -32,10 +34,10 @@ def looked(data: bytes, begins: int = 0) -> tuple[str, str] | None:
 
 def looked_into(data: bytes, depth: str) -> tuple[tuple[str, str] | None, bool]:
     """Look as deep as that: what is told, and whether a decoder was asked."""
-    asked: list[bool] = []
     window = Window(lambda offset, size: data[offset : offset + size], len(data), ahead=9000)
-    damage = look_into_image(window, "dog.jpg", depth, tell=lambda: asked.append(True)).damage
-    return (None if damage is None else (damage.kind, damage.text)), bool(asked)
+    with mock.patch.object(read, "look_at_image", wraps=look_at_image) as decode:
+        damage = look_into_image(window, "dog.jpg", depth).damage
+    return (None if damage is None else (damage.kind, damage.text)), decode.called
 
 
 def saved(image: Image.Image, image_format: str, **options: object) -> bytes:
@@ -221,7 +223,8 @@ def test_a_large_image_is_held_a_piece_at_a_time() -> None:
     tracemalloc.start()
     try:
         window = Window(reading, size)
-        damage = look_into_image(window, "dog.jpg", "bytes", tell=pytest.fail).damage
+        with mock.patch.object(read, "look_at_image", pytest.fail):
+            damage = look_into_image(window, "dog.jpg", "bytes").damage
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
