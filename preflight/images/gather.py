@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from preflight.findings.finding import Location
@@ -44,9 +45,6 @@ class Directory:
     """One directory of a folder, as far as its images have been looked at."""
 
     contents: FolderContents
-    names: list[str] = field(default_factory=list)
-    """The images that are to be looked at, until they have been handed out."""
-
     left: int = 0
     """Images that were not answered."""
 
@@ -104,13 +102,6 @@ class Images:
         """Take in that something was read at a time, in an earlier run."""
         self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
 
-    def facts(self) -> FolderFacts:
-        """Put the listing and what became of its images together."""
-        found = folder_facts(self.listing, self.damages, self.captioned)
-        unread = (*found.unread_tables, *self.unread_tables)
-        pictures = self.pictures.told()
-        return replace(found, images=self.looked_at, pictures=pictures, unread_tables=unread)
-
 
 class Folders(Gather):
     """All folders of images of a run."""
@@ -121,6 +112,7 @@ class Folders(Gather):
         self._samples = DrawnSamples(run.job, run.targets)
         self._memory = run.memory
         self._how = self._memory.how(IMAGE.name, {})
+        self._seconds_each = IMAGE.seconds({}, run.job.root, run.job.look.depth)
 
     # --- what is to be asked
 
@@ -150,10 +142,6 @@ class Folders(Gather):
     def seconds(self) -> float:
         """How long processes are likely to look at the images."""
         return sum(one.images for one in self._folders) * self._seconds_each
-
-    @property
-    def _seconds_each(self) -> float:
-        return IMAGE.seconds({}, self.run.job.root, self.run.job.look.depth)
 
     def some_paths(self, most: int) -> Iterator[str]:
         """Give the paths of some images; none where an earlier run has seen most of them."""
@@ -189,18 +177,12 @@ class Folders(Gather):
             )
 
     def _images(self, one: Images) -> Iterator[Question]:
-        waiting: list[tuple[Directory, str]] = []
-        for directory in self._unknown(one):
-            for name in directory.names:
-                waiting.append((directory, name))
-                if len(waiting) == _MANY:
-                    yield from self._hand_out(one, waiting)
-                    waiting.clear()
-            directory.names = []
-        yield from self._hand_out(one, waiting)
+        every = ((directory, name) for directory, names in self._unknown(one) for name in names)
+        while waiting := list(islice(every, _MANY)):
+            yield from self._hand_out(one, waiting)
 
-    def _unknown(self, one: Images) -> Iterator[Directory]:
-        """Give the directories in which something may have changed, one by one."""
+    def _unknown(self, one: Images) -> Iterator[tuple[Directory, Sequence[str]]]:
+        """Give the directories in which something may have changed, with the images to look at."""
         if one.sample is not None:
             yield from _sampled(one, one.sample)
             return
@@ -213,12 +195,8 @@ class Folders(Gather):
                 self.run.passed(contents.images)
                 continue
             found = names_in(path)
-            yield Directory(
-                contents=contents,
-                names=found,
-                left=len(found),
-                mark=mark_of(path, found) if self._memory.ledger.usable else None,
-            )
+            mark = mark_of(path, found) if self._memory.ledger.usable else None
+            yield Directory(contents=contents, left=len(found), mark=mark), found
 
     def _take(self, one: Images, contents: FolderContents, seen: Remembered) -> None:
         """Take over what is remembered of all images of a directory."""
@@ -279,7 +257,7 @@ class Folders(Gather):
         one: Images,
         directory: Directory,
         name: str,
-        told: tuple[Mapping[str, Any], ...] | list[dict[str, Any]],
+        told: Iterable[Mapping[str, Any]],
         *,
         noted: bool,
     ) -> None:
@@ -326,13 +304,16 @@ class Folders(Gather):
         """Give the facts of a folder, once all its images are answered."""
         if one.left:
             return
-        found = one.facts()
+        found = folder_facts(one.listing, one.damages, one.captioned)
+        unread = (*found.unread_tables, *one.unread_tables)
+        pictures = one.pictures.told()
+        found = replace(found, images=one.looked_at, pictures=pictures, unread_tables=unread)
         read_at = None if one.read else one.oldest
         self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
 
 
-def _sampled(one: Images, sample: Sampling) -> Iterator[Directory]:
+def _sampled(one: Images, sample: Sampling) -> Iterator[tuple[Directory, Sequence[str]]]:
     """Give the directories, each with those of its images that are in the sample."""
     drawn = sample.draw(one.there)
     before = 0
@@ -341,7 +322,7 @@ def _sampled(one: Images, sample: Sampling) -> Iterator[Directory]:
         if drawn is not None:
             names = [name for at, name in enumerate(names, before) if at in drawn]
         before += contents.images
-        yield Directory(contents=contents, names=names, noted=False)
+        yield Directory(contents=contents, noted=False), names
 
 
 def not_seen(found: FolderFacts) -> Iterator[Left]:
