@@ -258,7 +258,7 @@ class Caches(Gather):
         begun = time.monotonic()
         mark = digest_of(one.table.names, one.table.stamps) or ""
         seen = Remembered(one.begun, one.table.to_text())
-        self._memory.keep_folder(self._how, one.target.path, mark, seen)
+        self._memory.ledger.remember_folder(self._how, one.target.path, mark, seen)
         one.kept = time.monotonic()
         one.wait = max(_OFTEN, _TIMES * (one.kept - begun))
         one.read = False

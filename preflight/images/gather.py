@@ -188,7 +188,7 @@ class Folders(Gather):
             return
         there = {contents.path: contents for contents in one.listing.contents if contents.images}
         names_in = lru_cache(maxsize=1)(lambda path: there[path].image_names())
-        known = self._memory.recall_folders(self._how, there, names_in)
+        known = self._memory.ledger.recall_folders(self._how, there, names_in)
         for path, contents in there.items():
             if path in known:
                 self._take(one, contents, known[path])
@@ -201,7 +201,7 @@ class Folders(Gather):
     def _take(self, one: Images, contents: FolderContents, seen: Remembered) -> None:
         """Take over what is remembered of all images of a directory."""
         one.looked_at += contents.images
-        self._memory.count(IMAGE.noun, contents.images, seen.read_at)
+        self._memory.count(IMAGE.noun, contents.images, seen.read_at, of=contents.images)
         one.remember(seen.read_at)
         of_all = json.loads(seen.facts or "{}")
         one.pictures.merge(from_wire(Pictures, of_all.get("pictures", {})), contents.inside)
@@ -278,7 +278,9 @@ class Folders(Gather):
             pictures = to_brief(directory.pictures.told())
             facts = json.dumps({"pictures": pictures, "damaged": directory.damaged})
             seen = Remembered(directory.begun, facts)
-            self._memory.keep_folder(self._how, directory.contents.path, directory.mark, seen)
+            self._memory.ledger.remember_folder(
+                self._how, directory.contents.path, directory.mark, seen
+            )
 
     def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
         """Go on without a file."""

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,8 +42,6 @@ class Memory:
     """When the one was read that was read first, in seconds since the epoch."""
 
     ledger: Ledger = field(init=False)
-    _hows: dict[str, str] = field(default_factory=dict)
-    """How files are read of which nothing is said but what they are, by their type."""
 
     def __post_init__(self) -> None:
         look = self.job.look
@@ -56,16 +54,10 @@ class Memory:
 
     def how(self, kind: str, wire: Mapping[str, Any]) -> str:
         """Say what decides, beside its file, on what is seen of a thing of this kind."""
-        bare = wire.keys() <= {"path"}
-        if bare and kind in self._hows:
-            return self._hows[kind]
         options = told_of(self.job)
         deciding = {key: value for key, value in options.items() if key not in _NOT_FOR_FILES}
         item = {"type": kind, **{key: value for key, value in wire.items() if key != "path"}}
-        how = sys.intern(json.dumps([item, deciding], sort_keys=True))
-        if bare:
-            self._hows[kind] = how
-        return how
+        return sys.intern(json.dumps([item, deciding], sort_keys=True))
 
     def recall(
         self, noun: str, how: str, paths: Iterable[str], *, expect: bool = True
@@ -76,30 +68,16 @@ class Memory:
         """
         paths = tuple(paths)
         known = self.ledger.recall(how, paths, expect=expect)
-        self.asked[noun] += len(paths)
-        self.known[noun] += len(known)
-        if known:
-            first = min(one.read_at for one in known.values())
-            self.oldest = first if self.oldest is None else min(first, self.oldest)
+        first = min((one.read_at for one in known.values()), default=0.0)
+        self.count(noun, len(known), first, of=len(paths))
         return known
 
-    def recall_folders(
-        self, how: str, folders: Iterable[str], names: Callable[[str], Sequence[str]]
-    ) -> Mapping[str, Remembered]:
-        """Give what is known of those of the folders in which nothing has changed since."""
-        return self.ledger.recall_folders(how, folders, names)
-
-    def count(self, noun: str, files: int, read_at: float, *, of: int | None = None) -> None:
-        """Account for so many files of a folder that need no reading; None: all that it has."""
-        self.asked[noun] += files if of is None else of
-        if not files:
-            return
-        self.known[noun] += files
-        self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
-
-    def keep_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
-        """Remember what was seen of all files of a folder."""
-        self.ledger.remember_folder(how, folder, mark, seen)
+    def count(self, noun: str, files: int, read_at: float, *, of: int) -> None:
+        """Account for files that need no reading, of so many that were looked up."""
+        self.asked[noun] += of
+        if files:
+            self.known[noun] += files
+            self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
 
     def keep(self, how: str, path: str, plains: Iterable[Mapping[str, Any]]) -> bool:
         """Remember what was seen in a file that was read whole, and say whether that was done.

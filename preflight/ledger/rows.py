@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,6 +25,13 @@ _LOOK_UP = """SELECT name, mark, read_at, facts, checksum FROM files_1
     WHERE place = ? AND name BETWEEN ? AND ? AND version = ? AND read_at > ? AND read_at <= ?"""
 _WRITE = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM files_1 WHERE read_at < ?"
+
+
+Rows: TypeAlias = Mapping[tuple[bytes, bytes], "Row"]
+"""By their folder, together with how the files there are read, and by their name.
+
+The name is empty where a row is of the whole folder.
+"""
 
 
 class Remembered(NamedTuple):
@@ -50,28 +57,13 @@ class DamagedRowError(Exception):
     """A row is not what was written."""
 
 
-class Note(NamedTuple):
-    """A row that is to be written."""
-
-    place: bytes
-    """Its folder, and how the files there are read."""
-
-    name: bytes
-    """The file's; empty where it is of the whole folder."""
-
-    mark: str
-    """What tells its content from another."""
-
-    seen: Remembered
-
-
 def find(
     connection: sqlite3.Connection,
     ranges: Iterable[tuple[bytes, bytes, bytes]],
     version: str,
     trusted: float,
-) -> dict[tuple[bytes, bytes], Row]:
-    """Give rows by place and name: of each place, those from the first name to the last.
+) -> Rows:
+    """Give the rows of each place, from the first name to the last.
 
     Only those of this version of the readers, and read no longer ago than rows are trusted.
 
@@ -91,17 +83,15 @@ def find(
     return found
 
 
-def add(
-    connection: sqlite3.Connection, notes: Iterable[Note], version: str, trusted: float
-) -> bool:
+def add(connection: sqlite3.Connection, rows: Rows, version: str, trusted: float) -> bool:
     """Write rows, in the place of those that are there, and drop what nobody will believe."""
-    rows = (
+    written = (
         (place, name, mark, *seen, _checksum(seen.facts), version)
-        for place, name, mark, seen in notes
+        for (place, name), (mark, seen) in rows.items()
     )
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(_TABLE)
-    connection.executemany(_WRITE, rows)
+    connection.executemany(_WRITE, written)
     connection.execute(_DROP, (time.time() - max(trusted, _KEPT),))
     connection.execute("COMMIT")
     return True

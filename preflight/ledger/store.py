@@ -16,13 +16,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from preflight.ledger import rows as ledger_table
 from preflight.ledger.readers_version import readers_version
-from preflight.ledger.rows import DamagedRowError, Note, Remembered, Row
+from preflight.ledger.rows import DamagedRowError, Remembered, Row, Rows
 from preflight.values.stamps import YOUNG, digest_of, marked, stamps_of
 from preflight.values.state_folder import make_state
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 FILE = "ledger.sqlite"
 
 T = TypeVar("T")
+W = TypeVar("W")
 
 # Seconds that another run is waited for; it writes for some milliseconds.
 _PATIENCE = 2.0
@@ -63,7 +65,7 @@ class Ledger:
     _marks: dict[tuple[str, str], str] = field(default_factory=dict)
     """What each file looked like before it was read, by how it is read and by its path."""
 
-    _rows: list[Note] = field(default_factory=list)
+    _rows: dict[tuple[bytes, bytes], Row] = field(default_factory=dict)
     """What waits to be written."""
 
     _places: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -159,24 +161,22 @@ class Ledger:
                 return False
         except OSError:
             return False
-        place, name = self._place(how, path), _bytes(path.rpartition(os.sep)[2])
-        self._rows.append(Note(place, name, mark, Remembered(time.time(), facts)))
-        if time.monotonic() - self._written > _OFTEN:
-            self.write()
+        self._note(how, path, Row(mark, Remembered(time.time(), facts)))
         return True
 
     def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
         """Note what was seen of a folder; the mark tells the content of its files from another."""
-        if not self.usable:
-            return
-        place = self._place(how, os.path.join(folder, ""))
-        self._rows.append(Note(place, b"", mark, seen))
+        if self.usable:
+            self._note(how, os.path.join(folder, ""), Row(mark, seen))
+
+    def _note(self, how: str, path: str, row: Row) -> None:
+        self._rows[self._place(how, path), _bytes(path.rpartition(os.sep)[2])] = row
         if time.monotonic() - self._written > _OFTEN:
             self.write()
 
     def write(self) -> None:
         """Write what waits to be written."""
-        rows, self._rows = self._rows, []
+        rows, self._rows = self._rows, {}
         if not (rows and self._ready()):
             return
         try:
@@ -188,20 +188,15 @@ class Ledger:
                 f"the ledger cannot be used, and the report was not kept: {self._file}: {reason}"
             )
             return
-        add = ledger_table.add
         for _ in range(2):  # again where the first try has found it damaged
-            done = self._use(lambda one: add(one, rows, self._version, self.trusted))
-            if done or not self.usable:
+            if self._use(ledger_table.add, rows) or not self.usable:
                 break
         self._written = time.monotonic()
 
-    def _find(
-        self, ranges: Iterable[tuple[bytes, bytes, bytes]]
-    ) -> Mapping[tuple[bytes, bytes], Row]:
+    def _find(self, ranges: Iterable[tuple[bytes, bytes, bytes]]) -> Rows:
         if not (self.holds_something and self._ready()):
             return {}
-        find = ledger_table.find
-        return self._use(lambda one: find(one, ranges, self._version, self.trusted)) or {}
+        return self._use(ledger_table.find, ranges) or {}
 
     # --- the file
 
@@ -220,16 +215,15 @@ class Ledger:
                 self._do_without(str(error))
         return self.usable
 
-    def _use(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+    def _use(self, work: Callable[[sqlite3.Connection, W, str, float], T], what: W) -> T | None:
         """Open the file and work with it; None where that cannot be done."""
         import sqlite3
 
         try:
-            connection = sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
-            try:
-                return work(connection)
-            finally:
-                connection.close()
+            with closing(
+                sqlite3.connect(self._file, timeout=_PATIENCE, isolation_level=None)
+            ) as connection:
+                return work(connection, what, self._version, self.trusted)
         except (DamagedRowError, UnicodeError):  # sqlite3 quotes damaged names as it finds them
             self._set_aside()
         except sqlite3.DatabaseError as error:
