@@ -49,11 +49,7 @@ class Samples:
     """Samples in the order of an archive; members of one key that stand apart are two samples."""
 
     def __init__(self, texts: frozenset[str] = frozenset()) -> None:
-        """Begin with none.
-
-        Args:
-            texts: fields, in small letters, of which the members are given beside the images.
-        """
+        """Give beside the images the members of these fields, which are in small letters."""
         self.groups = Groups()
         self.sizes = array("Q")
         """Bytes of each of these."""
@@ -84,13 +80,10 @@ class Samples:
 
     def gather(self, walked: Iterable[Found]) -> Iterator[Found]:
         """Take all members in, and give the images that webdataset gives, and texts."""
-        contents = self.contents
-        suffixes, pictured, usual, sizes = self._suffixes, self._pictured, self._usual, self.sizes
-        keys, made_of = self.groups.keys, self.groups.made_of
-        key: str | None = None
+        contents, suffixes, pictured = self.contents, self._suffixes, self._pictured
         here: str | None = None
         folder, in_folder, dotted = _NO_PREFIX, 0, False
-        total = files = told = 0
+        files = 0
         member: Found | None = None
         for member in walked:
             # Most members are of the sample at hand, or begin the next one in its folder, with a
@@ -109,32 +102,21 @@ class Samples:
                 elif head[:in_folder] == folder and head[in_folder:].isalnum():
                     picture = pictured.get(suffix)
                     if picture is not None:
-                        # What `_end` does is done here for samples like the one before them.
-                        if key is not None and suffixes == usual.listed and not usual.again:
-                            keys.append(key)
-                            made_of.append(usual.suffixes)
-                            sizes.append(total - told)
-                            suffixes.clear()
-                        else:
-                            self._key, self._bytes, self._told = key, total, told
-                            self._end()
-                            usual = self._usual
-                        told, key, here = total, head, head
+                        self._end()
+                        self._key = here = head
             if picture is None:
-                self._key, self._here, self._bytes, self._told = key, here, total, told
+                self._here = here
                 picture = self._take(member)
-                key, here, told, usual = self._key, self._here, self._told, self._usual
-                folder = self._folder
+                here, folder = self._here, self._folder
                 in_folder, dotted = len(folder), "." in folder
             else:
                 suffixes.append(suffix)
                 contents.append(size)
-            total += size
+            self._bytes += size
             if picture:
                 yield member
         self.files += files
         self.last = member
-        self._key, self._bytes, self._told = key, total, told
         self._end()
 
     def _take(self, member: Found) -> bool:
@@ -165,10 +147,9 @@ class Samples:
 
     def _end(self) -> None:
         """End the sample that is being gathered."""
-        key = self._key
+        key, suffixes = self._key, self._suffixes
         if key is None:
             return
-        suffixes = self._suffixes
         # Most samples have the same suffixes: what is to be told of them is worked out once.
         known = self._usual
         if suffixes != known.listed:
