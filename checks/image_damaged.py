@@ -23,6 +23,7 @@ What to do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from preflight.check import check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
@@ -54,16 +55,12 @@ _FIX = {
 }
 
 
-def _more(facts: ShardFacts | FolderFacts) -> int:
-    return facts.more_damaged
-
-
 @check(
     over=(ShardFacts, FolderFacts),
     title="image that does not decode, or only in part",
     many="images do not decode, or only in part",
     severity=Severity.ERROR,
-    more=_more,
+    more=attrgetter("more_damaged"),
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell each damaged image."""

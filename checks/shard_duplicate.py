@@ -43,32 +43,33 @@ def shard_duplicate(facts: ShardFacts | DatasetFacts, _job: Job) -> Iterator[Fin
         yield from (_in_two(one) for one in facts.shared)
 
 
+_RAISES = (
+    "webdataset raises ValueError (duplicate file name in tar file) at the first; with a handler "
+    "that goes on, it leaves the second file out."
+)
+_TRAINED = "Each is trained more than once in every epoch, perhaps with an old version of it."
+
+_SAID = (
+    ("twice", "file", "whose sample has that name already", Severity.ERROR, _RAISES, "name"),
+    ("again", "sample", "in more than one place", Severity.WARNING, _TRAINED, "sample"),
+)
+"""The kind; what is counted; what is wrong with it; how grave; why; what is to be there once."""
+
+
 def _in_one(facts: ShardFacts) -> Iterator[Finding]:
     told = {one.kind: one for one in facts.oddities}
-    if "twice" in told:
-        one = told["twice"]
-        yield shard_duplicate.found(
-            f"holds {counted(one.count, 'file')} whose sample has that name already: "
-            f"{first_of(one.names, one.count)}",
-            at=Location(file=facts.file),
-            why="webdataset raises ValueError (duplicate file name in tar file) at the first; with "
-            "a handler that goes on, it leaves the second file out.",
-            fix="Pack it again with each name once.",
-            evidence={"kind": "twice", "files": one.count},
-            about="twice",
-        )
-    if "again" in told:
-        one = told["again"]
-        yield shard_duplicate.found(
-            f"holds {counted(one.count, 'sample')} in more than one place: "
-            f"{first_of(one.names, one.count)}",
-            at=Location(file=facts.file),
-            severity=Severity.WARNING,
-            why="Each is trained more than once in every epoch, perhaps with an old version of it.",
-            fix="Pack it again with each sample once.",
-            evidence={"kind": "again", "samples": one.count},
-            about="again",
-        )
+    for kind, noun, where, severity, why, once in _SAID:
+        if kind in told:
+            one = told[kind]
+            yield shard_duplicate.found(
+                f"holds {counted(one.count, noun)} {where}: {first_of(one.names, one.count)}",
+                at=Location(file=facts.file),
+                severity=severity,
+                why=why,
+                fix=f"Pack it again with each {once} once.",
+                evidence={"kind": kind, f"{noun}s": one.count},
+                about=kind,
+            )
 
 
 # --- in two shards
@@ -87,10 +88,9 @@ def _are_numbered_anew(shared: Sequence[Shared]) -> bool:
 
 def _numbered_anew(facts: DatasetFacts) -> Finding:
     first = facts.shared[0]
+    such = f", such as {shown(first.keys[0])}" if first.keys else ""
     return shard_duplicate.found(
-        f"has shards that use the same keys for other samples, such as {shown(first.keys[0])}"
-        if first.keys
-        else "has shards that use the same keys for other samples",
+        f"has shards that use the same keys for other samples{such}",
         at=facts.place,
         also=tuple(Location(file=one.file) for one in facts.shared[:5]),
         severity=Severity.NOTE,

@@ -25,8 +25,6 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
 
-_KINDS = ("left-behind", "folders", "sparse")
-
 
 @check(
     over=ShardFacts,
@@ -37,11 +35,11 @@ _KINDS = ("left-behind", "folders", "sparse")
 def shard_foreign(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
     """Tell each kind once, with its number and the first few names."""
     told = {one.kind: one for one in facts.oddities}
-    for kind in _KINDS:
+    for kind, say in _SAY.items():
         if kind not in told:
             continue
         one = told[kind]
-        message, severity, why, fix = _SAY[kind](one, told.get("parted"))
+        message, severity, why, fix = say(one, told.get("parted"))
         yield shard_foreign.found(
             f"{message}: {first_of(one.names, one.count)}",
             at=Location(file=facts.file),

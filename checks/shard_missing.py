@@ -29,9 +29,8 @@ from preflight.values.names import shown
     severity=Severity.ERROR,
     always=True,
 )
-def shard_missing(facts: Absent, job: Job) -> Iterator[Finding]:
+def shard_missing(facts: Absent, _job: Job) -> Iterator[Finding]:
     """Report each name of a range that is no file."""
-    del job
     if facts.pattern is None:
         return
     named = Location(file=facts.named_in, line=facts.named_at)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
+from itertools import compress, groupby, islice
 
 from preflight.pairing.rules import Groups
 from preflight.shards.facts import Field, FieldSet, SampleFields
@@ -21,7 +21,6 @@ class FieldCounts:
     """Fields of samples; of too many, the first by their names, in whatever order they come."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._fields: dict[str, Field] = {}
         self._sets: Counter[tuple[str, ...]] = Counter()
         self._more_fields = self._more_sets = 0
@@ -57,12 +56,7 @@ class FieldCounts:
 
 
 def fields_of(groups: Groups, contents: array[int]) -> SampleFields:
-    """Count the fields of samples.
-
-    Args:
-        groups: the samples.
-        contents: bytes of each of their files, and perhaps of more behind them.
-    """
+    """Count the fields of samples, by the bytes of each of their files, and of more behind them."""
     alike: dict[tuple[str, ...], tuple[array[int], list[array[int]]]] = {}
     number = begin = 0
     for suffixes, run in groupby(groups.made_of):  # mostly one of all samples
@@ -87,39 +81,21 @@ def fields_of(groups: Groups, contents: array[int]) -> SampleFields:
 
 
 def _field(suffix: str, sizes: array[int], keys: Sequence[str], numbers: array[int]) -> Field:
-    smallest, largest = min(sizes), max(sizes)
-    return Field(
-        suffix.lower(),
-        len(sizes),
-        sum(sizes),
-        smallest,
-        largest,
-        tuple(f"{keys[numbers[at]]}.{suffix}" for at in _first(sizes, smallest)),
-        tuple(f"{keys[numbers[at]]}.{suffix}" for at in _first(sizes, largest)),
-    )
+    def first(size: int) -> tuple[str, ...]:
+        those = compress(numbers, map(size.__eq__, sizes))
+        return tuple(f"{keys[number]}.{suffix}" for number in islice(those, _NAMES))
 
-
-def _first(sizes: array[int], size: int) -> Iterator[int]:
-    """Give the first few places at which a size stands."""
-    at = -1
-    for _ in range(min(_NAMES, sizes.count(size))):
-        at += 1 + sizes[at + 1 :].index(size)
-        yield at
+    least, most = min(sizes), max(sizes)
+    names = first(least), first(most)
+    return Field(suffix.lower(), len(sizes), sum(sizes), least, most, *names)
 
 
 def _both(one: Field, other: Field) -> Field:
     """Put together what was seen of a field in two places."""
     least, most = min(one.smallest, other.smallest), max(one.largest, other.largest)
-    smallest = [
-        name for two in (one, other) if two.smallest == least for name in two.smallest_names
-    ]
-    largest = [name for two in (one, other) if two.largest == most for name in two.largest_names]
-    return Field(
-        one.name,
-        one.files + other.files,
-        one.bytes + other.bytes,
-        least,
-        most,
-        tuple(smallest[:_NAMES]),
-        tuple(largest[:_NAMES]),
-    )
+    both = (one, other)
+    smallest = [name for two in both if two.smallest == least for name in two.smallest_names]
+    largest = [name for two in both if two.largest == most for name in two.largest_names]
+    files, size = one.files + other.files, one.bytes + other.bytes
+    names = tuple(smallest[:_NAMES]), tuple(largest[:_NAMES])
+    return Field(one.name, files, size, least, most, *names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 from preflight.findings.looks import Left, Look, Looked
@@ -12,7 +11,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.shards.facts import ShardFacts
 from preflight.targets.sampled import DrawnSamples
-from preflight.targets.targets import CaptionRule, Shard
+from preflight.targets.targets import Shard
 from preflight.values.wire import to_wire
 
 
@@ -20,7 +19,6 @@ class Shards(Gather):
     """All shards of a run."""
 
     def __init__(self, kind: Kind, run: Run) -> None:
-        """Begin with no shard."""
         super().__init__(kind, run)
         self._samples = DrawnSamples(run.job, run.targets)
 
@@ -34,7 +32,7 @@ class Shards(Gather):
 
     def wire(self, target: Shard) -> Mapping[str, Any]:
         """Give a shard as a process is told of it."""
-        return {"path": target.path, "captions": _told(target.captions)}
+        return {"path": target.path, "captions": to_wire(target.captions)}
 
     def judged(
         self, question: Question, facts: ShardFacts, read_at: float | None
@@ -49,9 +47,3 @@ class Shards(Gather):
                 about="image",
                 noun="video",
             )
-
-
-@cache
-def _told(rule: CaptionRule) -> Any:
-    """Give a rule as a process is told of it: the same for all shards that go by it."""
-    return to_wire(rule)

@@ -26,7 +26,6 @@ class Strange:
     """Members that are told, each kind once, with their number and the names of the first few."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._count: Counter[str] = Counter()
         self._of_samples: Counter[str] = Counter()
         self._names: dict[str, list[str]] = {}
@@ -34,14 +33,11 @@ class Strange:
     def meet(self, member: Member, *, is_of_sample: bool) -> bool:
         """Look at a member, and say whether there is anything strange about it.
 
-        Args:
-            member: of the archive.
-            is_of_sample: whether webdataset would make it, or makes it, part of a sample.
+        `is_of_sample`: webdataset would make it, or makes it, part of a sample.
         """
-        name = member.name
-        found = list(_kinds(name, member.kind))
+        found = list(_kinds(member.name, member.kind))
         for one in found:
-            self.tell(one, name, is_of_sample=is_of_sample)
+            self.tell(one, member.name, is_of_sample=is_of_sample)
         return bool(found)
 
     def tell(self, kind: str, name: str, *, is_of_sample: bool = True) -> None:
@@ -82,7 +78,6 @@ def is_plain(name: str) -> bool:
 
 
 def _kinds(name: str, kind: str) -> Iterator[str]:
-    """Say what is strange about a member."""
     base = name.rpartition("/")[2]
     if is_shortened(name):
         yield "long"

@@ -145,9 +145,7 @@ _NAMED = 5
 def pairs(index: SampleIndex, order: Sequence[int]) -> list[Pair]:
     """Find the shards that have samples of the same keys, each with the first that has them.
 
-    Args:
-        index: of all samples.
-        order: by the number of a shard in the index, its number as the job would take them.
+    `order` gives the number of a shard as the job would take them, by its number in the index.
     """
     found: dict[tuple[int, int], Pair] = {}
     for one, places in index.places(index.again()).items():

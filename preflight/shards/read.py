@@ -62,11 +62,7 @@ def look(asked: Asked) -> Iterator[ShardFacts]:
 def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> ShardFacts:
     """Read a shard once, from its first header to its end, one image in memory at a time.
 
-    Args:
-        shard: where it is, and where its captions are.
-        root: the job's folder.
-        tell: called before each image is looked at, with the member's name as reports say it.
-        depth: how deep to look into images: `index`, `bytes` or `decode`, as the job has it.
+    Before each image is looked at, the member's name is told as reports say it.
 
     Raises:
         OSError: it cannot be opened or read, or is no file.

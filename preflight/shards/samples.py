@@ -39,7 +39,6 @@ def key_of(name: str) -> tuple[str, str] | None:
 class _Known(NamedTuple):
     """What samples are made of."""
 
-    listed: list[str]
     suffixes: tuple[str, ...]
     again: tuple[str, ...]
     """Those that stand in it once more, also where only in other letters, small or large."""
@@ -74,7 +73,6 @@ class Samples:
         self._suffixes: list[str] = []
         self._texts = texts
         self._known: dict[tuple[str, ...], _Known] = {}
-        self._usual = _Known([], (), ())
         self._pictured: dict[str, bool] = {}
         """By a suffix about which nothing can be strange: whether its members are given."""
 
@@ -151,18 +149,16 @@ class Samples:
         if key is None:
             return
         # Most samples have the same suffixes: what is to be told of them is worked out once.
-        known = self._usual
-        if suffixes != known.listed:
-            made_of = tuple(suffixes)
-            known = self._known.get(made_of) or _Known(list(suffixes), made_of, _again(suffixes))
-            self._known[made_of] = self._usual = known
+        made_of = tuple(suffixes)
+        known = self._known.get(made_of)
+        if known is None:
+            known = self._known[made_of] = _Known(made_of, _again(suffixes))
         self.groups.keys.append(key)
         self.groups.made_of.append(known.suffixes)
         self.sizes.append(self._bytes - self._told)
         self._told = self._bytes
-        if known.again:
-            for suffix in known.again:
-                self.strange.tell("twice", f"{key}.{suffix}")
+        for suffix in known.again:
+            self.strange.tell("twice", f"{key}.{suffix}")
         suffixes.clear()
         self._key = None
 
@@ -213,10 +209,7 @@ def hold_back(
 ) -> tuple[Pairing, tuple[Unpaired, ...]]:
     """Leave out what lacks something that may stand behind the end of what could be read.
 
-    Args:
-        pairing: of these samples, as `pair` gave it.
-        samples: of one archive, in their order.
-        only_last: whether only the last sample is in doubt, as far as samples stand in one piece.
+    `only_last`: only the last sample is in doubt, as far as samples stand in one piece.
     """
     last = f"{samples.groups[-1].key}." if samples.groups else ""
     only_last = only_last and not samples.scattered

@@ -18,10 +18,10 @@ _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 class Spec:
     """A name in a module or a file."""
 
-    module: str | None
+    module: str | None = None
     """Dotted, as `import` takes it; None where it is a file."""
 
-    file: str | None
+    file: str | None = None
     """A path that ends in `.py`; None where it is a module."""
 
     name: str
@@ -45,10 +45,8 @@ def parse_spec(text: str) -> Spec | None:
     if head is None or pick is None:
         return None
     if home.endswith(".py"):
-        return Spec(module=None, file=home, name=head[0], pick=pick)
-    if _DOTTED.fullmatch(home):
-        return Spec(module=home, file=None, name=head[0], pick=pick)
-    return None
+        return Spec(file=home, name=head[0], pick=pick)
+    return Spec(module=home, name=head[0], pick=pick) if _DOTTED.fullmatch(home) else None
 
 
 def parse_pick(text: str) -> tuple[Step, ...] | None:
@@ -59,10 +57,8 @@ def parse_pick(text: str) -> tuple[Step, ...] | None:
         match = _PICK.match(text, position)
         if match is None:
             return None
-        if match[1] is not None:
-            steps.append(("attr", match[1]))
-        else:
-            steps.append(("item", ast.literal_eval(match[2])))
+        attribute, item = match.groups()
+        steps.append(("attr", attribute) if attribute else ("item", ast.literal_eval(item)))
         position = match.end()
     return tuple(steps)
 

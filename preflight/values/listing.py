@@ -32,11 +32,7 @@ class Listed:
 
     def suffixes(self) -> frozenset[str]:
         """Give the last suffixes of all names, as they are; of a large folder, few."""
-        names, most = self.names, ""
-        if names and "." in names[0]:  # that of nearly all, where there are a hundred thousand
-            most = names[0][names[0].rfind(".") :]
-            names = [name for name in names if not name.endswith(most)]
-        return frozenset({most, *(name[name.rfind(".") :] for name in names)} - {""})
+        return frozenset(name[name.rfind(".") :] for name in self.names if "." in name)
 
 
 def list_names(path: str) -> Listed:

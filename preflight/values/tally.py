@@ -32,12 +32,7 @@ class Tally(Generic[K]):
     """
 
     def __init__(self, *ends: Callable[[K], Any], most: int = 1_000) -> None:
-        """Begin with nothing counted.
-
-        Args:
-            ends: each gives what keys are put in order by; the first decides which are kept.
-            most: keys that are kept.
-        """
+        """Put keys in order by each of the ends, of which the first decides which are kept."""
         self.others = 0
         """Things whose keys are not kept."""
 

@@ -150,17 +150,12 @@ def from_exact(plain: Any) -> Any:
 
 def _build_dataclass(kind: Any) -> Any:
     hints = typing.get_type_hints(kind)
-    builders: dict[str, Any] | None = None
 
-    def build(plain: Any) -> Any:
-        nonlocal builders
-        if builders is None:  # late, so that a type may hold itself
-            builders = {
-                field.name: _builder(hints[field.name]) for field in dataclasses.fields(kind)
-            }
-        return kind(**{name: builders[name](value) for name, value in plain.items()})
+    @functools.cache  # late, so that a type may hold itself
+    def builder_of(name: str) -> Any:
+        return _builder(hints[name])
 
-    return build
+    return lambda plain: kind(**{name: builder_of(name)(value) for name, value in plain.items()})
 
 
 def _build_union(kinds: tuple[Any, ...]) -> Any:
