@@ -154,7 +154,7 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
     for index, cache in enumerate(job.cache):
         path = os.path.join(job.root, cache.path)
         name = cache.name or cache.path
-        absent = _missing(job, path, "cache", f"cache.{index}.path")
+        absent = _placed(Missing(path=path, kind="cache"), job, f"cache.{index}.path")
         if not may_be_there(path):
             yield name, absent
         else:
@@ -199,30 +199,25 @@ def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, T
         name = data.name or value
         try:
             for target in read_data(value, job.root, captions):
-                yield name, _placed(target, job, f"{key}.{field}")
+                if isinstance(target, Missing):
+                    target = _placed(target, job, f"{key}.{field}")  # noqa: PLW2901
+                yield name, target
         except UnknownWordError as error:
             path = os.path.join(job.root, value)
             if os.path.isdir(path) and (holds_videos(path) or holds_sounds(path)):
                 # They are not read, but the cache that was made of them can be judged.
                 yield name, Folder(path=path, captions=captions)
                 continue
-            absent = _missing(job, path, "data", f"{key}.{field}")
             holds = "holds no image and no shard" if os.path.isdir(path) else None
             if holds is None and os.path.lexists(path):
                 holds = str(error)
-            yield name, replace(absent, holds=holds)
+            absent = Missing(path=path, kind="data", holds=holds)
+            yield name, _placed(absent, job, f"{key}.{field}")
 
 
-def _placed(target: Target, job: Job, key: str) -> Target:
-    if not isinstance(target, Missing):
-        return target
+def _placed(missing: Missing, job: Job, key: str) -> Missing:
     file, line = job.origin(key)
-    return replace(target, named_in=file, named_at=line)
-
-
-def _missing(job: Job, path: str, kind: str, key: str) -> Missing:
-    file, line = job.origin(key)
-    return Missing(path=path, kind=kind, named_in=file, named_at=line)
+    return replace(missing, named_in=file, named_at=line)
 
 
 def _factory(job: Job, kind: str, factory: Factory) -> Built:

@@ -41,13 +41,11 @@ SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
-    """Give each kind of thing that a folder holds: shards, images, cache files, sources.
+    """Give each kind of thing that a folder holds, with all below it: shards, images, caches, ….
 
-    Args:
-        folder: looked at with all below it.
-        whole: the folder was named itself, so that images and caches in it are one target each;
-            else each folder below it that holds them is one. Checkpoints are told from caches in
-            either case, and those of one folder are one target.
+    As a whole, since it was named itself, its images and caches are one target each; else each
+    folder below it that holds them is one. Checkpoints are told from caches in either case, and
+    those of one folder are one target.
     """
     shards: list[Target] = []
     unread: list[str] = []
@@ -79,9 +77,9 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         sources = sources or ".py" in suffixes
         for row in told_by_suffix():
             if not suffixes.isdisjoint(row.suffixes):
-                others |= dict.fromkeys(
-                    _named_by(row, place, names) if row.each_file else ((row, top),)
-                )
+                found = [name for name in names if name.lower().endswith(row.suffixes)]
+                paths = [os.path.join(place, name) for name in sorted(found)]
+                others |= dict.fromkeys((row, one) for one in (paths if row.each_file else [top]))
     return (
         *shards,
         *(row.made(path) for row, path in others),
@@ -97,12 +95,6 @@ def told_by_suffix() -> tuple[Kind, ...]:
     return tuple(row for row in kinds() if row.suffixes and row.target not in apart)
 
 
-def _named_by(row: Kind, place: str, names: list[str]) -> Iterator[tuple[Kind, str]]:
-    """Give each file of a folder that is a target of this row."""
-    found = sorted(name for name in names if name.lower().endswith(row.suffixes))
-    return ((row, os.path.join(place, name)) for name in found)
-
-
 def is_shard(name: str) -> bool:
     """Whether a file is a shard by its name."""
     name = name.lower()
@@ -113,12 +105,8 @@ def _holds_checkpoints(listed: Listed, suffixes: frozenset[str]) -> bool:
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
-    in_pieces = ".json" in suffixes and any(map(_is_index, listed.names))
+    in_pieces = any(name.endswith(".safetensors.index.json") for name in listed.names)
     return in_pieces or _holds_parts(listed, suffixes)
-
-
-def _is_index(name: str) -> bool:
-    return name.endswith(".safetensors.index.json")
 
 
 def holds_parts(folder: str) -> bool:
@@ -145,14 +133,11 @@ def _is_step_in_parts(folder: os.DirEntry[str]) -> bool:
 
 def _is_state(folder: str, *, in_parts: bool = False) -> bool:
     name = os.path.basename(folder)
-    called = (CHECKPOINT, _STEP) if in_parts else (CHECKPOINT,)
-    return any(one.fullmatch(name) is not None for one in called)
+    return bool(CHECKPOINT.fullmatch(name) or (in_parts and _STEP.fullmatch(name)))
 
 
 def _holds_entries(names: list[str]) -> bool:
     """Whether a folder that is called as a checkpoint holds what was computed with that one."""
-    if len(names) <= _MOST_RANKS:
-        return False
     return sum(_ENTRY.fullmatch(name) is not None for name in names) > _MOST_RANKS
 
 
@@ -185,11 +170,12 @@ def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, L
 
 def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
     """Leave out what is hidden, installed, or leads out of the tree to a whole system."""
-    if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
-        return False
-    if leads_to_system(entry.path):
-        return False
-    return not os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+    return not (
+        entry.name.startswith(".")
+        or entry.name in SKIPPED_FOLDERS
+        or leads_to_system(entry.path)
+        or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+    )
 
 
 def holds_videos(folder: str) -> bool:
@@ -227,9 +213,7 @@ def holds_no_cache(path: str) -> str | None:
         fits = path.lower().endswith(suffixes)
         return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
     unread: list[str] = []
-    for _, listed in _walk(path, unread):
-        if any(name.lower().endswith(suffixes) for name in listed.names):
-            return None
-    if unread:
+    names = (name.lower() for _, listed in _walk(path, unread) for name in listed.names)
+    if any(name.endswith(suffixes) for name in names) or unread:
         return None
     return f"holds no cached file ({', '.join(suffixes)})"

@@ -12,6 +12,8 @@ from preflight.targets.targets import Missing, Remote, Unlistable
 from preflight.targets.word import near_path
 from preflight.values.names import name_of
 
+_COPY = "Copy a shard of it here and name that, or leave it out:  --may-skip shard,sample,image"
+
 
 class MissingTargets(Gather):
     """What the settings or a brace range name, and is not there."""
@@ -31,33 +33,16 @@ class MissingTargets(Gather):
         yield Looked(facts=facts, target=target, count=1 + target.more)
 
 
-class RemoteTargets(Gather):
-    """Data behind an address or a command."""
+class OutOfReach(Gather):
+    """Data behind an address or a command, and folders that cannot be listed."""
 
-    def add(self, target: Remote) -> Iterator[Look]:
-        """Say that nobody reads it."""
-        yield Failed(
-            at=target.place(self.run.job.root),
-            error="data behind an address or a command is not read by this version",
-            kinds=first_facts("data"),
-            fix="Copy a shard of it here and name that, or leave it out:  "
-            "--may-skip shard,sample,image",
-        )
-
-
-class UnreadTargets(Gather):
-    """Folders that cannot be listed."""
-
-    def add(self, target: Unlistable) -> Iterator[Look]:
-        """Say that nobody knows what is in it."""
-        yield Failed(
-            at=target.place(self.run.job.root),
-            error="this folder cannot be listed",
-            kinds=first_facts("data", "cache"),
-            fix=READABLE,
-        )
-
-
-def first_facts(*parts: str) -> tuple[type, ...]:
-    """Give the facts of files that stand for these parts of a job: of each kind, the first."""
-    return tuple(next(iter(one.facts)) for one in kinds() if one.part in parts and one.suffixes)
+    def add(self, target: Remote | Unlistable) -> Iterator[Look]:
+        """Say that nobody reads it, or knows what is in it."""
+        error = "this folder cannot be listed"
+        parts, fix = {"data", "cache"}, READABLE
+        if isinstance(target, Remote):
+            error = "data behind an address or a command is not read by this version"
+            parts, fix = {"data"}, _COPY
+        # Of each kind, the first facts stand for all.
+        first = (next(iter(one.facts)) for one in kinds() if one.part in parts and one.suffixes)
+        yield Failed(at=target.place(self.run.job.root), error=error, kinds=tuple(first), fix=fix)

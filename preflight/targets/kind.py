@@ -23,7 +23,7 @@ REMOTE = Kind(
     word="remote",
     target=Remote,
     always=True,
-    gather="preflight.targets.gather:RemoteTargets",
+    gather="preflight.targets.gather:OutOfReach",
 )
 
 UNREAD = Kind(
@@ -32,7 +32,7 @@ UNREAD = Kind(
     word="unread",
     target=Unlistable,
     always=True,
-    gather="preflight.targets.gather:UnreadTargets",
+    gather="preflight.targets.gather:OutOfReach",
 )
 
 KINDS = (MISSING, REMOTE, UNREAD)

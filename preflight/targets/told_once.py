@@ -53,15 +53,15 @@ def told_once(targets: Iterable[Target]) -> Mapping[CacheFolder, CacheFolder]:
     if len(caches) < 2:
         return {}
     caches = list(dict.fromkeys(caches))
-    every: list[_Named] = []
+    every = [
+        _Named(target=one, real=_real(one.path), order=order) for order, one in enumerate(caches)
+    ]
     first: dict[Hashable, _Named] = {}
-    for order, target in enumerate(caches):
-        one = _Named(target=target, real=_real(target.path), order=order)
-        every.append(one)
+    for one in every:
         before = first.setdefault(_identity(one.real), one)
         if before is not one:
             one.owner = before
-            both = before.target.checkpoint or target.checkpoint
+            both = before.target.checkpoint or one.target.checkpoint
             before.target = replace(before.target, checkpoint=both)
     for one in sorted(first.values(), key=lambda one: len(one.real)):
         _place(one, [(first[at], rest) for at, rest in _above(one.real) if at in first])
@@ -105,12 +105,8 @@ def own_files(listing: CacheListing, target: CacheFolder) -> CacheListing:
 
     @lru_cache(maxsize=64)
     def is_in_other(folder: str) -> bool:
-        while folder not in others:
-            above = os.path.dirname(folder)
-            if above == folder:
-                return False
-            folder = above
-        return True
+        above = os.path.dirname(folder)
+        return folder in others or (above != folder and is_in_other(above))
 
     def is_own(path: str) -> bool:
         return path not in others and not is_in_other(os.path.dirname(path))
