@@ -6,6 +6,7 @@ import functools
 import io
 import struct
 import tarfile
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -50,12 +51,34 @@ def tarred(
     return stream.getvalue()
 
 
-def shard_facts(folder: Path, content: bytes | Iterable[str], **captions: Any) -> ShardFacts:
+def shard_facts(
+    folder: Path, content: bytes | Iterable[str], depth: str = "bytes", **captions: Any
+) -> ShardFacts:
     """Write a shard of these bytes, or of files of these names, and read it."""
     if not isinstance(content, bytes):
         content = tarred([(name, b"x") for name in content])
     (folder / "x.tar").write_bytes(content)
-    return read_shard(Shard(path="x.tar", captions=CaptionRule(**captions)), str(folder), list)
+    shard = Shard(path="x.tar", captions=CaptionRule(**captions))
+    return read_shard(shard, str(folder), list, depth)
+
+
+def epoch(
+    content: bytes, *errors: type[Exception]
+) -> tuple[list[tuple[str, frozenset[str]]], bool]:
+    """Iterate a shard as a job does with webdataset: what samples are made of; did it raise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from webdataset.tariterators import group_by_keys, tar_file_expander
+
+    given = []
+    source = [{"url": "x.tar", "stream": io.BytesIO(content)}]
+    try:
+        for sample in group_by_keys(tar_file_expander(source)):
+            suffixes = frozenset(name for name in sample if not name.startswith("__"))
+            given.append((sample["__key__"], suffixes))
+    except (tarfile.ReadError, ValueError, EOFError, *errors):
+        return given, True
+    return given, False
 
 
 def samples(count: int, *, image: bytes = b"x" * 700, start: int = 0) -> dict[str, bytes]:

@@ -13,10 +13,8 @@ from preflight.findings.finding import Finding, Location, Severity
 from preflight.images.facts import FolderFacts, ImageDamage
 from preflight.images.read import look_at_image
 from preflight.pairing.facts import Pairing
-from preflight.shards.read import read_shard
-from preflight.targets.targets import Shard
 from preflight.testing import ask
-from tests.archives import flipped, photo, tarred, zeroed
+from tests.archives import flipped, photo, shard_facts, tarred, zeroed
 
 NO_PAIRING = Pairing(rule="none", samples=1, images=1, captions=0)
 
@@ -25,7 +23,10 @@ def in_folder(
     kind: str, text: str, name: str = "data/dog.jpg", *, fetch: str | None = None
 ) -> Finding:
     raises = "UnidentifiedImageError" if kind in ("empty", "foreign", "not-fetched") else ""
-    damage = ImageDamage(name=name, kind=kind, text=text, bytes=9, raises=raises, fetch=fetch)
+    return of(ImageDamage(name=name, kind=kind, text=text, bytes=9, raises=raises, fetch=fetch))
+
+
+def of(damage: ImageDamage) -> Finding:
     facts = FolderFacts(
         file="data", files=1, pairing=NO_PAIRING, images=1, damaged_images=(damage,)
     )
@@ -33,17 +34,18 @@ def in_folder(
     return finding
 
 
-def test_sound_images_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "x.tar").write_bytes(tarred({"a.jpg": photo(), "b.png": photo("PNG")}))
+def in_shard(folder: Path, files: dict[str, bytes]) -> list[Finding]:
+    return ask("image-damaged", shard_facts(folder, tarred(files)))
 
-    assert ask("image-damaged", read_shard(Shard(path="x.tar"), str(tmp_path), print)) == []
+
+def test_sound_images_are_left_alone(tmp_path: Path) -> None:
+    assert in_shard(tmp_path, {"a.jpg": photo(), "b.png": photo("PNG")}) == []
 
 
 def test_an_image_cut_short_in_a_shard_is_found(tmp_path: Path) -> None:
     data = photo()[:-99]
-    (tmp_path / "x.tar").write_bytes(tarred({"a/dog.jpg": data}))
 
-    (finding,) = ask("image-damaged", read_shard(Shard(path="x.tar"), str(tmp_path), print))
+    (finding,) = in_shard(tmp_path, {"a/dog.jpg": data})
 
     assert finding == Finding(
         check="image-damaged",
@@ -102,10 +104,7 @@ DAMAGED = dict(halves_a_lost_page_and_a_changed_byte())
 def test_pillow_does_what_is_said_of_it(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     damage = look_at_image(data, "dog.jpg").damage
     assert damage is not None
-    facts = FolderFacts(
-        file="data", files=1, pairing=NO_PAIRING, images=1, damaged_images=(damage,)
-    )
-    (finding,) = ask("image-damaged", facts)
+    finding = of(damage)
 
     assert finding.why is not None
     raised = loaded(data)
@@ -147,9 +146,8 @@ def test_an_image_that_was_not_fetched_is_to_be_fetched(fetch: str, fix: str) ->
 
 def test_a_git_lfs_pointer_in_a_shard_was_packed_too_early(tmp_path: Path) -> None:
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-    (tmp_path / "x.tar").write_bytes(tarred({"a.jpg": pointer}))
 
-    (finding,) = ask("image-damaged", read_shard(Shard(path="x.tar"), str(tmp_path), print))
+    (finding,) = in_shard(tmp_path, {"a.jpg": pointer})
 
     assert finding.fix == "Run git lfs pull where the shard was packed, and pack it again."
 

@@ -9,24 +9,18 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
-from tests.archives import samples
-
-TEXTFILE = CaptionRule(rule="textfile")
+from tests.archives import samples, shard_facts
 
 
-def found(
-    folder: Path, members: list[tuple[str, bytes]], rule: CaptionRule = TEXTFILE
-) -> list[Finding]:
-    with tarfile.open(folder / "x.tar", "w") as archive:
+def found(folder: Path, members: list[tuple[str, bytes]], rule: str = "textfile") -> list[Finding]:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
         for name, kind in members:
             member = tarfile.TarInfo(name)
             member.type, member.linkname = kind, "a.jpg"
             archive.addfile(member, io.BytesIO())
-    facts = read_shard(Shard(path="x.tar", captions=rule), str(folder), list)
-    return ask("shard-unsafe", facts)
+    return ask("shard-unsafe", shard_facts(folder, content.getvalue(), rule=rule))
 
 
 FILE, LINK, HARD, FOLDER = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE
@@ -43,7 +37,7 @@ FILE, LINK, HARD, FOLDER = tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, ta
     ids=["plain", "from the current folder", "odd names", "names as long as Linux has them"],
 )
 def test_names_inside_the_shard_are_left_alone(tmp_path: Path, names: list[str]) -> None:
-    assert found(tmp_path, [(name, FILE) for name in names], CaptionRule(rule="none")) == []
+    assert found(tmp_path, [(name, FILE) for name in names], "none") == []
 
 
 def test_folders_are_left_alone(tmp_path: Path) -> None:
@@ -92,7 +86,7 @@ def test_other_links_are_milder(tmp_path: Path, name: str, severity: Severity) -
     ids=["absolute", "of Windows", "above", "above, from inside", "long"],
 )
 def test_names_that_lead_out_are_warnings(tmp_path: Path, names: list[str], message: str) -> None:
-    (finding,) = found(tmp_path, [(name, FILE) for name in names], CaptionRule(rule="none"))
+    (finding,) = found(tmp_path, [(name, FILE) for name in names], "none")
 
     assert (finding.severity, finding.message) == (Severity.WARNING, f"holds {message}")
 
@@ -101,7 +95,7 @@ def test_each_kind_is_one_finding_however_many_there_are(tmp_path: Path) -> None
     members = [(f"/{number}.jpg", FILE) for number in range(300)]
     members += [(f"{number}.pipe", tarfile.FIFOTYPE) for number in range(300)]
 
-    first, second = found(tmp_path, members, CaptionRule(rule="none"))
+    first, second = found(tmp_path, members, "none")
 
     assert first.message == (
         "holds 300 members with absolute names: /0.jpg, /1.jpg, /2.jpg and 297 more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,8 @@ import pytest
 from preflight.images import pictures
 from preflight.images.facts import ImageDamage
 from preflight.images.pictures import Damages
-from preflight.shards.facts import ShardFacts
-from preflight.shards.read import read_shard
-from preflight.targets.targets import Shard
 from preflight.testing import ask
-from tests.archives import photo, tarred
+from tests.archives import photo, shard_facts, tarred
 
 
 def damage(kind: str, name: str = "dog.jpg") -> ImageDamage:
@@ -36,11 +32,9 @@ def test_a_shard_counts_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The check tells what is named, and how many more there are."""
     monkeypatch.setattr(pictures, "MOST", 3)
     files = {f"{number}.jpg": photo()[:700] for number in range(9)}
-    (tmp_path / "a.tar").write_bytes(tarred(files, tarfile.USTAR_FORMAT))
 
-    facts = read_shard(Shard(path="a.tar"), str(tmp_path), list)
+    facts = shard_facts(tmp_path, tarred(files))
 
-    assert isinstance(facts, ShardFacts)
     assert ([one.name for one in facts.damaged_images], facts.more_damaged) == (
         ["0.jpg", "1.jpg", "2.jpg"],
         6,

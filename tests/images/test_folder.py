@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -12,13 +13,9 @@ from preflight.images.folder import folder_facts, list_folder, read_image_file
 from preflight.images.pictures import Damages
 from preflight.targets.targets import CaptionRule, Folder
 from tests.archives import photo
+from tests.files import put
 
-
-def write(folder: Path, *names: str, content: bytes = b"a dog") -> None:
-    for name in names:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+write = functools.partial(put, content=b"a dog")
 
 
 def looked_at(folder: Path, rule: str = "auto") -> FolderFacts:

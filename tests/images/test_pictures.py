@@ -16,10 +16,8 @@ from preflight.images.facts import Pictures, Size
 from preflight.images.folder import read_image_file
 from preflight.images.pictures import PictureCounts
 from preflight.images.read import look_at_image
-from preflight.shards.read import read_shard
-from preflight.targets.targets import Shard
 from preflight.values.wire import from_wire, to_brief
-from tests.archives import photo, tarred
+from tests.archives import photo, shard_facts, tarred
 
 DEPTHS = ("index", "bytes", "decode")
 
@@ -76,7 +74,7 @@ def test_an_image_is_told_as_it_is_stored_at_any_depth(tmp_path: Path, name: str
 
 
 def test_the_same_image_in_a_shard_and_in_a_folder_is_the_same(tmp_path: Path) -> None:
-    (tmp_path / "x.tar").write_bytes(tarred({f"{n}.jpg": ODD[n][0] for n in ODD}))
+    content = tarred({f"{n}.jpg": ODD[n][0] for n in ODD})
 
     for depth in DEPTHS:
         counts = PictureCounts()
@@ -84,7 +82,7 @@ def test_the_same_image_in_a_shard_and_in_a_folder_is_the_same(tmp_path: Path) -
             (tmp_path / "a.jpg").write_bytes(data)
             seen = read_image_file(str(tmp_path / "a.jpg"), str(tmp_path), depth)
             counts.add(f"{name}.jpg", seen.shape)
-        facts = read_shard(Shard(path="x.tar"), str(tmp_path), lambda _: None, depth)
+        facts = shard_facts(tmp_path, content, depth)
         assert facts.pictures == counts.told()
         assert facts.images == facts.pictures.images == len(ODD)
 

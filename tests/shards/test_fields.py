@@ -13,10 +13,8 @@ from preflight.pairing.facts import CaptionLengths, Length
 from preflight.pairing.rules import Groups
 from preflight.shards.facts import Field, FieldSet, SampleFields, ShardFacts
 from preflight.shards.fields import MOST, FieldCounts, fields_of
-from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
 from preflight.values.wire import from_wire, to_brief
-from tests.archives import photo, samples, tarred
+from tests.archives import photo, samples, shard_facts, tarred
 
 Files = list[tuple[str, bytes]]
 
@@ -25,13 +23,11 @@ def read(
     folder: Path,
     files: Files | dict[str, bytes] | bytes,
     depth: str = "bytes",
-    *,
-    rule: CaptionRule | None = None,
+    **captions: str,
 ) -> ShardFacts:
     """Read files as a shard; it is the same when it has travelled."""
-    (folder / "x.tar").write_bytes(files if isinstance(files, bytes) else tarred(files))
-    shard = Shard(path="x.tar", captions=rule or CaptionRule())
-    facts = read_shard(shard, str(folder), lambda _: None, depth)
+    content = files if isinstance(files, bytes) else tarred(files)
+    facts = shard_facts(folder, content, depth, **captions)
     assert from_wire(ShardFacts, to_brief(facts)) == facts
     return facts
 
@@ -151,17 +147,17 @@ def test_at_the_index_no_caption_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "captions"),
     [
-        (CaptionRule(rule="none"), 0),
-        (CaptionRule(rule="json"), 0),
-        (CaptionRule(rule="textfile"), 6),
-        (CaptionRule(rule="textfile", extension=".cap"), 0),
-        (CaptionRule(rule="auto", extension=".json"), 0),
+        ({"rule": "none"}, 0),
+        ({"rule": "json"}, 0),
+        ({"rule": "textfile"}, 6),
+        ({"rule": "textfile", "extension": ".cap"}, 0),
+        ({"rule": "auto", "extension": ".json"}, 0),
     ],
 )
 def test_what_is_a_caption_is_what_the_settings_say(
-    tmp_path: Path, rule: CaptionRule, captions: int
+    tmp_path: Path, rule: dict[str, str], captions: int
 ) -> None:
-    assert read(tmp_path, CAPTIONS, rule=rule).captions.captions == captions
+    assert read(tmp_path, CAPTIONS, **rule).captions.captions == captions
 
 
 def test_a_text_of_more_than_a_megabyte_is_not_read(tmp_path: Path) -> None:

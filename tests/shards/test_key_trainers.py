@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,18 +15,12 @@ from preflight.keys.layouts import ways_of
 from preflight.keys.read import read_keys
 from preflight.settings.key_rule import parse_rule
 from preflight.targets.targets import CacheOf, CaptionRule, KeyedData
+from tests import files
+from tests.files import md5, sha256
 
 Look = Callable[..., CacheKeys]
 
 STEMS = ("dog_1", "dog_2", "Käse und Brot", "cat")
-
-
-def md5(text: str) -> str:
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.fixture
@@ -60,10 +53,7 @@ def photos(tmp_path: Path) -> Path:
 
 
 def put(folder: Path, *names: str) -> None:
-    for name in names:
-        path = folder / "cache" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+    files.put(folder / "cache", *names)
 
 
 def relatives() -> list[str]:
@@ -276,14 +266,8 @@ def test_numbers_in_the_names_of_samples_are_their_own(look: Look, tmp_path: Pat
 @pytest.mark.parametrize(
     "name",
     [
-        "empty_prompt",
-        "null",
-        "negative-prompt",
-        "uncond",
-        "negative_prompt_embeds",
-        "empty",
-        "neg",
-        "aggregate",
+        *("empty_prompt", "null", "negative-prompt", "uncond", "negative_prompt_embeds"),
+        *("empty", "neg", "aggregate"),
     ],
 )
 def test_entries_of_no_caption_are_of_no_sample(look: Look, tmp_path: Path, name: str) -> None:

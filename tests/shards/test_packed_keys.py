@@ -11,9 +11,7 @@ import pytest
 
 from preflight.datasets.key_names import name_keys
 from preflight.shards.packed_keys import SampleIndex, hash_of, pack, pairs
-from preflight.shards.read import read_shard
-from preflight.targets.targets import Shard
-from tests.archives import samples, tarred
+from tests.archives import samples, shard_facts, tarred
 
 
 def index_of(*shards: Sequence[tuple[str, int]]) -> SampleIndex:
@@ -98,8 +96,7 @@ def test_keys_are_named_by_what_is_known_of_them(tmp_path: Path) -> None:
 def test_a_shard_gives_the_sizes_of_its_samples(tmp_path: Path) -> None:
     """Of all their files; what belongs to no sample counts for none."""
     files = [("a.jpg", b"x" * 10), ("a.txt", b"y"), ("folder/", b""), ("b.jpg", b"z" * 5)]
-    (tmp_path / "x.tar").write_bytes(tarred(files))
-    facts = read_shard(Shard(path="x.tar"), str(tmp_path), lambda _: None)
+    facts = shard_facts(tmp_path, tarred(files))
 
     index = SampleIndex()
     index.add(facts.keys)

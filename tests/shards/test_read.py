@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import lzma
 import os
@@ -16,39 +17,17 @@ from pathlib import Path
 
 import pytest
 
-from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
-from preflight.targets.targets import CaptionRule, Shard
-from tests.archives import SAMPLE, flipped, photo, samples, tarred, zeroed
+from preflight.targets.targets import Shard
+from tests.archives import SAMPLE, epoch, flipped, photo, samples, shard_facts, tarred, zeroed
 
-NO_CAPTIONS = CaptionRule(rule="none")
-
-
-def tell_nobody(name: str) -> None:
-    """Take no notice of which image comes next."""
-
-
-def read(folder: Path, content: bytes) -> ShardFacts:
-    """Read bytes as a shard whose captions are not asked for."""
-    (folder / "x.tar").write_bytes(content)
-    shard = Shard(path="x.tar", captions=NO_CAPTIONS)
-    return read_shard(shard, str(folder), tell_nobody)
+read = functools.partial(shard_facts, rule="none")
 
 
 def given_by_webdataset(folder: Path) -> tuple[list[str], bool]:
     """Iterate the shard as a job does: the keys of whole samples, and whether it raised."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from webdataset.tariterators import group_by_keys, tar_file_expander
-
-    keys: list[str] = []
-    with (folder / "x.tar").open("rb") as stream:
-        try:
-            for sample in group_by_keys(tar_file_expander([{"url": "x.tar", "stream": stream}])):
-                keys += [sample["__key__"]] if {"jpg", "txt"} <= sample.keys() else []
-        except (tarfile.ReadError, ValueError, EOFError):
-            return keys, True
-    return keys, False
+    given, raised = epoch((folder / "x.tar").read_bytes())
+    return [key for key, suffixes in given if {"jpg", "txt"} <= suffixes], raised
 
 
 WHOLE = tarred(samples(6))
@@ -93,7 +72,7 @@ def test_what_webdatasets_own_writer_writes_is_sound(tmp_path: Path) -> None:
             for number in range(3):
                 writer.write({"__key__": f"a/{number}", "jpg": photo(), "txt": "a dog"})
 
-    facts = read_shard(Shard(path="x.tar"), str(tmp_path), tell_nobody)
+    facts = read_shard(Shard(path="x.tar"), str(tmp_path), list)
 
     assert (facts.damage, facts.samples, facts.images) == ((), 3, 3)
     assert facts.pairing is not None
@@ -274,22 +253,13 @@ def test_where_readers_stop_quietly_samples_are_counted_as_webdataset_gives_them
     """Whatever mixture of extensions they have; each sample is whole, read in part, or lost."""
     facts = read(tmp_path, content)
 
-    given = samples_of_webdataset(tmp_path)
+    samples_given, raised = epoch(content)
+    assert not raised
+    given = [suffixes for _, suffixes in samples_given]
     scattered = [one for one in given if len(one) == 1]
     whole = given if len(scattered) > 1 else [one for one in given if len(one) == 2]
     assert facts.samples == len(whole)
     assert facts.quiet or {one.kind for one in facts.damage} <= {"no-end-marker"}
-
-
-def samples_of_webdataset(folder: Path) -> list[set[str]]:
-    """Iterate the shard as a job does: the suffixes of each sample."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from webdataset.tariterators import group_by_keys, tar_file_expander
-
-    with (folder / "x.tar").open("rb") as stream:
-        given = list(group_by_keys(tar_file_expander([{"url": "x.tar", "stream": stream}])))
-    return [{name for name in one if not name.startswith("__")} for one in given]
 
 
 @pytest.mark.parametrize(
@@ -372,10 +342,7 @@ NO_TEXT = {name: content for name, content in samples(6).items() if name != "dog
 def test_what_may_stand_behind_the_damage_is_not_said_to_be_missing(
     tmp_path: Path, content: bytes, unpaired: list[str], held: int
 ) -> None:
-    (tmp_path / "x.tar").write_bytes(content)
-
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="textfile"))
-    pairing = read_shard(shard, str(tmp_path), tell_nobody).pairing
+    pairing = shard_facts(tmp_path, content, rule="textfile").pairing
 
     assert pairing is not None
     assert ([one.name for one in pairing.unpaired], pairing.held) == (unpaired, held)
@@ -389,8 +356,7 @@ def test_in_an_archive_in_no_order_every_caption_may_stand_behind_the_damage(
     whole = tarred(dict.fromkeys(names, b"x"))
     found = {}
     for count in (6, 8):
-        (tmp_path / "x.tar").write_bytes(whole[: count * 1024])
-        facts = read_shard(Shard(path="x.tar"), str(tmp_path), tell_nobody)
+        facts = shard_facts(tmp_path, whole[: count * 1024])
         assert facts.pairing is not None
         found[count] = [(one.name, one.because) for one in facts.pairing.unpaired]
         assert facts.damage[0].kind == ("cut" if count == 6 else "no-end-marker")
@@ -435,11 +401,7 @@ def test_a_copy_cut_between_two_files_of_a_sample_is_cut(tmp_path: Path) -> None
 def test_a_single_sample_without_its_caption_and_without_an_end_marker_is_cut(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "x.tar").write_bytes(WHOLE[:1536])
-
-    facts = read_shard(
-        Shard(path="x.tar", captions=CaptionRule(rule="textfile")), str(tmp_path), tell_nobody
-    )
+    facts = shard_facts(tmp_path, WHOLE[:1536], rule="textfile")
 
     assert [one.kind for one in facts.damage] == ["cut"]
     assert facts.samples == 0
@@ -471,9 +433,7 @@ def test_links_belong_to_no_sample(tmp_path: Path) -> None:
         for name in ("a.jpg", "b.jpg", "b.txt"):
             archive.add(tmp_path / name, name)
 
-    facts = read_shard(
-        Shard(path="x.tar", captions=CaptionRule(rule="textfile")), str(tmp_path), list
-    )
+    facts = shard_facts(tmp_path, (tmp_path / "x.tar").read_bytes(), rule="textfile")
 
     assert facts.pairing is not None
     assert [(one.name, one.instead, one.because) for one in facts.pairing.unpaired] == [
@@ -515,7 +475,7 @@ def test_what_cannot_be_read_is_an_error_and_no_pass(
     prepare(tmp_path / "x.tar")
 
     with pytest.raises(OSError, match=r"x\.tar"):
-        read_shard(Shard(path="x.tar"), str(tmp_path), tell_nobody)
+        read_shard(Shard(path="x.tar"), str(tmp_path), list)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["tar", "gzip", "xz"])

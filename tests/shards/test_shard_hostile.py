@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import os
@@ -20,7 +21,7 @@ from preflight.shards import read as reading
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
 from preflight.targets.targets import CaptionRule, Shard
-from tests.archives import SAMPLE, samples, tarred
+from tests.archives import SAMPLE, samples, shard_facts, tarred
 
 WHOLE = tarred(samples(6))
 
@@ -44,9 +45,7 @@ def look(folder: Path) -> ShardFacts:
     return read_shard(shard, str(folder), lambda _: None)
 
 
-def read(folder: Path, content: bytes) -> ShardFacts:
-    (folder / "x.tar").write_bytes(content)
-    return look(folder)
+read = functools.partial(shard_facts, rule="none")
 
 
 def header(name: str, size: bytes, type_: bytes = b"0") -> bytes:
@@ -249,13 +248,11 @@ def test_many_samples_take_little_memory_each(tmp_path: Path) -> None:
         name = b"%07d.txt" % number
         head = name + block[len(name) : 148] + b" " * 8 + block[156:512]
         blocks.append(head[:148] + b"%06o\0 " % sum(head) + head[156:] + block[512:])
-    path = tmp_path / "x.tar"
-    path.write_bytes(b"".join(blocks) + bytes(1024))
+    (tmp_path / "x.tar").write_bytes(b"".join(blocks) + bytes(1024))
     del blocks
-    shard = Shard(path="x.tar", captions=CaptionRule(rule="none"))
 
     with bounded(seconds=60, memory=300 * count):
-        facts = read_shard(shard, str(tmp_path), list)
+        facts = look(tmp_path)
 
     assert (facts.damage, facts.samples) == ((), count)
 
