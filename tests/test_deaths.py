@@ -114,11 +114,10 @@ def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:
         LOADER
         + "import os, subprocess, sys, time\n"
         + "def make():\n"
-        + "    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(900)'])\n"
-        + "    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(900)'],\n"
-        + "                     preexec_fn=lambda: os.setpgid(0, 0))\n"
-        + "    if os.fork() == 0:\n"
-        + "        time.sleep(900)\n"
+        + "    command = [sys.executable, '-c', 'import time; time.sleep(900)']\n"
+        + "    subprocess.Popen(command)\n"
+        + "    subprocess.Popen(command, preexec_fn=lambda: os.setpgid(0, 0))\n"
+        + "    if os.fork() == 0: time.sleep(900)\n"
         + "    return DataLoader(range(8))\n"
     )
 
@@ -247,23 +246,21 @@ def test_ten_megabytes_of_prints_reach_only_stderr(tmp_path: Path) -> None:
         encoding="utf-8",
     )
 
-    done = command(tmp_path, "loader=train:make", "--format", "json")
+    out, err = begin(tmp_path, "loader=train:make", "--format", "json").communicate(timeout=120)
 
-    assert json.loads(done.stdout)["verdict"] == "go"
-    assert len(done.stderr) > 10_000_000
-    assert "from C" in done.stderr
-    assert "from a shell" in done.stderr
+    assert json.loads(out)["verdict"] == "go"
+    assert len(err) > 10_000_000
+    assert b"from C" in err
+    assert b"from a shell" in err
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def begin(folder: Path, *words: str, **env: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [sys.executable, "-m", "preflight", "run", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
@@ -279,13 +276,8 @@ def test_when_preflight_is_ended_nothing_of_it_is_left(tmp_path: Path, end: sign
         encoding="utf-8",
     )
     mark = f"mark-{tmp_path.name}-{time.monotonic_ns()}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "preflight", "run", "loader=train:make", "--format", "json"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PREFLIGHT_TEST_MARK": mark},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    words = ("loader=train:make", "--format", "json")
+    process = begin(tmp_path, *words, PREFLIGHT_TEST_MARK=mark)
     while not (tmp_path / "begun").exists():
         assert process.poll() is None
         time.sleep(0.02)
@@ -302,13 +294,7 @@ def test_when_preflight_is_ended_nothing_of_it_is_left(tmp_path: Path, end: sign
 def test_a_closed_stdout_changes_no_exit_code(tmp_path: Path) -> None:
     """`preflight run | head -1` is no crash."""
     (tmp_path / "a.safetensors").write_bytes(b"")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "preflight", "run", "a.safetensors", "-v"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    process = begin(tmp_path, "a.safetensors", "-v")
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None

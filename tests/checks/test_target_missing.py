@@ -10,10 +10,17 @@ import pytest
 from PIL import Image
 
 import preflight
-from preflight.findings.finding import Location, Severity
+from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.report import Report
 from preflight.settings.job import CacheSettings, Job
 from preflight.targets.facts import Absent
 from preflight.testing import ask
+
+
+def missing(folder: Path) -> tuple[Report, list[Finding]]:
+    """Run over what the settings name: the report, and what this check finds."""
+    report = preflight.run(folder=str(folder))
+    return report, [one for one in report.findings if one.check == "target-missing"]
 
 
 def test_a_name_out_of_a_brace_range_is_left_to_another_check() -> None:
@@ -84,9 +91,8 @@ def test_a_folder_of_something_else_is_no_cache(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "cache" / "dog.png")
     (tmp_path / "preflight.toml").write_text('[[cache]]\npath = "cache"\n')
 
-    report = preflight.run(folder=str(tmp_path))
+    _, (finding,) = missing(tmp_path)
 
-    (finding,) = [one for one in report.findings if one.check == "target-missing"]
     assert finding.severity == Severity.ERROR
     assert finding.message.startswith("holds no cached file")
 
@@ -106,9 +112,8 @@ def test_a_data_set_without_an_image_is_found(tmp_path: Path) -> None:
     (tmp_path / "photos" / "readme.txt").write_text("soon")
     (tmp_path / "preflight.toml").write_text('[[data]]\npath = "photos"\n')
 
-    report = preflight.run(folder=str(tmp_path))
+    report, (finding,) = missing(tmp_path)
 
-    (finding,) = [one for one in report.findings if one.check == "target-missing"]
     assert finding.message == "holds no image and no shard"
     assert str(finding.at) == "preflight.toml:2, photos"
     assert report.verdict == "no-go"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from preflight.findings.finding import Finding
 from preflight.images.facts import FolderFacts
 from preflight.shards.facts import ShardFacts
 from tests.archives import photo, tarred
+from tests.files import put, stamp
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -50,11 +49,8 @@ def facts_of(folder: Path, *words: str, again: bool = False, **options: Any) -> 
 
 
 def write(path: Path, content: bytes, *, age: float = 3_600) -> None:
-    """Write a file that changed so many seconds ago."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    then = time.time() - age
-    os.utime(path, (then, then))
+    put(path.parent, path.name, content=content)
+    stamp(path, age)
 
 
 def png(width: int, height: int) -> bytes:

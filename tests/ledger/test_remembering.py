@@ -83,6 +83,8 @@ def recalled(report: Report) -> dict[str, tuple[int, int]]:
 
 
 ALL = ("data", "photos", "cache")
+EVERYTHING = {"image": (3, 3), "cache file": (3, 3), "shard": (2, 2)}
+CACHE = ("run", "cache", "--elsewhere", "--format", "json")
 
 
 def test_what_is_remembered_is_judged_as_if_it_had_been_read(job: Path) -> None:
@@ -100,7 +102,7 @@ def test_what_is_remembered_is_judged_as_if_it_had_been_read(job: Path) -> None:
     assert counts(second, "shard-damaged") == (2, 0, 2)
     assert counts(second, "image-damaged") == (3, 0, 3)
     assert counts(second, "cache-damaged") == (3, 0, 3)
-    assert recalled(second) == {"image": (3, 3), "cache file": (3, 3), "shard": (2, 2)}
+    assert recalled(second) == EVERYTHING
     assert [one.outcome for one in second.checks] == [one.outcome for one in first.checks]
 
 
@@ -192,15 +194,19 @@ def test_what_is_remembered_can_be_read_again(
     ]
 
 
+def set_back(job: Path, age: float) -> None:
+    """Have all that is remembered be read so many seconds ago."""
+    with contextlib.closing(sqlite3.connect(job / ".preflight" / "ledger.sqlite")) as file, file:
+        file.execute("UPDATE files_1 SET read_at = ?", (time.time() - age,))
+
+
 def test_the_settings_say_how_long_is_believed(job: Path) -> None:
     """As an age with its unit; a number alone is told as a mistake."""
     look(job, "cache")
-    with contextlib.closing(sqlite3.connect(job / ".preflight" / "ledger.sqlite")) as file, file:
-        file.execute("UPDATE files_1 SET read_at = ?", (time.time() - 13 * HOUR,))
+    set_back(job, 13 * HOUR)
     (job / "preflight.toml").write_text('[look]\nreread = "12h"\n')
     assert look(job, "cache").remembered == ()
-    with contextlib.closing(sqlite3.connect(job / ".preflight" / "ledger.sqlite")) as file, file:
-        file.execute("UPDATE files_1 SET read_at = ?", (time.time() - 11 * HOUR,))
+    set_back(job, 11 * HOUR)
     second = look(job, "cache")
     assert isinstance(second.remembered[0], Recalled)
     assert 11 * HOUR <= second.remembered[0].age < 11 * HOUR + 60
@@ -244,17 +250,21 @@ def test_a_deeper_look_is_another_look(job: Path) -> None:
     assert recalled(look(job, *ALL))["image"] == (3, 3)
 
 
+def saved(folder: Path, values: dict[str, Any], age: float = HOUR) -> None:
+    import torch
+
+    for name, value in values.items():
+        torch.save(value, folder / name)
+        stamp(folder / name, age)
+
+
 def test_what_torch_has_loaded_is_not_loaded_again(tmp_path: Path) -> None:
     """Only what has changed is; NaN that is remembered is told as if it had been read."""
     import torch
 
-    torch.save(torch.tensor([1.0, float("nan")]), tmp_path / "a.pt")
-    torch.save(torch.ones(2), tmp_path / "b.pt")
-    for name in ("a.pt", "b.pt"):
-        stamp(tmp_path / name)
+    saved(tmp_path, {"a.pt": torch.tensor([1.0, float("nan")]), "b.pt": torch.ones(2)})
     first, again = look(tmp_path, "cache=.", deep=True), look(tmp_path, "cache=.", deep=True)
-    torch.save(torch.tensor([1.0, float("inf")]), tmp_path / "b.pt")
-    stamp(tmp_path / "b.pt", 2 * HOUR)
+    saved(tmp_path, {"b.pt": torch.tensor([1.0, float("inf")])}, 2 * HOUR)
     changed = look(tmp_path, "cache=.", deep=True)
 
     assert first.findings == again.findings
@@ -268,10 +278,7 @@ def test_what_was_not_loaded_is_tried_again(tmp_path: Path) -> None:
     """A global that torch refuses may be one that it takes in the next run."""
     import torch
 
-    torch.save({"a": Path("x")}, tmp_path / "a.pt")
-    torch.save(torch.ones(2), tmp_path / "b.pt")
-    for name in ("a.pt", "b.pt"):
-        stamp(tmp_path / name)
+    saved(tmp_path, {"a.pt": {"a": Path("x")}, "b.pt": torch.ones(2)})
     look(tmp_path, "cache=.", deep=True)
     again = look(tmp_path, "cache=.", deep=True)
 
@@ -313,11 +320,11 @@ def test_what_could_not_be_looked_at_is_not_remembered(job: Path) -> None:
 
 def test_a_damaged_ledger_is_told_and_costs_nothing_but_time(preflight: Run, job: Path) -> None:
     """One line on stderr; the page is that of a first run."""
-    first = preflight("run", "cache", "--elsewhere", "--format", "json")
+    first = preflight(*CACHE)
     ledger = job / ".preflight" / "ledger.sqlite"
     ledger.write_bytes(b"\0garbage" * 1024)
 
-    second = preflight("run", "cache", "--elsewhere", "--format", "json")
+    second = preflight(*CACHE)
 
     assert second.returncode == first.returncode == 1
     assert json.loads(second.stdout)["findings"] == json.loads(first.stdout)["findings"]
@@ -325,7 +332,7 @@ def test_a_damaged_ledger_is_told_and_costs_nothing_but_time(preflight: Run, job
     assert second.stderr.startswith("preflight: the ledger was damaged, and was set aside as ")
     (aside,) = ledger.parent.glob("ledger.sqlite.damaged-*")
     assert aside.read_bytes() == b"\0garbage" * 1024
-    third = preflight("run", "cache", "--elsewhere", "--format", "json")
+    third = preflight(*CACHE)
     assert json.loads(third.stdout)["remembered"] != []
 
 
@@ -345,7 +352,7 @@ def test_a_locked_ledger_is_told_in_a_line(preflight: Run, job: Path) -> None:
     path = job / ".preflight" / "ledger.sqlite"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as held:
         held.execute("BEGIN EXCLUSIVE")
-        done = preflight("run", "cache", "--elsewhere", "--format", "json")
+        done = preflight(*CACHE)
 
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -362,7 +369,7 @@ def test_runs_at_the_same_time_agree(preflight: Run, job: Path) -> None:
     assert {one.returncode for one in done} == {1}
     assert {one.stderr for one in done} == {""}
     assert len({json.dumps(json.loads(one.stdout)["findings"]) for one in done}) == 1
-    assert recalled(look(job, *ALL)) == {"image": (3, 3), "cache file": (3, 3), "shard": (2, 2)}
+    assert recalled(look(job, *ALL)) == EVERYTHING
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
@@ -382,5 +389,5 @@ def test_a_run_that_is_killed_leaves_what_it_has_read(job: Path) -> None:
             process.kill()
 
     assert len(look(job, *ALL).findings) == len(look(job, *ALL, no_ledger=True).findings)
-    assert recalled(look(job, *ALL)) == {"image": (3, 3), "cache file": (3, 3), "shard": (2, 2)}
+    assert recalled(look(job, *ALL)) == EVERYTHING
     assert list((job / ".preflight").glob("*.damaged-*")) == []
