@@ -6,9 +6,12 @@ import functools
 import io
 import struct
 import tarfile
+import time
+import tracemalloc
 import warnings
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,26 @@ from PIL import Image
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
 from preflight.targets.targets import CaptionRule, Shard
+
+
+@contextmanager
+def bounded(*, seconds: float = 30, memory: int = 48 << 20) -> Iterator[None]:
+    """Hold what is done inside to an amount of memory, and to a time that no machine needs."""
+    tracemalloc.start()
+    begun = time.process_time()
+    try:
+        yield
+        took, peak = time.process_time() - begun, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert took < seconds
+    assert peak < memory
+
+
+def saved(image: Image.Image, image_format: str, **options: Any) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, image_format, **options)
+    return stream.getvalue()
 
 
 @functools.cache
@@ -33,9 +56,7 @@ def photo(
     y, x = np.mgrid[0:height, 0:width]
     waves = [128 + 90 * np.sin(x / (20 + 9 * c)) + 20 * np.cos(y / 17) for c in range(3)]
     pixels = (np.stack(waves, -1) + noise).clip(0, 255).astype(np.uint8)
-    stream = io.BytesIO()
-    Image.fromarray(pixels).convert(mode).save(stream, image_format, **options)
-    return stream.getvalue()
+    return saved(Image.fromarray(pixels).convert(mode), image_format, **options)
 
 
 def tarred(

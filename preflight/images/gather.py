@@ -199,7 +199,6 @@ class Folders(Gather):
             yield Directory(contents=contents, left=len(found), mark=mark), found
 
     def _take(self, one: Images, contents: FolderContents, seen: Remembered) -> None:
-        """Take over what is remembered of all images of a directory."""
         one.looked_at += contents.images
         self._memory.count(IMAGE.noun, contents.images, seen.read_at, of=contents.images)
         one.remember(seen.read_at)
@@ -303,7 +302,6 @@ class Folders(Gather):
         self._complete(one)
 
     def _complete(self, one: Images) -> None:
-        """Give the facts of a folder, once all its images are answered."""
         if one.left:
             return
         found = folder_facts(one.listing, one.damages, one.captioned)

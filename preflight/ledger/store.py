@@ -83,20 +83,14 @@ class Ledger:
             return {}
         by_place: dict[bytes, dict[bytes, tuple[str, str]]] = {}
         newest = time.time_ns() - YOUNG
-        folder: str | None = None
-        files: dict[bytes, tuple[str, str]] = {}
-        for path in paths:  # mostly many of one folder, one behind the other
+        for path in paths:
             try:
                 status = os.stat(path)
             except OSError:
                 continue
-            if status.st_mtime_ns > newest:
-                continue
-            head, _, name = path.rpartition(os.sep)
-            if head != folder:
-                folder = head
+            if status.st_mtime_ns <= newest:
                 files = by_place.setdefault(self._place(how, path), {})
-            files[_bytes(name)] = path, _mark(status)
+                files[_name(path)] = path, _mark(status)
         ranges = ((place, min(files), max(files)) for place, files in by_place.items())
         known = {
             files[name][0]: row.seen
@@ -170,7 +164,7 @@ class Ledger:
             self._note(how, os.path.join(folder, ""), Row(mark, seen))
 
     def _note(self, how: str, path: str, row: Row) -> None:
-        self._rows[self._place(how, path), _bytes(path.rpartition(os.sep)[2])] = row
+        self._rows[self._place(how, path), _name(path)] = row
         if time.monotonic() - self._written > _OFTEN:
             self.write()
 
@@ -270,6 +264,10 @@ def mark_of(folder: str, names: Sequence[str]) -> str | None:
     None where one of them is not there, or is too young to be told from what it may become.
     """
     return digest_of(names, stamps_of(folder, names))
+
+
+def _name(path: str) -> bytes:
+    return _bytes(path.rpartition(os.sep)[2])
 
 
 def _bytes(name: str) -> bytes:

@@ -91,7 +91,6 @@ def _field(suffix: str, sizes: array[int], keys: Sequence[str], numbers: array[i
 
 
 def _both(one: Field, other: Field) -> Field:
-    """Put together what was seen of a field in two places."""
     least, most = min(one.smallest, other.smallest), max(one.largest, other.largest)
     both = (one, other)
     smallest = [name for two in both if two.smallest == least for name in two.smallest_names]

@@ -144,7 +144,6 @@ class Samples:
         return pictured
 
     def _end(self) -> None:
-        """End the sample that is being gathered."""
         key, suffixes = self._key, self._suffixes
         if key is None:
             return

@@ -187,7 +187,6 @@ def _what_was_tried(word: str, folder: str) -> str:
 
 
 def _nearest_path(path: str) -> str:
-    """Say what lies beside a missing path and is called alike."""
     near = near_path(path)
     return f"; did you mean {shown(near)}?" if near else ""
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -19,15 +17,9 @@ from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.read import look_at_image
 from preflight.testing import ask
 from preflight.values.wire import from_wire, to_brief
-from tests.archives import photo, shard_facts, tarred
+from tests.archives import bounded, photo, saved, shard_facts, tarred
 
 DEPTHS = ("index", "bytes", "decode")
-
-
-def saved(image: Image.Image, image_format: str, **options: object) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, image_format, **options)
-    return stream.getvalue()
 
 
 def turned(image_format: str) -> bytes:
@@ -153,15 +145,11 @@ def test_folders_that_are_put_together_tell_what_one_would_have_told() -> None:
 
 def test_a_hundred_thousand_sizes_take_little() -> None:
     every = shapes(100_000)
-    tracemalloc.start()
-    try:
+    with bounded(memory=3_000_000):
         counts = PictureCounts()
         for name, shape in every:
             counts.add(name, shape)
         told = counts.told()
-        assert tracemalloc.get_traced_memory()[1] < 3e6
-    finally:
-        tracemalloc.stop()
 
     assert told.images == 100_000 == sum(one.images for one in told.sizes) + told.others
     assert len(os.fsencode(str(to_brief(told)))) < 60_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.images.facts import FolderFacts
 from preflight.shards.facts import ShardFacts
-from tests.archives import photo, tarred
+from tests.archives import photo, saved, tarred
 from tests.files import put, stamp
 
 pytestmark = pytest.mark.usefixtures("at_hand")
@@ -54,9 +53,7 @@ def write(path: Path, content: bytes, *, age: float = 3_600) -> None:
 
 
 def png(width: int, height: int) -> bytes:
-    file = io.BytesIO()
-    Image.new("L", (width, height)).save(file, "PNG")
-    return file.getvalue()
+    return saved(Image.new("L", (width, height)), "PNG")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import io
 import json
 import os
 import sqlite3
@@ -24,6 +23,7 @@ from PIL import Image
 import preflight as package
 from preflight.findings.report import Outcome, Recalled, Report
 from preflight.values.stamps import digest_of
+from tests.archives import saved as saved_as
 from tests.archives import tarred
 from tests.files import HOUR, WHOLE, put, stamp
 
@@ -33,9 +33,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def picture() -> bytes:
-    file = io.BytesIO()
-    Image.effect_noise((32, 32), 50).convert("RGB").save(file, "JPEG")
-    return file.getvalue()
+    return saved_as(Image.effect_noise((32, 32), 50).convert("RGB"), "JPEG")
 
 
 def write(path: Path, content: bytes, *, age: float = HOUR) -> None:

@@ -7,10 +7,6 @@ import gzip
 import io
 import os
 import tarfile
-import time
-import tracemalloc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,23 +17,9 @@ from preflight.shards import read as reading
 from preflight.shards.facts import ShardFacts
 from preflight.shards.read import read_shard
 from preflight.targets.targets import CaptionRule, Shard
-from tests.archives import SAMPLE, samples, shard_facts, tarred
+from tests.archives import SAMPLE, bounded, samples, shard_facts, tarred
 
 WHOLE = tarred(samples(6))
-
-
-@contextmanager
-def bounded(*, seconds: float = 30, memory: int = 48 << 20) -> Iterator[None]:
-    """Hold what is done inside to an amount of memory, and to a time that no machine needs."""
-    tracemalloc.start()
-    begun = time.process_time()
-    try:
-        yield
-        took, peak = time.process_time() - begun, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert took < seconds
-    assert peak < memory
 
 
 def look(folder: Path) -> ShardFacts:
