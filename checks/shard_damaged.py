@@ -133,14 +133,13 @@ def _fix(facts: ShardFacts, damage: Damage) -> str:
 
 
 def _evidence(facts: ShardFacts, damage: Damage) -> dict[str, Scalar]:
-    evidence: dict[str, Scalar] = {"kind": damage.kind, "bytes": facts.size, "whole": facts.samples}
-    if facts.lost is not None:
-        evidence["lost"] = facts.lost
-    if facts.first_lost is not None:
-        evidence["first_lost"] = shown(facts.first_lost)
-    if damage.offset is not None:
-        evidence["offset"] = damage.offset
-    return evidence
+    known: dict[str, Scalar | None] = {
+        "lost": facts.lost,
+        "first_lost": None if facts.first_lost is None else shown(facts.first_lost),
+        "offset": damage.offset,
+    }
+    told = {name: value for name, value in known.items() if value is not None}
+    return {"kind": damage.kind, "bytes": facts.size, "whole": facts.samples, **told}
 
 
 def _is(number: int) -> str:
