@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from preflight.findings.looks import Left, Look, Looked
@@ -11,7 +12,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.shards.facts import ShardFacts
 from preflight.targets.sampled import DrawnSamples
-from preflight.targets.targets import Shard
+from preflight.targets.targets import CaptionRule, Shard
 from preflight.values.wire import to_wire
 
 
@@ -32,7 +33,7 @@ class Shards(Gather):
 
     def wire(self, target: Shard) -> Mapping[str, Any]:
         """Give a shard as a process is told of it."""
-        return {"path": target.path, "captions": to_wire(target.captions)}
+        return {"path": target.path, "captions": _told(target.captions)}
 
     def judged(
         self, question: Question, facts: ShardFacts, read_at: float | None
@@ -47,3 +48,9 @@ class Shards(Gather):
                 about="image",
                 noun="video",
             )
+
+
+@cache
+def _told(rule: CaptionRule) -> Any:
+    """Give a rule as a process is told of it: one value for all shards, of which many wait."""
+    return to_wire(rule)
