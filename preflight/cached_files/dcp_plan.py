@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable
 
 from preflight.file_access.large import Large
+from preflight.file_access.opened import reading
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import reading
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, is_lfs_pointer, what_is, with_article
@@ -114,7 +114,7 @@ def _item_around(path: str, size: int, place: int) -> int | None:
         return None
     try:
         with open(path, "rb", buffering=0) as file:
-            for item in itertools.islice(items_from_end(reading(file), size), _MOST_ITEMS):
+            for item in itertools.islice(items_from_end(reading(file, size), size), _MOST_ITEMS):
                 if item.begin <= place:
                     return item.begin if item.begin < place < item.end else None
     except OSError:
