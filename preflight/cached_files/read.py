@@ -103,7 +103,7 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
     if held.flaw is None and not held.globals and held.unread is None:
         seen.note(LETTERS[held.format, held.verified], before)
     else:
-        seen.odd.append(_facts_of(path, asked.root, before[0], held))
+        seen.odd.append(_facts_of(path, name_of(path, asked.root), before[0], held))
         seen.note(ODD, before)
 
 
@@ -124,7 +124,7 @@ def read_cache(
         held = _look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
     finally:
         os.close(descriptor)
-    return _facts_of(path, root, status.st_size, held)
+    return _facts_of(path, name, status.st_size, held)
 
 
 def _open_file(path: str) -> tuple[int, os.stat_result]:
@@ -163,14 +163,14 @@ def _look_at_file(
     return look_at_whole(memoryview(content), suffix)
 
 
-def _facts_of(path: str, root: str, size: int, held: StoredFile) -> CacheFacts:
+def _facts_of(path: str, name: str, size: int, held: StoredFile) -> CacheFacts:
     """Say of a file what it holds, and what is wrong with it."""
     damage = None
     if (flaw := held.flaw) is not None:
         said = Damage(kind=flaw.kind, text=flaw.text, offset=flaw.offset, member=flaw.member)
         damage = refined(said, path)
     return CacheFacts(
-        file=name_of(path, root),
+        file=name,
         size=size,
         format=held.format,
         damage=damage,

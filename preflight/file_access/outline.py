@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from io import FileIO
 
 from preflight.file_access.opened import reading
@@ -14,8 +15,8 @@ _NEAR = 4096
 
 
 def look_at_outline(descriptor: int, size: int, suffix: str) -> StoredFile:
-    """Say what a file holds and what is wrong with its structure, as `look` does."""
-    if suffix == SAFETENSORS and is_whole(Outline(descriptor, size)(0, min(_NEAR, size)), size):
+    """Say what a file holds that was just opened, and what is wrong with it, as `look` does."""
+    if suffix == SAFETENSORS and is_whole(os.read(descriptor, _NEAR), size):
         return StoredFile("safetensors")
     return look(Outline(descriptor, size), size, suffix)
 

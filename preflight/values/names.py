@@ -40,18 +40,20 @@ def _shown_character(character: str) -> str:
 def name_of(path: str, root: str) -> str:
     """Name a file for a report: relative where it lies under the job's folder, always with `/`."""
     folder, file = os.path.split(path)
-    if file in ("", os.curdir, os.pardir) or not (os.path.isabs(folder) and os.path.isabs(root)):
-        return _name_of(path, root)
-    if folder != root and root.startswith(folder):  # it may be the job's folder itself
-        return _name_of(path, root)
-    named = _name_of_folder(folder, root)
-    return file if named == "." else f"{named.rstrip('/')}/{file}"
+    before = None if file in ("", os.curdir, os.pardir) else _before_names_in(folder, root)
+    return _name_of(path, root) if before is None else before + file
 
 
 # Files are named by the thousand, most of them of one folder.
 @functools.lru_cache(maxsize=64)
-def _name_of_folder(folder: str, root: str) -> str:
-    return _name_of(folder, root)
+def _before_names_in(folder: str, root: str) -> str | None:
+    """Give what stands before each name of this folder; None where that depends on the name."""
+    if not (os.path.isabs(folder) and os.path.isabs(root)):
+        return None
+    if folder != root and root.startswith(folder):  # a name in it may be the job's folder itself
+        return None
+    named = _name_of(folder, root)
+    return "" if named == "." else f"{named.rstrip('/')}/"
 
 
 def _name_of(path: str, root: str) -> str:
