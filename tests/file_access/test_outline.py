@@ -126,12 +126,17 @@ def test_little_of_a_large_file_is_read(
     path = tmp_path / name
     path.write_bytes(contents[name]())
     taken = []
+    plainly = os.read
+
+    def read(descriptor: int, count: int) -> bytes:
+        taken.append(plainly(descriptor, count))
+        return taken[-1]
 
     def pread(descriptor: int, count: int, offset: int) -> bytes:
         os.lseek(descriptor, offset, os.SEEK_SET)
-        taken.append(os.read(descriptor, count))
-        return taken[-1]
+        return read(descriptor, count)
 
+    monkeypatch.setattr(os, "read", read)
     monkeypatch.setattr(os, "pread", pread, raising=False)
 
     assert outline(path).damage is None
