@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -11,7 +10,8 @@ from collections.abc import Iterator
 
 from preflight.kinds.target import Target
 from preflight.settings.toml_file import FILE, SettingsError
-from preflight.targets.folders import look_around, look_for_sources
+from preflight.sources.factories import factories_in, worth_offering
+from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard
 from preflight.values.names import name_of
 
@@ -38,8 +38,6 @@ _TELLING = 8
 
 # Folders of one folder that are taken for a cache each.
 _MOST_CACHES = 8
-
-_LOADERS = frozenset({"DataLoader", "WebLoader", "StatefulDataLoader"})
 
 
 def write(folder: str, *, force: bool) -> str:
@@ -167,52 +165,7 @@ def _table(kind: str, *, remark: str | None = None, **keys: str) -> str:
 
 def _made_in(folder: str) -> Iterator[str]:
     """Write an entry for each function that gives a loader or a model, by what it returns."""
-    for path in look_for_sources(folder):
-        try:
-            with open(path, "rb") as file:
-                tree = ast.parse(file.read())
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # `preflight run source=...` says what is wrong with it
-        home = _module_of(path, folder)
-        modules = {
-            one.name for one in tree.body if isinstance(one, ast.ClassDef) and _is_module(one)
-        }
-        for function in tree.body:
-            kind = _kind_of(function, modules)
-            if kind is not None and isinstance(function, ast.FunctionDef):
-                entry = _table(kind, call=f"{home}:{function.name}")
-                needs = "".join(f"# kwargs.{name} = ...\n" for name in _needs(function))
-                yield textwrap.indent(entry, "# ") + needs if needs else entry
-
-
-def _module_of(path: str, folder: str) -> str:
-    """Name a source as `preflight run` takes it: a module below the folder, else the file."""
-    name = name_of(path, folder)
-    stem = name.removesuffix(".py")
-    return stem.replace("/", ".") if all(map(str.isidentifier, stem.split("/"))) else name
-
-
-def _is_module(node: ast.ClassDef) -> bool:
-    return any(ast.unparse(base).rpartition(".")[2] == "Module" for base in node.bases)
-
-
-def _kind_of(node: ast.stmt, modules: set[str]) -> str | None:
-    if not isinstance(node, ast.FunctionDef):
-        return None
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Return) and isinstance(inner.value, ast.Call):
-            called = ast.unparse(inner.value.func).rpartition(".")[2]
-            if called in _LOADERS:
-                return "loader"
-            if called in modules:
-                return "model"
-    return None
-
-
-def _needs(function: ast.FunctionDef) -> list[str]:
-    """Name the arguments without a default."""
-    arguments = function.args
-    places = [*arguments.posonlyargs, *arguments.args]
-    needed = places[: len(places) - len(arguments.defaults)]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return [one.arg for one in (*needed, *(one for one, value in named if value is None))]
+    for one in worth_offering(factories_in(folder)):
+        entry = _table(one.kind, call=one.call)
+        needs = "".join(f"# kwargs.{name} = ...\n" for name in one.needs)
+        yield textwrap.indent(entry, "# ") + needs if needs else entry

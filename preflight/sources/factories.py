@@ -1,0 +1,277 @@
+"""Finds what in sources makes loaders and models; they are read, and nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from preflight.sources.returned import Returned, needs_of, returned_by
+from preflight.sources.work_names import LOADER_CLASSES, TRAINS
+from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.running import last_name
+from preflight.targets.folders import look_for_sources
+from preflight.values.names import name_of
+from preflight.values.small_files import OddFileError, read_small
+
+# What is read of a folder, the files at its top first: some seconds' worth of parsing.
+_MOST_FILES = 5_000
+_MOST_BYTES = 8 << 20
+_LARGEST_FILE = 1 << 20
+
+# How far one function's value is followed through others: `return build(args)`.
+_MOST_HOPS = 8
+
+# No file without one of these holds anything that is looked for.
+_WORDS = re.compile(rb"oader|odule|odel|rainer|batch")
+
+_NO_PART_OF_A_JOB = frozenset({"tests", "test", "testing", "docs", "doc", "benchmarks"})
+_NO_JOB = re.compile(r"(test_.*|.*_test|conftest|setup|noxfile)\.py")
+
+_MAKE = r"(make|get|create|build|init|setup|set_up|prepare|load|configure)_?"
+_MAKES_LOADERS = re.compile(
+    _MAKE + r"(\w*?_?)(loaders?|dls)(_and_\w+)?|(train|training)_?(data_?)?loader",
+    re.IGNORECASE,
+)
+_MAKES_MODELS = re.compile(_MAKE + r"(\w*_)?(model|net|network|unet)", re.IGNORECASE)
+_GIVES_BATCHES = re.compile(r"(get|next|iter|make|sample)_?(train_)?batch(es)?", re.IGNORECASE)
+
+# What is handed one, does something with it.
+_HANDED = re.compile(r"(\w+_)?(models?|modules?|net|network|loaders?|dataloaders?|module_?list)")
+
+_MODEL_CLASSES = frozenset(
+    {"Module", "LightningModule", "PreTrainedModel", "ModelMixin", "PyTorchModelHubMixin"}
+)
+
+_USUAL, _BY_VALUE, _BY_ITSELF = range(3)
+
+
+class Maker(NamedTuple):
+    """A function or a class of the sources that gives a loader or a model when it is called."""
+
+    kind: str
+    """`loader` or `model`."""
+
+    call: str
+    """As `preflight run` takes it: `train:make_loader`, `my-job/train.py:make_loader`."""
+
+    file: str = ""
+    """Where it stands, below the folder that was looked into."""
+
+    line: int = 0
+
+    what: str = ""
+    """What it is, as a predicate of its place: `makes a DataLoader`."""
+
+    needs: tuple[str, ...] = ()
+    """Its arguments that have no default."""
+
+    rank: int = _BY_VALUE
+    """What speaks for it, the best first: a usual name, what it returns, what it is."""
+
+    by: str = ""
+    """What it calls to make it."""
+
+
+class _Function(NamedTuple):
+    name: str
+    line: int
+    needs: tuple[str, ...]
+    returned: Returned
+
+
+class _Class(NamedTuple):
+    name: str
+    line: int
+    needs: tuple[str, ...]
+    bases: tuple[str, ...]
+
+
+class _Source(NamedTuple):
+    """What is kept of one file."""
+
+    file: str
+    functions: tuple[_Function, ...]
+    classes: tuple[_Class, ...]
+    used: frozenset[str]
+    """Names that its classes call: blocks that others are built of."""
+
+
+def factories_in(folder: str) -> Iterator[Maker]:
+    """Give every function and class below a folder that makes a loader or a model.
+
+    The files at its top come first.
+    """
+    sources = list(_sources_in(folder))
+    known = _Known(sources)
+    for source in sources:
+        home = _home_of(source.file)
+        found = [
+            *(known.of_function(one, f"{home}:{one.name}") for one in source.functions),
+            *(known.of_class(one, f"{home}:{one.name}", source) for one in source.classes),
+        ]
+        makers = [one._replace(file=source.file) for one in found if one is not None]
+        yield from sorted(makers, key=lambda one: one.line)
+
+
+def worth_offering(makers: Iterable[Maker]) -> tuple[Maker, ...]:
+    """Leave out what only helps: what others call, and where one has a usual name, what has none.
+
+    Loaders and models are counted apart.
+    """
+    every = tuple(makers)
+    best = {kind: min(one.rank for one in every if one.kind == kind) for kind in _kinds(every)}
+    called = {(one.kind, one.by) for one in every if not one.call.endswith(f":{one.by}")}
+    return (
+        tuple(
+            one
+            for one in every
+            if one.rank == best[one.kind] and (one.kind, one.call.rpartition(":")[2]) not in called
+        )
+        or every[:1]
+    )
+
+
+def _kinds(makers: tuple[Maker, ...]) -> set[str]:
+    return {one.kind for one in makers}
+
+
+def _home_of(file: str) -> str:
+    """Name a source as `preflight run` takes it: a module below the folder, else the file."""
+    parts = file.removesuffix(".py").split("/")
+    if len(parts) > 1 and parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts) if all(map(str.isidentifier, parts)) else file
+
+
+# --- what stands in one file ----------------------------------------------------------------------
+
+
+def _sources_in(folder: str) -> Iterator[_Source]:
+    """Read the files of a folder, those at its top first, as far as the bounds go."""
+    paths = [path for path, _ in zip(look_for_sources(folder), range(_MOST_FILES), strict=False)]
+    left = _MOST_BYTES
+    for path in sorted(paths, key=lambda path: (path.count(os.sep), path)):
+        file = name_of(path, folder)
+        *places, name = file.split("/")
+        if _NO_JOB.fullmatch(name) or not _NO_PART_OF_A_JOB.isdisjoint(places):
+            continue
+        try:
+            if os.path.getsize(path) > min(left, _LARGEST_FILE):
+                continue
+            content = read_small(path)
+            if _WORDS.search(content) is None:
+                continue
+            left -= len(content)
+            tree = parse(content).tree
+        except (OSError, OddFileError, UnparsableError):
+            continue  # `preflight run source=...` says what is wrong with it
+        yield _summary(file, tree)
+
+
+def _summary(file: str, tree: ast.Module) -> _Source:
+    functions: list[_Function] = []
+    classes: list[_Class] = []
+    used: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            if not node.name.startswith("_") and not TRAINS.match(node.name):
+                returned = returned_by(node)
+                functions.append(_Function(node.name, node.lineno, needs_of(node), returned))
+        elif isinstance(node, ast.ClassDef):
+            bases = tuple(map(last_name, node.bases))
+            classes.append(_Class(node.name, node.lineno, _needs_of_class(node), bases))
+            calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
+            used |= {last_name(one.func) for one in calls} - {node.name}
+    return _Source(file, tuple(functions), tuple(classes), frozenset(used))
+
+
+def _needs_of_class(node: ast.ClassDef) -> tuple[str, ...]:
+    for one in node.body:
+        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+            return needs_of(one)[1:]
+    return ()
+
+
+# --- what it all comes to -------------------------------------------------------------------------
+
+
+class _Known:
+    """Says what is a loader or a model, by what stands in all of the files."""
+
+    def __init__(self, sources: Iterable[_Source]) -> None:
+        self.classes: dict[str, _Class] = {}
+        self.functions: dict[str, _Function] = {}
+        for source in sources:
+            self.classes |= {one.name: one for one in source.classes}
+            self.functions |= {one.name: one for one in source.functions}
+
+    def of_function(self, one: _Function, call: str) -> Maker | None:
+        """Say what calling a function gives."""
+        returned = one.returned
+        if not returned.something or any(map(_HANDED.fullmatch, one.needs)):
+            return None
+        made = Maker("", call, line=one.line, needs=one.needs)
+        usual = _usual_kind(one.name)
+        for given in returned.names:
+            kind = self._kind_of(given, 0)
+            if kind is not None:
+                what = f"makes a {given}" if given[:1].isupper() else f"gives what {given}() makes"
+                rank = _USUAL if usual == kind else _BY_VALUE
+                return made._replace(kind=kind, what=what, rank=rank, by=given)
+        if "Module" in returned.annotated:
+            rank = _USUAL if usual == "model" else _BY_VALUE
+            return made._replace(kind="model", what="makes a Module", rank=rank)
+        if usual is not None:
+            return made._replace(kind=usual, what=f"makes a {usual}, by its name", rank=_USUAL)
+        if _GIVES_BATCHES.fullmatch(one.name):
+            return made._replace(kind="loader", what="makes batches, by its name", rank=_BY_ITSELF)
+        return None
+
+    def of_class(self, one: _Class, call: str, source: _Source) -> Maker | None:
+        """Say what making an object of a class gives."""
+        made = Maker("loader", call, line=one.line, needs=one.needs)
+        lineage = tuple(self._lineage(one.name))
+        for base in lineage:
+            if base.endswith("DataModule"):
+                return made._replace(what=f"is a {base}", rank=_USUAL)
+            if base in LOADER_CLASSES or base.endswith("Trainer"):
+                return made._replace(what=f"is a {base}", rank=_BY_ITSELF)
+        is_block = one.name.startswith("_") or one.name in source.used
+        if not is_block and self._is_model(lineage):
+            return made._replace(kind="model", what="is a model", rank=_BY_ITSELF)
+        return None
+
+    def _kind_of(self, name: str, hops: int) -> str | None:
+        lineage = (name, *self._lineage(name))
+        if any(one in LOADER_CLASSES or one.endswith("DataModule") for one in lineage):
+            return "loader"
+        if self._is_model(lineage[1:]):
+            return "model"
+        function = self.functions.get(name)
+        if function is not None and hops < _MOST_HOPS:
+            kinds = (self._kind_of(one, hops + 1) for one in function.returned.names)
+            return next((one for one in kinds if one is not None), None)
+        return _usual_kind(name) if function is None and name not in self.classes else None
+
+    def _lineage(self, name: str) -> Iterator[str]:
+        """Give the names of the classes that a class comes from, the nearest first."""
+        waiting, seen = [name], {name}
+        while waiting:
+            one = self.classes.get(waiting.pop(0))
+            fresh = [base for base in (one.bases if one else ()) if base not in seen]
+            seen.update(fresh)
+            waiting += fresh
+            yield from fresh
+
+    @staticmethod
+    def _is_model(lineage: Iterable[str]) -> bool:
+        return any(one in _MODEL_CLASSES for one in lineage)
+
+
+def _usual_kind(name: str) -> str | None:
+    if _MAKES_LOADERS.fullmatch(name):
+        return "loader"
+    return "model" if _MAKES_MODELS.fullmatch(name) else None

@@ -1,0 +1,128 @@
+"""What a function gives, by the names of what it calls and returns; read and never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preflight.syntax.running import last_name
+
+# How far a value is followed from name to name.
+_MOST_STEPS = 32
+
+# They give what they are handed, in another form.
+_WRAPPERS = frozenset(
+    {"prepare", "compile", "cast", "tuple", "list", "dict", "DataParallel", "PrefetchLoader"}
+    | {"DistributedDataParallel", "DDP", "MpDeviceLoader"}
+)
+
+
+class Returned(NamedTuple):
+    """What the values of a function are."""
+
+    names: tuple[str, ...] = ()
+    """Of what is called to make them, as far as can be told: `DataLoader`, `build_loader`."""
+
+    annotated: tuple[str, ...] = ()
+    """The names in its annotation: `DataLoader` of `-> DataLoader`."""
+
+    something: bool = False
+    """Whether it returns or yields anything at all."""
+
+
+def returned_by(function: ast.FunctionDef) -> Returned:
+    """Say what a function returns, also through variables, tuples and methods of what it made."""
+    values: dict[str, list[ast.expr]] = {}
+    given: list[ast.expr] = []
+    for node in _own(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    _bind(target, value, values)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+                values.setdefault(name, []).extend((*([value] if value else []), annotation))
+            case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
+                given.append(value)
+            case _:
+                pass
+    names = dict.fromkeys(name for value in given for name in _names(value, values))
+    annotated = tuple(_annotated(function.returns))
+    is_something = any(not _is_none(one) for one in given)
+    return Returned((*names, *annotated), annotated, is_something)
+
+
+def needs_of(function: ast.FunctionDef) -> tuple[str, ...]:
+    """Name the arguments without a default."""
+    arguments = function.args
+    places = [*arguments.posonlyargs, *arguments.args]
+    needed = places[: len(places) - len(arguments.defaults)]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    every = (*needed, *(one for one, value in named if value is None))
+    return tuple(one.arg for one in every)
+
+
+def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Walk a function without going into those that are defined in it."""
+    todo: list[ast.AST] = list(reversed(function.body))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def _bind(target: ast.expr, value: ast.expr, values: dict[str, list[ast.expr]]) -> None:
+    if isinstance(target, ast.Name):
+        values.setdefault(target.id, []).append(value)
+    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+        for one, each in zip(target.elts, value.elts, strict=False):
+            _bind(one, each, values)
+    elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        values.setdefault(target.value.id, []).append(value)  # loaders["train"] = DataLoader(...)
+
+
+def _names(value: ast.expr, values: dict[str, list[ast.expr]]) -> Iterator[str]:
+    """Give the names of what is called to make a value, the outermost first."""
+    waiting, seen = [value], set[str]()
+    for _ in range(_MOST_STEPS):
+        if not waiting:
+            return
+        one = waiting.pop(0)
+        if isinstance(one, ast.Name) and one.id not in seen:
+            seen.add(one.id)
+            waiting += values.get(one.id, [])
+        elif isinstance(one, ast.Call):
+            yield last_name(one.func)
+            if isinstance(one.func, ast.Attribute):  # `WebLoader(x).shuffle(9)`, `Net.make(x)`
+                yield last_name(one.func.value)
+                waiting.append(one.func.value)
+            waiting += one.args if last_name(one.func) in _WRAPPERS else []
+        else:
+            waiting += _parts(one)
+
+
+def _parts(value: ast.expr) -> list[ast.expr]:
+    """Give what a value is one of, or is put together of."""
+    match value:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+            return parts
+        case ast.IfExp(body=one, orelse=other):
+            return [one, other]
+        case ast.DictComp(value=one) | ast.ListComp(elt=one) | ast.Subscript(value=one):
+            return [one]
+        case _:
+            return []
+
+
+def _annotated(annotation: ast.expr | None) -> Iterator[str]:
+    """Give the names in `-> DataLoader[int]`, `-> tuple[DataLoader, DataLoader]`, `-> "Net"`."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield last_name(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.partition("[")[0].rpartition(".")[2]
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
