@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from preflight.kinds.target import Target
-from preflight.settings.toml_file import FILE, SettingsError
-from preflight.sources.factories import factories_in, worth_offering
+from preflight.kinds.target import PathTarget, Target
+from preflight.scaffold.caches import caches
+from preflight.scaffold.data_sets import data_sets
+from preflight.scaffold.known import known_of
+from preflight.scaffold.tables import spelled, table
+from preflight.settings.job import Job
+from preflight.settings.toml_file import FILE, SettingsError, find_file
+from preflight.sources.factories import Maker, factories_in, worth_offering
 from preflight.targets.folders import look_around
-from preflight.targets.targets import CacheFolder, Folder, Shard
-from preflight.values.names import name_of
+from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
+from preflight.values.names import counted, name_of
 
 _HEAD = """\
 # What `preflight run` looks at, in this folder. Every line is a guess made by looking around:
@@ -28,144 +30,122 @@ _HEAD = """\
 # start_method = "spawn"   # where the platform's own is not meant
 """
 
-# A number stands directly before the ending; braces, stars and colons have a meaning in a range.
-_NUMBERED = re.compile(r"([^{}\[\]*?:]*?)(\d{1,18})(\.(?:tar|tgz)[.a-z0-9]*)", re.IGNORECASE)
+# Functions of each kind that are written out; of a library, there may be hundreds.
+_MOST_MAKERS = 20
 
-_MOST_RANGES = 8
-
-# Shards of a range of which one may be missing.
-_TELLING = 8
-
-# Folders of one folder that are taken for a cache each.
-_MOST_CACHES = 8
+_MADE = """\
+# Functions of your code that seem to make a {0}. They stand here commented out: looking at one
+# runs your code, and makes the {0} in its full size. Take the "# " away from what the job uses.
+"""
 
 
 def write(folder: str, *, force: bool) -> str:
     """Write the settings file, and give a sentence on what stands in it.
 
+    A run that names nothing looks at no more than the file names. Of a file that is there already,
+    all stays that it says, and what it does not name is added.
+
     Raises:
-        SettingsError: there is one already, or it cannot be written.
+        SettingsError: there is one already, there is nothing to name, or it cannot be written.
     """
     path = os.path.join(folder, FILE)
-    if os.path.exists(path) and not force:
-        raise SettingsError([f"{FILE} is there already; --force writes over it"])
-    targets = look_around(folder)
-    data = tuple(_data(targets, folder))
-    tables = (_table("data", remark=remark, **{key: said}) for key, said, remark in data)
-    caches = _caches(targets, folder, tuple(said for _, said, _ in data))
-    text = "\n".join([_HEAD, *tables, *caches, *_made_in(folder)])
+    before, job = _said_already(folder, force=force)
+    root = job.root if job is not None else folder
+    targets = look_around(root)
+    if not targets:
+        text = f"{root} holds no shards, images, cache files or sources"
+        raise SettingsError([f"{text}: there is nothing to name, and no {FILE} was written"])
+    new = known_of(job, root).without(targets) if job is not None else targets
+    made = () if job is not None and (job.loader or job.model) else tuple(_made_in(root))
+    tables = [*_tables(new, root, job), *(one for one in made if one not in before)]
+    if before and not tables:
+        return f"{FILE} names all that lies around already."
+    text = "\n".join([before.rstrip("\n") + "\n" if before else _HEAD, *tables])
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise SettingsError([f"{FILE} cannot be written: {error.strerror}"]) from error
-    return f"Wrote {FILE}. Read it through, then:  preflight run"
+    done = f"Added {counted(len(new), 'thing')} to {FILE}" if before else f"Wrote {FILE}"
+    return f"{done}. Read it through, then:  preflight run"
 
 
-def _data(targets: tuple[Target, ...], folder: str) -> Iterator[tuple[str, str, str | None]]:
-    """Give each data set: under which key it is named, how, and a remark."""
-    shards: dict[str, list[str]] = {}
-    for target in targets:
-        if isinstance(target, Shard):
-            place, name = os.path.split(target.path)
-            shards.setdefault(place, []).append(name)
-        elif isinstance(target, Folder):
-            yield "path", name_of(target.path, folder), None
-    for place, names in shards.items():
-        for pattern, remark in _ranges(names) or [_wildcard(names)]:
-            below = "/".join(part for part in (name_of(place, folder), pattern) if part != ".")
-            yield "shards", below, remark
+def _said_already(folder: str, *, force: bool) -> tuple[str, Job | None]:
+    """Give the settings that hold for a folder, as text and as understood; empty where none do.
 
-
-def _ranges(names: list[str]) -> list[tuple[str, str]]:
-    """Write shards as ranges, each with what is there of it; none where they are not numbered so.
-
-    A range is told from a pattern with a star by its gaps: what is missing of it is found.
+    Raises:
+        SettingsError: they are to be left as they are.
     """
-    numbers: dict[tuple[str, str], list[str]] = {}
-    for name in names:
-        match = _NUMBERED.fullmatch(name)
-        if match is None:
-            return []
-        numbers.setdefault((match[1], match[3]), []).append(match[2])
-    found = []
-    for (before, after), some in numbers.items():
-        first, last = min(some, key=int), max(some, key=int)
-        named = int(last) - int(first) + 1
-        padded = len(set(map(len, some))) == 1
-        if len(some) < 2 or not (padded or _are_bare(some)):
-            return []
-        if named - len(some) > (1 if named >= _TELLING else 0) and 10 * (named - len(some)) > named:
-            return []
-        here = f"{len(some):,} of {named:,}" if named > len(some) else f"{named:,}"
-        found.append((f"{before}{{{first}..{last}}}{after}", f"{here} here now"))
-    return found if len(found) <= _MOST_RANGES else []
+    holding = find_file(folder)
+    if holding is None:
+        return "", None
+    if os.path.dirname(holding) != folder:
+        if force:
+            return "", None
+        other = name_of(holding, folder)
+        text = f"{other} holds in this folder too; --force writes a {FILE} of its own"
+        raise SettingsError([text])
+    if os.path.basename(holding) != FILE:
+        name = os.path.basename(holding)
+        text = f"{name} has [tool.preflight], and a {FILE} beside it would hold in its place"
+        raise SettingsError([f"{text}: add to that table, or move it to a {FILE}"])
+    if not force:
+        raise SettingsError([f"{FILE} is there already; --force adds what it does not name"])
+    return _kept(holding, folder)
 
 
-def _wildcard(names: list[str]) -> tuple[str, str]:
-    """Write shards as a pattern with a star, which takes in as little else as it can."""
-    suffixes = {name[name.lower().rindex(".t") :] for name in names}
-    return f"*{suffixes.pop() if len(suffixes) == 1 else '.tar*'}", f"{len(names):,} here now"
+def _kept(path: str, folder: str) -> tuple[str, Job | None]:
+    """Give what a settings file says; of one that no run takes, nothing."""
+    from preflight.findings import registry
+    from preflight.settings.merge import make_job
+
+    every, _ = registry.load()
+    plugins = [name.partition("/")[0] for name in every if "/" in name]
+    try:
+        job = make_job(folder=folder, file=path, environ={}, plugins=plugins)
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read(), job
+    except (SettingsError, OSError):
+        return "", None
 
 
-def _are_bare(numbers: list[str]) -> bool:
-    """Whether no number is filled up with zeros."""
-    return all(number == str(int(number)) for number in numbers)
-
-
-def _caches(targets: tuple[Target, ...], folder: str, data: tuple[str, ...]) -> Iterator[str]:
-    of_data = {
-        entry.name
-        for target in targets
-        if isinstance(target, Folder)
-        for entry in os.scandir(target.path)
-        if entry.is_dir()
-    }
+def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator[str]:
+    """Write an entry for each thing that lies around."""
+    data = data_sets(targets, folder)
+    for one in data:
+        yield table("data", remark=one.remark, **{one.key: one.value})
+    named = [text for one in (job.data if job else ()) if (text := one.path or one.shards)]
+    open_ones = [one.value for one in data if one.remark is None or one.key == "shards"]
+    yield from caches(targets, folder, [*named, *open_ones])
     for target in targets:
-        if isinstance(target, CacheFolder):
-            for one in _apart(target, of_data):
-                table = _table("cache", path=name_of(one.path, folder))
-                if one.checkpoint:
-                    table += "checkpoints = true  # states of a run, or one model in pieces\n"
-                elif data:
-                    here = name_of(one.path, folder)
-                    of = (here,) if here in data else data  # beside its images, as kohya's
-                    named = json.dumps(list(of), ensure_ascii=False)
-                    table += _OF.format("# " if len(of) > 1 else "", named)
-                yield table
-
-
-# One data set is what a cache was made of; of several, somebody has to say it.
-_OF = """\
-# What it was made of, so that entries that are missing or old are told:
-{}of = {}
-# key = "md5(caption)"     # how entries are named after samples; the usual ways are tried
-"""
-
-
-def _apart(target: CacheFolder, of_data: set[str]) -> tuple[CacheFolder, ...]:
-    """Take a folder of a few caches for those: `cache/vae` and `cache/text`.
-
-    Folders that are called as those of the data hold one cache, in a tree like theirs.
-    """
-    inner = tuple(one for one in look_around(target.path) if isinstance(one, CacheFolder))
-    names = {os.path.basename(one.path) for one in inner}
-    few = 1 < len(inner) <= _MOST_CACHES and all(one.path != target.path for one in inner)
-    return inner if few and not target.checkpoint and names.isdisjoint(of_data) else (target,)
-
-
-def _table(kind: str, *, remark: str | None = None, **keys: str) -> str:
-    """Write one entry; a JSON string is a TOML string too."""
-    after = f"  # {remark}" if remark else ""
-    lines = [
-        f"{key} = {json.dumps(value, ensure_ascii=False)}{after}" for key, value in keys.items()
-    ]
-    return "\n".join([f"[[{kind}]]", *lines, ""])
+        if isinstance(target, Source):
+            remark = "read, and never run"
+            yield table("source", path=spelled(target.path, folder), remark=remark)
+        elif isinstance(target, PathTarget) and not isinstance(
+            target, (Shard, Folder, CacheFolder, Unlistable)
+        ):
+            yield f"# {spelled(target.path, folder)} is looked at where it is named as a word\n"
 
 
 def _made_in(folder: str) -> Iterator[str]:
-    """Write an entry for each function that gives a loader or a model, by what it returns."""
-    for one in worth_offering(factories_in(folder)):
-        entry = _table(one.kind, call=one.call)
-        needs = "".join(f"# kwargs.{name} = ...\n" for name in one.needs)
-        yield textwrap.indent(entry, "# ") + needs if needs else entry
+    """Write what makes loaders and models as entries that are commented out."""
+    makers = worth_offering(factories_in(folder))
+    for kind in ("loader", "model"):
+        of_kind = [one for one in makers if one.kind == kind]
+        if of_kind:
+            yield _MADE.format(kind)
+            yield from map(_offered, of_kind[:_MOST_MAKERS])
+        if len(of_kind) > _MOST_MAKERS:
+            yield f"# ... and {len(of_kind) - _MOST_MAKERS:,} more functions like these.\n"
+
+
+def _offered(maker: Maker) -> str:
+    remark = f"{maker.what}, {maker.file}:{maker.line}"
+    entry = table(maker.kind, call=maker.call, remark=remark)
+    needs = [f"kwargs.{name} = ...\n" for name in maker.needs]
+    return "".join(f"# {line}" for line in _lines([entry, *needs]))
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from text.splitlines(keepends=True)

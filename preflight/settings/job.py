@@ -170,6 +170,14 @@ class Factory(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSettings(_Table):
+    """Python sources of the job, which are read and never run."""
+
+    path: str
+    """A file, or a folder with all below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Look(_Table):
     """How hard to look."""
 
@@ -264,6 +272,7 @@ class Job(_Table):
     cache: tuple[CacheSettings, ...] = ()
     loader: tuple[Factory, ...] = ()
     model: tuple[Factory, ...] = ()
+    source: tuple[SourceSettings, ...] = ()
     look: Look = field(default_factory=Look)
     gate: Gate = field(default_factory=Gate)
     ignore: tuple[Ignore, ...] = ()
@@ -277,6 +286,11 @@ class Job(_Table):
         """Say where a setting came from, as a file and a line; both None where it was a flag."""
         file, _, line = self.origins.get(key, "").rpartition(":")
         return (file, int(line)) if file and line.isdigit() else (None, None)
+
+    @property
+    def names_targets(self) -> bool:
+        """Whether the settings say what there is to look at."""
+        return bool(self.data or self.cache or self.loader or self.model or self.source)
 
     def implies_data(self, entry: int) -> bool:
         """Whether a cache was made of the only data set, since it says how entries are named."""

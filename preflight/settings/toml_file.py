@@ -114,7 +114,7 @@ def _parse(path: str) -> tuple[str, dict[str, Any], str]:
 
 # Tables of which there is one, and tables of which there may be several.
 _SINGLE = ("job", "launch", "look", "gate")
-_ROWS = ("data", "cache", "loader", "model", "ignore")
+_ROWS = ("data", "cache", "loader", "model", "source", "ignore")
 
 
 def _hold_shapes(tree: dict[str, Any], tell: Tell) -> None:

@@ -31,7 +31,7 @@ from preflight.targets.targets import (
 from preflight.targets.told_once import told_once
 from preflight.targets.word import UnknownWordError, built_by, read_data, read_word, source_of
 from preflight.values.code_name import parse_spec
-from preflight.values.names import name_of
+from preflight.values.names import name_of, path_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +68,10 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
             found = read_word(word, folder, python=job.python)
             pairs += [(word, target) for target in found]
             datasets += _by_folder(word, found, folder)
-    elif job.data or job.cache or job.loader or job.model:
-        for index, data in enumerate(job.data):
-            named = list(_named_data(job, data, f"data.{index}"))
-            pairs += named
-            if named:
-                name = data.name or named[0][0]
-                datasets += _as_one(name, (one for _, one in named), index)
+    elif job.names_targets:
+        data_sets = [list(_named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]
+        datasets += _of_settings(job, data_sets)
+        pairs += [pair for named in data_sets for pair in named]
         pairs += from_settings(job)
     else:
         around = look_around(folder)
@@ -112,6 +109,23 @@ def _as_one(name: str, targets: Iterable[Target], entry: int | None = None) -> I
     for one in found:
         if isinstance(one, Folder):
             yield Dataset(name=name, folder=one.path, entry=entry)
+
+
+def _of_settings(job: Job, data_sets: list[list[tuple[str, Target]]]) -> Iterator[Dataset]:
+    """Take each entry for a data set.
+
+    Shards that one entry names (`shards`) are no part of another for the folder in which they lie.
+    """
+    of_ranges = {
+        target
+        for data, named in zip(job.data, data_sets, strict=True)
+        if data.shards is not None
+        for _, target in named
+    }
+    for index, (data, named) in enumerate(zip(job.data, data_sets, strict=True)):
+        if named:
+            found = (one for _, one in named if data.shards is not None or one not in of_ranges)
+            yield from _as_one(data.name or named[0][0], found, index)
 
 
 def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterator[Dataset]:
@@ -152,7 +166,7 @@ def _name_around(target: Target, root: str) -> str:
 def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
     """Give the targets that the settings name beside data, each with the name of its entry."""
     for index, cache in enumerate(job.cache):
-        path = os.path.join(job.root, cache.path)
+        path = path_below(job.root, cache.path)
         name = cache.name or cache.path
         absent = _placed(Missing(path=path, kind="cache"), job, f"cache.{index}.path")
         if not may_be_there(path):
@@ -167,6 +181,10 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
     for kind, factories in (("loader", job.loader), ("model", job.model)):
         for factory in factories:
             yield factory.name or factory.call, _factory(job, kind, factory)
+    for index, source in enumerate(job.source):
+        path = path_below(job.root, source.path)
+        missing = _placed(Missing(path=path, kind="source"), job, f"source.{index}.path")
+        yield source.path, Source(path=path) if may_be_there(path) else missing
 
 
 def _may_be_filled(path: str, job: Job) -> bool:

@@ -178,6 +178,13 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
     )
 
 
+def folders_of_images(folder: str) -> Iterator[str]:
+    """Give the folders in which there are images, by their names."""
+    for place, listed in _walk(folder):
+        if any(suffix.lower() in IMAGE_SUFFIXES for suffix in listed.suffixes()):
+            yield place
+
+
 def holds_videos(folder: str) -> bool:
     """Whether there are videos in a folder or below it, by their names."""
     return any(is_video(name) for _, listed in _walk(folder) for name in listed.names)

@@ -34,7 +34,7 @@ from preflight.targets.targets import (
 )
 from preflight.values import braces
 from preflight.values.code_name import Spec, parse_spec
-from preflight.values.names import nearest, shown
+from preflight.values.names import nearest, path_below, shown
 
 KINDS = ("data", "cache", "loader", "model", "source", "script", "checkpoint", "host")
 
@@ -205,7 +205,7 @@ def near_path(path: str) -> str | None:
 
 def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
     """Take a value for data, whatever its suffix."""
-    path = os.path.join(folder, value)
+    path = path_below(folder, value)
     if os.path.isdir(path):
         found = [
             target if isinstance(target, Unlistable) else replace(target, captions=captions)
@@ -253,7 +253,7 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
 def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
     import glob
 
-    found = sorted(glob.glob(os.path.join(folder, name), recursive=True))
+    found = sorted(glob.glob(os.path.join(glob.escape(folder), name), recursive=True))
     if not found:
         raise UnknownWordError(f"the pattern {name!r} fits no file in {folder}")
     fits: list[Target] = []

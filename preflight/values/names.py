@@ -37,6 +37,11 @@ def _shown_character(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def path_below(folder: str, name: str) -> str:
+    """Give the path of a name in a folder, so that the folder itself has one path, not two."""
+    return folder if name in {".", "./"} else os.path.join(folder, name)
+
+
 def name_of(path: str, root: str) -> str:
     """Name a file for a report: relative where it lies under the job's folder, always with `/`."""
     folder, file = os.path.split(path)
