@@ -143,7 +143,9 @@ def explain(check_id: str) -> int:
 
 
 @preflight.command()
-@click.option("--force", is_flag=True, help="Write over a preflight.toml that is there.")
+@click.option(
+    "--force", is_flag=True, help="Add to a preflight.toml that is there what it does not name."
+)
 def init(*, force: bool) -> int:
     """Look around and write preflight.toml."""
     from preflight.scaffold.settings import write

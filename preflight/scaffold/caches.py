@@ -18,8 +18,8 @@ _MOST_CACHES = 12
 
 # Parts of one cache: of a rank, of a process, by the first digits of a hash.
 _PART = re.compile(
-    r"(rank|part|chunk|gpu|worker|process|proc|node|split|bucket|shard|group)?[-_]?\d+"
-    r"|[0-9a-f]{1,4}",
+    r"(.*[-_])?(rank|part|chunk|gpu|worker|process|proc|node|split|bucket|shard|group)[-_]?\d+"
+    r"|\d+|[0-9a-f]{1,4}",
     re.IGNORECASE,
 )
 
@@ -118,10 +118,10 @@ def _apart(target: CacheFolder, of_data: set[str]) -> tuple[CacheFolder, ...]:
 
 def _are_several(below: Sequence[CacheFolder], names: set[str]) -> bool:
     """Whether each folder is a cache by itself, and no part of one that is divided."""
+    if not all(map(_PART.fullmatch, names)):
+        return len(below) <= _MOST_CACHES
     if len(below) > _MOST_CACHES or _are_counted(names):
         return False
-    if not all(map(_PART.fullmatch, names)):
-        return True
     entries = [_entries(one.path) for one in below]  # of the same samples, in 512 and 1024
     return any(
         2 * len(one & other) >= min(len(one), len(other)) > 0

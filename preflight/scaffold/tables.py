@@ -17,7 +17,7 @@ def table(kind: str, *, remark: str | None = None, **keys: str) -> str:
 
 
 def text(value: str) -> str:
-    """Write a string; JSON spells it as TOML does, but for one character that it leaves as it is."""
+    """Write a string; JSON spells it as TOML does, but for one character that it keeps."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

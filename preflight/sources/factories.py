@@ -30,6 +30,7 @@ _WORDS = re.compile(rb"oader|odule|odel|rainer|batch")
 _NO_PART_OF_A_JOB = frozenset({"tests", "test", "testing", "docs", "doc", "benchmarks"})
 _NO_JOB = re.compile(r"(test_.*|.*_test|conftest|setup|noxfile)\.py")
 
+_MAKES = re.compile(r"(make|get|create|build)_?", re.IGNORECASE)
 _MAKE = r"(make|get|create|build|init|setup|set_up|prepare|load|configure)_?"
 _MAKES_LOADERS = re.compile(
     _MAKE + r"(\w*?_?)(loaders?|dls)(_and_\w+)?|(train|training)_?(data_?)?loader",
@@ -215,11 +216,13 @@ class _Known:
             return None
         made = Maker("", call, line=one.line, needs=one.needs)
         usual = _usual_kind(one.name)
+        is_making = bool(_MAKES.match(one.name))
         for given in returned.names:
             kind = self._kind_of(given, 0)
             if kind is not None:
                 what = f"makes a {given}" if given[:1].isupper() else f"gives what {given}() makes"
-                rank = _USUAL if usual == kind else _BY_VALUE
+                is_usual = usual == kind or (kind == "loader" and is_making)
+                rank = _USUAL if is_usual else _BY_VALUE
                 return made._replace(kind=kind, what=what, rank=rank, by=given)
         if "Module" in returned.annotated:
             rank = _USUAL if usual == "model" else _BY_VALUE

@@ -41,7 +41,9 @@ def returned_by(function: ast.FunctionDef) -> Returned:
                 for target in targets:
                     _bind(target, value, values)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
-                values.setdefault(name, []).extend((*([value] if value else []), annotation))
+                said = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+                made = ast.Call(func=said, args=[], keywords=[])  # as if it were made right here
+                values.setdefault(name, []).extend((made, *([value] if value else [])))
             case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
                 given.append(value)
             case _:

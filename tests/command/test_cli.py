@@ -552,7 +552,7 @@ def test_checks_are_listed_and_explained(preflight: Run) -> None:
 
 
 def test_init_writes_settings_that_run(preflight: Run, sound: Path) -> None:
-    """It looks around, reads sources, imports nothing, and does not write over a file."""
+    """It looks around, reads sources, imports nothing, and takes nothing out of a file."""
     folder = sound.parent
     put(folder, "a.tar", content=tarred({}))
     (folder / "train.py").write_text(
@@ -564,12 +564,20 @@ def test_init_writes_settings_that_run(preflight: Run, sound: Path) -> None:
     assert preflight("init").returncode == 0
     assert not (folder / "imported").exists()
     text = (folder / "preflight.toml").read_text()
-    assert 'call = "train:make_loader"' in text
+    assert '# call = "train:make_loader"' in text
     assert '# call = "train:make_other"' in text
     assert preflight("init").returncode == 2
     assert preflight("init", "--force").returncode == 0
     assert preflight("run").returncode == 0
-    assert (folder / "imported").exists()
+    assert not (folder / "imported").exists()
+
+
+def test_init_writes_nothing_in_an_empty_folder(preflight: Run, tmp_path: Path) -> None:
+    done = preflight("init")
+
+    assert done.returncode == 2
+    assert "there is nothing to name" in done.stderr
+    assert list(tmp_path.glob("*.toml")) == []
 
 
 def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> None:

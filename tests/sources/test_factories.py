@@ -1,0 +1,115 @@
+"""Functions and classes that make loaders and models are found in sources, which are only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.sources.factories import factories_in, worth_offering
+
+TOP = """
+import torch, timm, wds, pl
+from torch.utils.data import DataLoader
+
+class Net(torch.nn.Module):
+    pass
+"""
+
+# A source, and what is found in it of each kind.
+FOUND = {
+    "a call": ("def a():\n    return DataLoader([])", ["loader a"]),
+    "a variable": ("def a():\n    x = DataLoader([])\n    return x", ["loader a"]),
+    "a variable of a variable": (
+        "def a():\n    x = DataLoader([])\n    y = x\n    return y",
+        ["loader a"],
+    ),
+    "an annotation": ("def a() -> DataLoader:\n    return b.c", ["loader a"]),
+    "an annotation in quotes": ("def a() -> 'data.DataLoader[int]':\n    return b", ["loader a"]),
+    "an annotated variable": ("def a():\n    x: DataLoader = f()\n    return x", ["loader a"]),
+    "a tuple": (
+        "def a():\n    x, y = DataLoader([]), DataLoader([])\n    return x, y",
+        ["loader a"],
+    ),
+    "a table": ("def a():\n    d = {}\n    d['t'] = DataLoader([])\n    return d", ["loader a"]),
+    "either": ("def a(x):\n    return DataLoader(x) if x else None", ["loader a"]),
+    "a chain": ("def a():\n    return wds.WebLoader([]).unbatched().shuffle(3)", ["loader a"]),
+    "through another": (
+        "def a():\n    return b()\ndef b():\n    return DataLoader([])",
+        ["loader a"],
+    ),
+    "prepared": ("def a():\n    x = DataLoader([])\n    return acc.prepare(x)", ["loader a"]),
+    "an own loader": (
+        "class Mine(DataLoader):\n    pass\ndef a():\n    return Mine()",
+        ["loader a"],
+    ),
+    "a DataModule": ("class Data(pl.LightningDataModule):\n    pass", ["loader Data"]),
+    "a Trainer": ("class Mine(Trainer):\n    pass", ["loader Mine"]),
+    "batches": ("def get_batch(split):\n    return x, y", ["loader get_batch"]),
+    "a model": ("def a():\n    m = Net().cuda()\n    return torch.compile(m)", ["model a"]),
+    "models of several sizes": ("def a():\n    return Net()\ndef b():\n    return Net()", "ab"),
+    "by its name": ("def create_model(x):\n    return REGISTRY[x]()", ["model create_model"]),
+    "of a library": ("def a():\n    return timm.create_model('x')", ["model a"]),
+    "a usual name beside helpers": (
+        "def make_loader():\n    return inner()\ndef inner():\n    return DataLoader([])",
+        ["loader make_loader"],
+    ),
+    "a DataModule beside helpers": (
+        "class Data(pl.LightningDataModule):\n    pass\ndef a():\n    return DataLoader([])",
+        ["loader Data"],
+    ),
+}
+
+
+def offered(folder: Path) -> list[str]:
+    return [f"{one.kind} {one.call}" for one in worth_offering(factories_in(str(folder)))]
+
+
+@pytest.mark.parametrize(("source", "found"), FOUND.values(), ids=FOUND)
+def test_what_makes_something_is_found(tmp_path: Path, source: str, found: list[str]) -> None:
+    (tmp_path / "net.py").write_text(TOP)
+    top = TOP.partition("class")[0] + "from net import Net\n"
+    (tmp_path / "train.py").write_text(f"{top}{source}\n")
+    wanted = [f"model {name}" for name in found] if isinstance(found, str) else found
+
+    names = [one.replace("train:", "") for one in offered(tmp_path) if "net:" not in one]
+
+    assert names == wanted
+
+
+NOTHING = {
+    "a loop that trains": "def train():\n    loader = DataLoader([])\n    return run(loader)",
+    "what is handed a model": "def freeze(model: Net) -> torch.nn.Module:\n    return model",
+    "a private one": "def _loader():\n    return DataLoader([])",
+    "an inner function": "def a():\n    def b():\n        return DataLoader([])\n    return 3",
+    "nothing returned": "def get_model():\n    print(1)",
+    "something else": "def load_config():\n    return dict()",
+    "no Python": "def (:",
+}
+
+
+@pytest.mark.parametrize("source", NOTHING.values(), ids=NOTHING)
+def test_what_makes_nothing_is_left_alone(tmp_path: Path, source: str) -> None:
+    (tmp_path / "train.py").write_text(source + "\n# DataLoader\n")
+
+    assert offered(tmp_path) == []
+
+
+def test_tests_are_no_part_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    for name in ("tests/data.py", "test_data.py", "conftest.py"):
+        (tmp_path / name).write_text("def make_loader():\n    return DataLoader([])\n")
+
+    assert offered(tmp_path) == []
+
+
+def test_a_block_is_no_model_of_its_own(tmp_path: Path) -> None:
+    """nanoGPT's: one class is the model, and the others are built in it."""
+    (tmp_path / "model.py").write_text(
+        "class Block(nn.Module):\n    pass\n"
+        "class GPT(nn.Module):\n    def __init__(self, config):\n        self.one = Block()\n"
+    )
+
+    (found,) = worth_offering(factories_in(str(tmp_path)))
+
+    assert (found.call, found.line, found.needs) == ("model:GPT", 3, ("config",))
