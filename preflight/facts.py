@@ -20,7 +20,7 @@ from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardF
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
-from preflight.users_code.facts import Frame, Unbuilt
+from preflight.users_code.facts import Frame, Lack, Unbuilt
 
 __all__ = [
     "Absent",
@@ -55,6 +55,7 @@ __all__ = [
     "ImageDamage",
     "Inherited",
     "KeyNames",
+    "Lack",
     "LackedKind",
     "Length",
     "Loaded",

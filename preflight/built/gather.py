@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from preflight.built.wanting import is_no_fault, why_not_made
 from preflight.findings.looks import Cleared, Look, Looked
 from preflight.kinds.gather import Gather
 from preflight.kinds.question import Question
@@ -30,9 +31,17 @@ class BuiltTargets(Gather):
         *,
         read_at: float | None = None,
     ) -> Iterator[Look]:
-        """Give what was made, and clear it where nothing stood in the way."""
+        """Give what was made, and clear it where nothing stood in the way.
+
+        Where something is not here that the code needs, nobody could look.
+        """
         found = [facts_of(one) for one in told]
         for one in found:
+            if isinstance(one, Unbuilt) and is_no_fault(one, self.run.job):
+                assert isinstance(question.target, Built)  # noqa: S101  for the type checker
+                error, fix = why_not_made(one, question.target, self.run.job)
+                yield from self.failed(question, error, fix)
+                continue
             yield Looked(facts=one, target=question.target, read_at=read_at)
         if not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
+from preflight.built.blame import RaisedError, blaming, blaming_users, is_users, said_by, unbuilt
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loader
@@ -22,7 +21,6 @@ from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
 from preflight.objects.paths import type_name
 from preflight.targets.targets import BUILT, Built
-from preflight.users_code.facts import Frame, Unbuilt
 from preflight.users_code.importing import (
     files_of_workers,
     import_named,
@@ -31,22 +29,7 @@ from preflight.users_code.importing import (
     refuse_unguarded,
 )
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
-from preflight.values.names import name_of
 from preflight.values.wire import from_exact, from_wire
-
-# Characters of an exception's text that are kept.
-_LONGEST = 2_000
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
-class _RaisedError(Exception):
-    """The user's code raised while a target was made."""
-
-    def __init__(self, step: str, error: BaseException) -> None:
-        super().__init__(step)
-        self.step = step
-        self.error = error
 
 
 def look(asked: Asked) -> list[Facts]:
@@ -68,19 +51,20 @@ def look(asked: Asked) -> list[Facts]:
     if spec is None:
         raise MistypedError(f"{built.spec} is no module:name and no file.py:name")
     root = options["root"]
+    factory: object = None
     with step("import torch"):
         import_torch()
     try:
         if options["ranks"] > 1:
             with step("make the process group"):
-                join_world(options["ranks"])
+                join_world(options["ranks"], options["nodes"])
         if not options["import_anyway"]:
             refuse_unguarded(spec, root)
         path = list(sys.path)
-        with step(f"import {spec.home}"), _blaming("import"):
+        with step(f"import {spec.home}"), blaming("import"):
             module = import_named(spec)
         factory = _attribute(module, spec)
-        with step(f"call {spec.name}"), _blaming("call"):
+        with step(f"call {spec.name}"), blaming("call"):
             made = _call(factory, built)
         made = _pick(made, spec.pick + (parse_pick(built.pick or "") or ()), built)
         around = Surroundings(
@@ -92,41 +76,15 @@ def look(asked: Asked) -> list[Facts]:
         )
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]
-        with step(f"look at {spec.name}"), _blaming_users(options["root"]):
+        with step(f"look at {spec.name}"), blaming_users(options["root"]):
             look_at = functools.partial(_look_at_one, built, factory, options, around)
             return _look_at_parts(built, made, look_at)
-    except _RaisedError as raised:
-        return [_unbuilt(built, raised, root)]
-
-
-@contextlib.contextmanager
-def _blaming(step: str) -> Iterator[None]:
-    """Whatever the user's code raises, `sys.exit` too, is the user's."""
-    try:
-        yield
-    except (CannotLookError, MistypedError):
-        raise
-    except BaseException as error:
-        raise _RaisedError(step, error) from error
-
-
-@contextlib.contextmanager
-def _blaming_users(root: str) -> Iterator[None]:
-    """Put down to the user what raises in the user's own lines while we look."""
-    try:
-        yield
-    except (CannotLookError, MistypedError):
-        raise
-    except BaseException as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        base = os.path.abspath(root) + os.sep
-        if frames and _is_users(os.path.abspath(frames[-1].filename), base):
-            raise _RaisedError("look", error) from error
-        raise
+    except RaisedError as raised:
+        return [unbuilt(built, raised, root, factory)]
 
 
 def _attribute(module: ModuleType, spec: Spec) -> object:
-    with _blaming("import"):
+    with blaming("import"):
         try:
             return getattr(module, spec.name)
         except AttributeError as error:
@@ -155,21 +113,21 @@ def _call(thing: object, built: Built) -> object:
         table = built.kind or "loader"
         raise CannotLookError(
             f"{built.spec} cannot be called with what is known: {error}",
-            fix=f"Give its arguments in preflight.toml:  [[{table}]] call = "
-            f'"{built.spec}", kwargs = {{ … }}',
+            fix=f"Give its arguments in preflight.toml:  {table} = [{{ call = "
+            f'"{built.spec}", kwargs = {{ … }} }}]',
         ) from error
     return thing(*built.args, **built.kwargs)
 
 
 def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
     for kind, key in steps:
-        with _blaming("pick"):
+        with blaming("pick"):
             try:
                 made = getattr(made, str(key)) if kind == "attr" else made[key]
             except (AttributeError, LookupError, TypeError) as error:
                 part = write_pick(((kind, key),))
                 raise MistypedError(
-                    f"{built.spec}: what it gives has no part {part}: {_said_by(error)}"
+                    f"{built.spec}: what it gives has no part {part}: {said_by(error)}"
                 ) from error
     return made
 
@@ -261,60 +219,4 @@ def _own_sources(root: str) -> list[str]:
     base = os.path.abspath(root) + os.sep
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     known = {os.path.abspath(file) for file in files if isinstance(file, str)}
-    return sorted(file for file in known if _is_users(file, base))
-
-
-def _is_users(path: str, base: str) -> bool:
-    mine = path.startswith(base) and not path.startswith(_OURS)
-    installed = "site-packages" in path.split(os.sep)
-    return mine and not installed and not os.path.basename(path).startswith("<")
-
-
-def _unbuilt(built: Built, raised: _RaisedError, root: str) -> Unbuilt:
-    error = raised.error
-    return Unbuilt(
-        name=built.name or built.spec,
-        step=raised.step,
-        error=_said_by(error),
-        frames=(*_user_frames(error.__traceback__, root), *_unparsed(error, root)),
-    )
-
-
-def _said_by(error: BaseException) -> str:
-    """Give an exception's type and text; its `__str__` is the user's code too, and may raise."""
-    kind = type(error)
-    home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
-    try:
-        text = str(error.msg if isinstance(error, SyntaxError) else error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        text = "(its text cannot be had)"
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
-
-
-def _unparsed(error: BaseException, root: str) -> tuple[Frame, ...]:
-    """Give the line that is no Python, which is no frame of the traceback."""
-    if not isinstance(error, SyntaxError) or not error.filename or not error.lineno:
-        return ()
-    if not os.path.isfile(error.filename):
-        return ()
-    file = name_of(error.filename, root)
-    text = (error.text or "").strip()
-    return (Frame(file=file, line=error.lineno, function="<module>", text=text),)
-
-
-def _user_frames(trace: TracebackType | None, root: str) -> tuple[Frame, ...]:
-    """Keep the user's own lines of a traceback: those under the job's folder or the current one."""
-    base = os.path.abspath(root) + os.sep
-    here = os.path.abspath(os.getcwd()) + os.sep
-    return tuple(
-        Frame(
-            file=name_of(frame.filename, root),
-            line=frame.lineno or 0,
-            function=frame.name,
-            text=frame.line or "",
-        )
-        for frame in traceback.extract_tb(trace)
-        if _is_users(os.path.abspath(frame.filename), base)
-        or _is_users(os.path.abspath(frame.filename), here)
-    )
+    return sorted(file for file in known if is_users(file, base))

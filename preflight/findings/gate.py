@@ -21,7 +21,7 @@ from preflight.findings.finding import Finding, Scope, Severity
 from preflight.findings.registry import fits
 from preflight.findings.report import Accepted, Outcome, Report
 from preflight.settings.job import Ignore, Job
-from preflight.values.names import counted
+from preflight.values.names import counted, first_of
 from preflight.values.small_files import read_small
 
 GO, NO_GO, CANNOT_JUDGE = "go", "no-go", "cannot-judge"
@@ -151,10 +151,15 @@ def _covers(ignore: Ignore, finding: Finding) -> bool:
 def _reasons(outcomes: tuple[Outcome, ...], job: Job, *, complete: bool) -> Iterable[str]:
     if not complete:
         yield "The run was interrupted before it had looked at everything."
+    blind: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for outcome in outcomes:
         if outcome.broken and not _may_skip(outcome, job):
-            number = counted(len(outcome.broken), "target")
-            yield f"{outcome.id} could not look at {number}."
+            cause = tuple((str(one.at), one.error) for one in outcome.broken)
+            blind.setdefault(cause, []).append(outcome.id)
+    for cause, ids in blind.items():
+        number = counted(len(cause), "target")
+        yield f"{first_of(ids, len(ids))} could not look at {number}."
+    for outcome in outcomes:
         if outcome.outcome == "skipped" and any(fits(w, outcome.id) for w in job.gate.require):
             why = "; ".join(skip.reason for skip in outcome.skipped)
             yield f"{outcome.id} is required, and was skipped: {why}."

@@ -75,7 +75,7 @@ def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
     paper = view.paper
     words = max([6, *(len(first_word(checks[0])) for _, checks in dark)])
     indent = words + 7
-    for broken, checks in dark:
+    for broken, checks, _ in dark:
         word = paper.say(first_word(checks[0]))
         head = (Span("  !", "number.broken"), Span(f"  {padded(word, words)}  "))
         place = paper.say(str(broken.at) or "this job")

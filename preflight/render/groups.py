@@ -5,13 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.findings.gate import gates
 from preflight.findings.registry import built_in, place
 from preflight.findings.report import Broken, Outcome, Report
+from preflight.values.names import first_of
 
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
@@ -19,8 +20,13 @@ _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 Advice: TypeAlias = tuple[str | None, ...]
 """Why it matters, what to do, and what runs today."""
 
-Unseen: TypeAlias = tuple[Broken, tuple[str, ...]]
-"""A place that could not be looked at, with the checks that would have."""
+
+class Unseen(NamedTuple):
+    """What could not be looked at for one reason, with the checks that would have."""
+
+    broken: Broken
+    checks: tuple[str, ...]
+    places: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +124,26 @@ def _targets(outcome: Outcome) -> int:
 
 
 def unseen(report: Report) -> tuple[Unseen, ...]:
-    """Say each place that could not be looked at once, however many checks wanted to see it."""
-    by_place: dict[tuple[str, str], list[tuple[str, Broken]]] = {}
+    """Say each reason for not looking once, however many checks and places it concerns."""
+    by_reason: dict[tuple[str, str | None], dict[str, Broken]] = {}
+    checks: dict[tuple[str, str | None], dict[str, None]] = {}
     for outcome in sorted(report.checks, key=lambda one: place(one.id)):
         for broken in outcome.broken:
-            by_place.setdefault((str(broken.at), broken.error), []).append((outcome.id, broken))
-    return tuple((pairs[0][1], tuple(check for check, _ in pairs)) for pairs in by_place.values())
+            reason = (broken.error, broken.fix)
+            by_reason.setdefault(reason, {}).setdefault(str(broken.at), broken)
+            checks.setdefault(reason, {})[outcome.id] = None
+    return tuple(
+        Unseen(_of_all(those), tuple(checks[reason]), len(those))
+        for reason, those in by_reason.items()
+    )
+
+
+def _of_all(those: Mapping[str, Broken]) -> Broken:
+    """Give what is to be said of places that could not be looked at for the same reason."""
+    first = next(iter(those.values()))
+    if len(those) == 1:
+        return first
+    return replace(first, at=Location(name=first_of([*those], len(those))))
 
 
 # Titles that count what was found and not what was looked at, so that no share of it can be told.

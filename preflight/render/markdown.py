@@ -159,7 +159,7 @@ def _with_commands(sentences: str) -> str:
 
 
 def _dark(dark: tuple[Unseen, ...]) -> Iterator[str]:
-    for broken, _ in dark:
+    for broken, _, _ in dark:
         yield f"- {code(str(broken.at) or 'this job')}: {text(broken.error)}"
         yield from (f"  - {line}" for line in _advice((None, broken.fix, None)))
 

@@ -13,6 +13,7 @@ def told_of(job: Job) -> Mapping[str, Any]:
     return {
         "root": job.root,
         "ranks": job.launch.ranks,
+        "nodes": job.launch.nodes,
         "num_workers": job.launch.num_workers,
         "batch_size": job.launch.batch_size,
         "start_method": job.launch.start_method,

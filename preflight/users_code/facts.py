@@ -16,6 +16,24 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """What the user's code needs, and what is not here: no fault of the code."""
+
+    kind: str
+    """`gpu`, `nccl`, `group` (a process group), `launch` (a variable that a launcher sets),
+    `variable` (any other) or `package`."""
+
+    name: str
+    """What is missed, for people: `CUDA`, `RANK`, `timm`."""
+
+    python: str = ""
+    """The interpreter that has no such package."""
+
+    takes_device: bool = False
+    """Whether the factory has an argument `device`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unbuilt:
     """A target that the user's code did not give: it raised, or called `sys.exit`."""
 
@@ -28,3 +46,6 @@ class Unbuilt:
 
     frames: tuple[Frame, ...] = ()
     """The user's own frames, the innermost last."""
+
+    lacks: Lack | None = None
+    """What is not here, where it was raised for want of it."""

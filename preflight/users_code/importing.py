@@ -29,15 +29,23 @@ def import_torch() -> None:
         ) from error
 
 
-def join_world(ranks: int) -> None:
+def join_world(ranks: int, nodes: int = 1) -> None:
     """Stand for rank 0: the launcher's variables, and a process group that talks to nobody.
 
     A call of `init_process_group` in the user's code then finds the group that is there.
     """
     import torch.distributed as dist
 
-    launched = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1"}
-    for variable, value in {**launched, "MASTER_PORT": 29500}.items():
+    launched = {
+        **dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), 0),
+        **dict.fromkeys(("WORLD_SIZE", "ROLE_WORLD_SIZE"), ranks),
+        "LOCAL_WORLD_SIZE": max(ranks // nodes, 1),
+        "GROUP_WORLD_SIZE": nodes,
+        "ROLE_NAME": "default",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": 29500,
+    }
+    for variable, value in launched.items():
         os.environ.setdefault(variable, str(value))
     if not dist.is_available() or dist.is_initialized():
         return

@@ -1,0 +1,107 @@
+"""Says what the user's code needs that is not here, and what helps."""
+
+from __future__ import annotations
+
+from preflight.host.environment import launcher_of
+from preflight.settings.job import Job
+from preflight.targets.targets import Built
+from preflight.users_code.facts import Lack, Unbuilt
+from preflight.values.names import shown
+
+_ONE_RANK = {
+    "RANK": "0",
+    "LOCAL_RANK": "0",
+    "WORLD_SIZE": "1",
+    "LOCAL_WORLD_SIZE": "1",
+    "MASTER_ADDR": "127.0.0.1",
+    "MASTER_PORT": "29500",
+}
+"""What torchrun sets for a job of one rank."""
+
+_STARTS = {"torchrun": "torchrun", "slurm": "srun", "mpi": "mpirun"}
+
+_DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "git": "gitpython",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""Where what is installed is called otherwise than what is imported."""
+
+
+def is_no_fault(facts: Unbuilt, job: Job) -> bool:
+    """Whether nobody can judge the code, since something is not here that the job may well have.
+
+    What this machine lacks, a check tells where the job is to run on it.
+    """
+    if facts.lacks is None:
+        return False
+    if facts.lacks.kind in ("gpu", "variable"):
+        return job.launch.elsewhere
+    return True
+
+
+def why_not_made(facts: Unbuilt, built: Built, job: Job) -> tuple[str, str]:
+    """Say what is not here, with the line that asks for it, and what to do."""
+    assert facts.lacks is not None  # noqa: S101  for the type checker
+    inner = facts.frames[-1] if facts.frames else None
+    place = f" at {inner.file}:{inner.line}" if inner is not None else ""
+    what = _what(facts.lacks)
+    error = f"it needs {what}, so it was not made and not judged: {shown(facts.error)}{place}"
+    return error, _fix(facts.lacks, built, job)
+
+
+def _what(lack: Lack) -> str:
+    name = shown(lack.name)
+    if lack.kind == "package":
+        return f"{name}, which is absent here or not the version that it was written for"
+    launcher = _STARTS.get(launcher_of(lack.name) or "")
+    by = f"{launcher} sets and which " if lack.kind in ("launch", "group") and launcher else ""
+    return f"{name}, which {by}is not here"
+
+
+def _fix(lack: Lack, built: Built, job: Job) -> str:
+    if lack.kind == "gpu":
+        return on_the_cpu(lack, built.spec, built.kind)
+    if lack.kind == "package":
+        by = (
+            "" if job.python is not None else ", or name the interpreter of the job by --python EXE"
+        )
+        return f"Install {_installable(lack.name)}, as the job has it, for {lack.python}{by}."
+    if lack.kind == "variable":
+        return f"Set {lack.name} here as it is where the job starts."
+    launcher = launcher_of(lack.name)
+    if lack.kind == "launch" and launcher != "torchrun":
+        by = _STARTS.get(launcher or "", "the launcher")
+        return f"Set {lack.name} here as {by} sets it for the first rank."
+    if job.launch.ranks > 1:
+        return "Run preflight where the job runs, as one of its ranks."
+    alone = _ONE_RANK.get(lack.name) if lack.kind == "launch" else None
+    beside = "" if alone is None else f"; or, for one rank, set {lack.name}={alone} here"
+    return (
+        f"Say how many ranks the job has{beside}. Of two or more, preflight stands for the first, "
+        "with all that torchrun sets:  preflight run --world-size N"
+    )
+
+
+def on_the_cpu(lack: Lack, spec: str, kind: str | None = None) -> str:
+    """Say how something is made without a GPU, or where it can be judged."""
+    if not lack.takes_device:
+        return (
+            "Run preflight where the job runs, or let the factory take its device as an argument."
+        )
+    table = kind or ("loader" if "load" in spec.lower() else "model")
+    return (
+        "Have it made on the CPU here, by a line in preflight.toml:  "
+        f'{table} = [{{ call = "{spec}", kwargs = {{ device = "cpu" }} }}]'
+    )
+
+
+def _installable(name: str) -> str:
+    top = name.partition(".")[0]
+    return _DISTRIBUTIONS.get(top, top) if top.isidentifier() else "what it asks for"

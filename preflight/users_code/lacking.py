@@ -1,0 +1,232 @@
+"""Tells what was raised for want of something that is not here: a GPU, a launcher, a package."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator, Sequence
+
+from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
+from preflight.users_code.facts import Lack
+
+# Exceptions that tell of one another; more is nobody's chain.
+_LONGEST_CHAIN = 10
+
+_SETS_MORE = ("ACCELERATE_", "TORCHELASTIC_", "PBS_", "LSB_", "FLUX_", "JSM_", "PET_")
+
+_READS = r"""(?:environ(?:\.get\(|\[)|getenv\()\s*["']([A-Za-z_][A-Za-z0-9_]*)["']"""
+_ASSERTED = r"""["']([A-Z][A-Z0-9_]*)["']\s+(?:not\s+)?in\s+(?:os\.)?environ"""
+_EXPECTED = (
+    r"""(?i:environment variable) ["'`]?([A-Z][A-Z0-9_]*)["'`]? (?:expected|(?:is )?not set)"""
+)
+_NO_GROUP = re.compile(
+    r"[Dd]efault process group has not been initialized|process group (?:is|was) not initialized"
+    r"|\b(?:torchrun|srun|mpirun|mpiexec|torch\.distributed\.launch|accelerate launch)\b"
+)
+
+_NO_GPU = re.compile(
+    r"Found no NVIDIA driver|not compiled with CUDA|No CUDA GPUs|CUDA (?:driver|unknown)"
+    r"|CUDA error(?!: (?:device-side assert|an illegal))"
+    r"|NVIDIA driver on your system|no CUDA-capable|CUDA out of memory|CUDA_HOME|CUDA device"
+    r"|invalid device ordinal|lib(?:cuda|nvidia)[-\w]*\.so"
+    r"|0 active drivers|'CUDA' backend|Device type CUDA is not supported"
+    r"|not linked with support for (?:mps|cuda|xpu|hip)|MPS backend (?:is|out)"
+    r"|(?:HIP|XPU|ROCm|XLA) (?:driver|error|is not available)|ATen_cuda"
+)
+# What people write themselves; told only where torch sees no GPU.
+_SAYS_GPU = re.compile(r"\b(?:cuda|gpus?|nvidia)\b", re.IGNORECASE)
+_SAYS_NONE = re.compile(
+    r"\b(?:needs?|needed|requires?|required|only|must|no|not|without|unavailable)\b", re.IGNORECASE
+)
+_ASKS_FOR_GPU = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
+_SAID_BY = (RuntimeError, AssertionError, ValueError, OSError, SystemExit)
+_COUNTED_BY = (ZeroDivisionError, IndexError)
+
+_OWN_IMPORTS = ("attempted relative import", "cannot import name")
+_NOT_LOADED = re.compile(r"cannot open shared object|undefined symbol|DLL load|[Ss]ymbol not found")
+
+
+def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
+    """Say what an exception was raised for want of; None: nothing that is known.
+
+    `folders` are those in which the user's own modules lie.
+    """
+    for one in _chain(error):
+        found = _launch(one) or _gpu(one) or _package(one, folders)
+        if found is not None:
+            return found
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Give an exception and those that it was raised for, or while they were handled."""
+    following: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if following is None:
+            return
+        yield following
+        hidden = following.__suppress_context__
+        following = following.__cause__ or (None if hidden else following.__context__)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
+        return ""
+
+
+def _line(error: BaseException) -> str:
+    """Give the innermost line of the traceback that has a text: Python's own have none."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    return next((one.line for one in frames if one.line), "")
+
+
+# --- launchers ------------------------------------------------------------------------------------
+
+
+def _launch(error: BaseException) -> Lack | None:
+    text = _text(error)
+    expected = re.search(_EXPECTED, text)
+    if expected is not None:
+        return Lack(kind="group", name=expected[1])
+    variable = _variable(error, text)
+    if variable is not None:
+        return Lack(kind="launch" if _is_launchers(variable) else "variable", name=variable)
+    if "NCCL" in text and isinstance(error, (RuntimeError, ValueError)):
+        return Lack(kind="nccl", name="NCCL")
+    if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GROUP.search(text):
+        return Lack(kind="group", name="a process group")
+    return None
+
+
+def _variable(error: BaseException, text: str) -> str | None:
+    """Name the variable for want of which it was raised."""
+    if isinstance(error, KeyError):
+        frames = traceback.extract_tb(error.__traceback__)
+        asked = frames and frames[-1].name == "__getitem__" and _is_os(frames[-1].filename)
+        return str(error.args[0]) if asked and error.args else None
+    line = _line(error)
+    read = re.search(_READS, line)
+    if isinstance(error, TypeError) and "NoneType" in text and read is not None:
+        return read[1]
+    asserted = re.search(_ASSERTED, line)
+    return asserted[1] if isinstance(error, AssertionError) and asserted is not None else None
+
+
+def _is_os(file: str) -> bool:
+    return file == "<frozen os>" or os.path.basename(file) == "os.py"
+
+
+def _is_launchers(variable: str) -> bool:
+    known = launcher_of(variable) is not None or variable in LAUNCHER_VARIABLES
+    return known or variable.startswith(_SETS_MORE)
+
+
+# --- GPUs -----------------------------------------------------------------------------------------
+
+
+def _gpu(error: BaseException) -> Lack | None:
+    text = _text(error)
+    if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GPU.search(text):
+        return Lack(kind="gpu", name=_what_gpu(text))
+    if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
+        return None
+    counted = _ASKS_FOR_GPU.search(_line(error))
+    if not counted and (isinstance(error, _COUNTED_BY) or not _says_no_gpu(text)):
+        return None
+    return None if _sees_gpu() else Lack(kind="gpu", name="a GPU")
+
+
+def _says_no_gpu(text: str) -> bool:
+    return bool(_SAYS_GPU.search(text) and _SAYS_NONE.search(text))
+
+
+def _what_gpu(text: str) -> str:
+    if "out of memory" in text:
+        return "GPU memory"
+    return "MPS" if re.search(r"\bmps\b", text, re.IGNORECASE) else "CUDA"
+
+
+def _sees_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+# --- packages -------------------------------------------------------------------------------------
+
+
+def _package(error: BaseException, folders: Sequence[str]) -> Lack | None:
+    """Name the package that is absent, or that is another one than the code was written for."""
+    name = _not_installed(error, folders) if isinstance(error, ImportError) else None
+    name = name or _raising_package(error)
+    if name is None:
+        return None
+    return Lack(kind="package", name=name, python=sys.executable)
+
+
+def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
+    text, name = _text(error), error.name or ""
+    top = name.partition(".")[0]
+    if isinstance(error, ModuleNotFoundError):
+        return name if top and not _is_own(top, folders) else None
+    if text.startswith(_OWN_IMPORTS):
+        file = error.path or getattr(sys.modules.get(name), "__file__", None) or ""
+        return top if top and file and is_installed(file) else None
+    if _NOT_LOADED.search(text):
+        return top or _raising_package(error) or "a library"
+    # Raised by hand: by a package that wants another one, or by the user's code, which says so.
+    return top or "a package"
+
+
+def _is_own(top: str, folders: Sequence[str]) -> bool:
+    """Whether it is, or looks like, a module of the job: also one whose name was typed wrong."""
+    own = {name for folder in folders for name in _modules_in(folder)}
+    return top in own or bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
+
+
+def _modules_in(folder: str) -> Iterator[str]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for one in entries:
+        stem = one.name.removesuffix(".py")
+        if stem.isidentifier() and (one.name.endswith(".py") or one.is_dir()):
+            yield stem
+
+
+def _raising_package(error: BaseException) -> str | None:
+    """Name the installed package that raises while it is imported: it does not fit the others."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    own = [place for place, file in enumerate(files) if not _is_foreign(file)]
+    inner = files[own[-1] + 1 :] if own else []
+    if not inner or "importlib._bootstrap" not in inner[0]:
+        return None
+    return next((_top_of(file) for file in inner if is_installed(file)), None)
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith("<frozen") or is_installed(file) or _is_pythons(file)
+
+
+def _is_pythons(file: str) -> bool:
+    base = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
+    return os.path.abspath(file).startswith(base)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed package."""
+    parts = os.path.normpath(file).split(os.sep)
+    return "site-packages" in parts or "dist-packages" in parts
+
+
+def _top_of(file: str) -> str:
+    parts = os.path.normpath(file).split(os.sep)
+    installed = [n for n, part in enumerate(parts[:-1]) if part.endswith("-packages")]
+    return parts[installed[-1] + 1].removesuffix(".py")
