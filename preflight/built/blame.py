@@ -59,6 +59,7 @@ def blaming_users(root: str) -> Iterator[None]:
 
 
 def is_users(path: str, base: str) -> bool:
+    """Whether a file lies below a folder, and is neither ours nor of an installed package."""
     mine = path.startswith(base) and not path.startswith(_OURS)
     installed = "site-packages" in path.split(os.sep)
     return mine and not installed and not os.path.basename(path).startswith("<")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import os
 import sys
+import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from preflight.built import holders
 from preflight.built.blame import RaisedError, blaming, blaming_users, is_users, said_by, unbuilt
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
@@ -30,6 +31,9 @@ from preflight.users_code.importing import (
 )
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
 from preflight.values.wire import from_exact, from_wire
+
+# What holds loaders may be held itself; more is nobody's code.
+_DEEPEST = 3
 
 
 def look(asked: Asked) -> list[Facts]:
@@ -78,9 +82,12 @@ def look(asked: Asked) -> list[Facts]:
         sys.path += [folder for folder in path if folder not in sys.path]
         with step(f"look at {spec.name}"), blaming_users(options["root"]):
             look_at = functools.partial(_look_at_one, built, factory, options, around)
-            return _look_at_parts(built, made, look_at)
+            found = _look_at_parts(built.spec, made, look_at)
     except RaisedError as raised:
         return [unbuilt(built, raised, root, factory)]
+    if found is None:
+        raise _neither(spec, module, made)
+    return found
 
 
 def _attribute(module: ModuleType, spec: Spec) -> object:
@@ -121,44 +128,71 @@ def _call(thing: object, built: Built) -> object:
 
 def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
     for kind, key in steps:
+        holders.ready(made)
         with blaming("pick"):
             try:
-                made = getattr(made, str(key)) if kind == "attr" else made[key]
+                if isinstance(made, types.GeneratorType):
+                    made = holders.variables_of(made)[str(key)]
+                else:
+                    made = getattr(made, str(key)) if kind == "attr" else made[key]
             except (AttributeError, LookupError, TypeError) as error:
                 part = write_pick(((kind, key),))
                 raise MistypedError(
                     f"{built.spec}: what it gives has no part {part}: {said_by(error)}"
                 ) from error
+        made = holders.called(made)
     return made
 
 
 def _look_at_parts(
-    built: Built, made: object, look_at: Callable[[str, object], list[Facts] | None]
-) -> list[Facts]:
-    """Look at what was made; a tuple, list, dict or dataclass is taken apart one level."""
-    found = look_at(built.spec, made)
-    if found is not None:
+    name: str, made: object, look_at: Callable[[str, object], list[Facts] | None], depth: int = 0
+) -> list[Facts] | None:
+    """Look at what was made, or at the loaders and models that it holds; None: there are none."""
+    found = look_at(name, made)
+    if found is not None or depth > _DEEPEST:
         return found
-    parts = _parts(made)
-    looks = [look_at(built.spec + write_pick((step,)), part) for step, part in parts]
+    looks = [
+        _look_at_parts(name + write_pick(steps), part, look_at, depth + 1)
+        for steps, part in holders.parts_of(made)
+    ]
     known = [one for one in looks if one is not None]
-    if not known:
-        raise _neither(built, made)
-    return [facts for one in known for facts in one]
+    return [facts for one in known for facts in one] if known else None
 
 
-def _neither(built: Built, made: object) -> CannotLookError:
+def _neither(spec: Spec, module: ModuleType, made: object) -> CannotLookError:
+    """Say what was made in place of a loader or a model, and what to name."""
     gave = "None" if made is None else f"an object of type {type_name(type(made))}"
-    if type(made).__qualname__ == "CombinedLoader":
-        return CannotLookError(
-            f"it gave {gave}, which this version does not look into",
-            fix="Name what gives the DataLoaders that it combines, in a tuple, list or dict.",
-        )
-    return CannotLookError(
-        f"it gave {gave}, which is neither a loader nor a model",
-        fix="Name what gives a DataLoader, a Dataset or an nn.Module, or the part of it that is "
-        f"one, such as  {built.spec}[0]",
-    )
+    better = _better_name(spec, module)
+    if isinstance(made, Iterator):
+        begun = "a generator" if isinstance(made, types.GeneratorType) else f"an iterator, {gave},"
+        reason = f"it gave {begun} that gives batches, and not the loader that it takes them from"
+        fix = "Name what gives the DataLoader itself"
+        return CannotLookError(reason, fix=f"{fix}, maybe:  {better}" if better else f"{fix}.")
+    fix = "Name what gives a DataLoader, a Dataset or an nn.Module"
+    fix += f", maybe:  {better}" if better else ", or the part of it that is one."
+    return CannotLookError(f"it gave {gave}, which is neither a loader nor a model", fix=fix)
+
+
+def _better_name(spec: Spec, module: ModuleType) -> str | None:
+    """Give a command that names a loader of the same module; by its name where it is a function."""
+    for name, thing in vars(module).items():
+        if loader.is_loader(thing) or (
+            inspect.isfunction(thing)
+            and thing.__module__ == module.__name__
+            and "loader" in name.lower()
+            and name != spec.name
+            and not inspect.isgeneratorfunction(thing)
+            and all(one.default is not one.empty for one in _parameters(thing))
+        ):
+            return f"preflight run {spec.home}:{name}"
+    return None
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        one for one in inspect.signature(function).parameters.values() if one.kind not in starred
+    ]
 
 
 def _look_at_one(
@@ -199,19 +233,6 @@ def _wrapped(dataset: Any, options: Mapping[str, Any]) -> object:
         batch_size=options["batch_size"] or 1,
         num_workers=1 if workers is None else workers,
     )
-
-
-def _parts(made: object) -> Iterator[tuple[Step, object]]:
-    if isinstance(made, (tuple, list)):
-        names = getattr(type(made), "_fields", None)
-        for index, part in enumerate(made):
-            yield (("attr", names[index]) if names else ("item", index)), part
-    elif isinstance(made, dict):
-        for key, part in made.items():
-            yield ("item", key if isinstance(key, int) else str(key)), part
-    elif dataclasses.is_dataclass(made) and not isinstance(made, type):
-        for field in dataclasses.fields(made):
-            yield ("attr", field.name), getattr(made, field.name, None)
 
 
 def _own_sources(root: str) -> list[str]:

@@ -73,7 +73,7 @@ def list_lines(found: Sequence[Group], view: View, *, digits: int) -> Iterator[L
 def unseen_lines(dark: Sequence[Unseen], view: View) -> Iterator[Line]:
     """Give the places that could not be looked at, each with its reason and what to do."""
     paper = view.paper
-    words = max([6, *(len(first_word(checks[0])) for _, checks in dark)])
+    words = max([6, *(len(first_word(checks[0])) for _, checks, _ in dark)])
     indent = words + 7
     for broken, checks, _ in dark:
         word = paper.say(first_word(checks[0]))

@@ -86,7 +86,8 @@ def _cannot_judge(report: Report, found: Sequence[Group], dark: Sequence[Unseen]
     beside = heavier(found)
     nothing = f"{beside[:1].upper()}{beside[1:]} found" if beside else "Nothing wrong was found"
     if dark:
-        return f"{nothing}, but {counted(sum(one.places for one in dark), 'place')} could not be looked at."
+        places = counted(sum(one.places for one in dark), "place")
+        return f"{nothing}, but {places} could not be looked at."
     if not report.complete:
         return f"{nothing} until it was stopped."
     return f"{nothing}, but not all was looked at that had to be."
