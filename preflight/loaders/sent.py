@@ -85,7 +85,7 @@ def walk_loader(
     """
     name, root, factory, num_workers, start_method = known
     real = _real_loader(loader)
-    method, method_from = start_method_of(own_attributes(real), start_method)
+    method, method_from = start_method_of(own_attributes(real), start_method, root)
     parts = parts_of(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
     walk = pickling.PickleWalk()

@@ -9,6 +9,7 @@ from typing import Any
 
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
+from preflight.loaders.fixed_method import fixed_by
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
 
@@ -16,7 +17,6 @@ FROM_LAUNCH = "launch.start_method"
 """What `Sent.start_method_from` says where the job's settings name the method."""
 
 FROM_LOADER = "the loader's multiprocessing_context"
-FROM_IMPORT = "a call of multiprocessing.set_start_method"
 
 
 def configured(loader: object, num_workers: int | None, start_method: str | None) -> object:
@@ -76,7 +76,7 @@ def method_of(parts: Mapping[str, Any]) -> str | None:
     return own.get_start_method(allow_none=True)
 
 
-def start_method_of(parts: Mapping[str, Any], launch: str | None) -> tuple[str, str]:
+def start_method_of(parts: Mapping[str, Any], launch: str | None, root: str) -> tuple[str, str]:
     """Say how a loader's workers are started, by itself and by the job's settings, and why."""
     own = method_of(parts)
     if own is not None and launch in (None, own):
@@ -86,7 +86,7 @@ def start_method_of(parts: Mapping[str, Any], launch: str | None) -> tuple[str, 
     # With allow_none, since asking without it would settle the matter for the user's own code.
     method = multiprocessing.get_start_method(allow_none=True)
     if method is not None:
-        return method, FROM_IMPORT
+        return method, fixed_by(method, root)
     return default_start_method()
 
 

@@ -125,25 +125,25 @@ def _targets(outcome: Outcome) -> int:
 
 def unseen(report: Report) -> tuple[Unseen, ...]:
     """Say each reason for not looking once, however many checks and places it concerns."""
-    by_reason: dict[tuple[str, str | None], dict[str, Broken]] = {}
-    checks: dict[tuple[str, str | None], dict[str, None]] = {}
+    by_place: dict[tuple[str, str], tuple[Broken, dict[str, None]]] = {}
     for outcome in sorted(report.checks, key=lambda one: place(one.id)):
         for broken in outcome.broken:
-            reason = (broken.error, broken.fix)
-            by_reason.setdefault(reason, {}).setdefault(str(broken.at), broken)
-            checks.setdefault(reason, {})[outcome.id] = None
+            key = str(broken.at), broken.error
+            by_place.setdefault(key, (broken, {}))[1][outcome.id] = None
+    by_reason: dict[tuple[str, str | None, tuple[str, ...]], list[Broken]] = {}
+    for broken, checks in by_place.values():
+        by_reason.setdefault((broken.error, broken.fix, tuple(checks)), []).append(broken)
     return tuple(
-        Unseen(_of_all(those), tuple(checks[reason]), len(those))
-        for reason, those in by_reason.items()
+        Unseen(_of_all(those), checks, len(those)) for (_, _, checks), those in by_reason.items()
     )
 
 
-def _of_all(those: Mapping[str, Broken]) -> Broken:
+def _of_all(those: Sequence[Broken]) -> Broken:
     """Give what is to be said of places that could not be looked at for the same reason."""
-    first = next(iter(those.values()))
     if len(those) == 1:
-        return first
-    return replace(first, at=Location(name=first_of([*those], len(those))))
+        return those[0]
+    places = [str(one.at) or "this job" for one in those]
+    return replace(those[0], at=Location(name=first_of(places, len(places))))
 
 
 # Titles that count what was found and not what was looked at, so that no share of it can be told.

@@ -20,10 +20,11 @@ import torch
 import webdataset
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders.facts import Sent
 from preflight.loaders.sent import Known, is_dataset, is_loader, kind_of, walk_loader
-from preflight.loaders.starting import FROM_IMPORT, FROM_LAUNCH, FROM_LOADER, configured
+from preflight.loaders.starting import FROM_LAUNCH, FROM_LOADER, configured
 from preflight.objects.facts import Definition
 
 HERE = str(Path(__file__).parent)
@@ -325,10 +326,10 @@ SETTLED = f"""
 import multiprocessing, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from preflight.loaders.starting import start_method_of
-before = start_method_of({{}}, None)
+before = start_method_of({{}}, None, '.')
 again = multiprocessing.get_start_method(allow_none=True)
 multiprocessing.set_start_method("spawn")
-print(before, again, start_method_of({{}}, None), sep="|")
+print(before, again, start_method_of({{}}, None, '.'), sep="|")
 """
 
 
@@ -337,9 +338,50 @@ def test_asking_for_the_start_method_does_not_settle_it() -> None:
     before, again, after = said_by(SETTLED).strip().split("|")
 
     assert again == "None"
-    assert after == str(("spawn", FROM_IMPORT))
+    by = "a call of multiprocessing.set_start_method, which is not in the sources of the job"
+    assert after == str(("spawn", by))
     if sys.platform == "linux":
         assert ("forkserver" if sys.version_info >= (3, 14) else "fork") in before
+
+
+FIXED_BY_LOCK = f"""
+import multiprocessing, sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from preflight.loaders.starting import start_method_of
+multiprocessing.RLock()
+print(multiprocessing.get_start_method(allow_none=True), start_method_of({{}}, None, ".")[1])
+"""
+
+
+def test_a_lock_that_fixes_the_start_method_is_no_call_of_the_users() -> None:
+    """As tqdm makes one while it is imported: nobody has said how processes are to start."""
+    method, _, by = said_by(FIXED_BY_LOCK).strip().partition(" ")
+
+    assert method == default_start_method()[0]
+    assert by == f"{default_start_method()[1]}, which is already fixed in this process"
+
+
+CALLS = {
+    "written out": ('mp.set_start_method("forkserver")', "a call of {}, own.py:3"),
+    "by a name": ("mp.set_start_method(HOW)", "most likely the call of {}, own.py:3"),
+}
+
+
+@pytest.mark.skipif(
+    "forkserver" not in multiprocessing.get_all_start_methods(), reason="this system has none"
+)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_in_the_sources_of_the_job_is_named_by_its_line(name: str, tmp_path: Path) -> None:
+    call, expected = CALLS[name]
+    text = f'import multiprocessing as mp\nHOW = "forkserver"\n{call}\n'
+    (tmp_path / "own.py").write_text(text, encoding="utf-8")
+    code = f"import sys; sys.path[:0] = [{str(Path(__file__).parents[2])!r}, {str(tmp_path)!r}]\n"
+    code += "import own\nfrom preflight.loaders.starting import start_method_of\n"
+    code += f"print(start_method_of({{}}, None, {str(tmp_path)!r}))"
+
+    said = said_by(code).strip()
+
+    assert said == str(("forkserver", expected.format("multiprocessing.set_start_method")))
 
 
 @pytest.mark.skipif(
