@@ -16,6 +16,7 @@ from preflight.loaders.facts import Held, Inherited, Loaded, Sent, Trip, Unloada
 from preflight.models.facts import Copied, Uncopyable
 from preflight.objects.facts import Definition, Part, Weight
 from preflight.pairing.facts import Captioned, CaptionLengths, Length, Pairing, Unpaired
+from preflight.pipelines.facts import Arrived, Loss, Reads, Stage, Survival
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.targets.facts import Absent
@@ -25,6 +26,7 @@ from preflight.users_code.facts import Frame, Lack, Unbuilt
 __all__ = [
     "Absent",
     "Alike",
+    "Arrived",
     "Burst",
     "CacheContents",
     "CacheFacts",
@@ -60,12 +62,14 @@ __all__ = [
     "Length",
     "Loaded",
     "LoaderCall",
+    "Loss",
     "OddContent",
     "Oddity",
     "Pairing",
     "Part",
     "Picture",
     "Pictures",
+    "Reads",
     "Respelled",
     "SampleFields",
     "Sent",
@@ -74,6 +78,8 @@ __all__ = [
     "SharedKey",
     "Size",
     "SourceFacts",
+    "Stage",
+    "Survival",
     "Trip",
     "Unbuilt",
     "Uncopyable",

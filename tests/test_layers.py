@@ -42,6 +42,7 @@ FLOORS = {
     "targets": 18,
     "host": 19,
     "pairing": 19,
+    "pipelines": 20,
     "images": 20,
     "shards": 21,
     "checkpoints": 22,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from preflight.kinds.kind import Kind
 from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
+from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Unbuilt
 
@@ -14,7 +15,7 @@ BUILT = Kind(
     word="built",
     target=Built,
     facts={Unbuilt: "loader or model to make"},
-    may_give=(Sent, Loaded, Copied),
+    may_give=(Sent, Loaded, Reads, Copied),
     of_job=False,
     reader="preflight.built.read:look",
     gather="preflight.built.gather:BuiltTargets",

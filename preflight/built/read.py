@@ -20,7 +20,10 @@ from preflight.loaders import sent as loader
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
+from preflight.objects import where
 from preflight.objects.paths import type_name
+from preflight.pipelines.lines import Lines
+from preflight.pipelines.live import reads
 from preflight.targets.targets import BUILT, Built
 from preflight.users_code.importing import (
     files_of_workers,
@@ -217,10 +220,18 @@ def _look_at_one(
     if not loader.is_loader(thing):
         return None
     known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
+    told = _reads(thing, known)
     if "Loaded" in wants:
         sent, loaded = travel(thing, known, around)
-        return [sent, loaded] if "Sent" in wants else [loaded]
-    return [loader.walk_loader(thing, known)] if "Sent" in wants else []
+        return [*told, sent, loaded] if "Sent" in wants else [*told, loaded]
+    return [*told, *([loader.walk_loader(thing, known)] if "Sent" in wants else [])]
+
+
+def _reads(thing: object, known: loader.Known) -> list[Facts]:
+    """Say what a loader reads, where it says so itself."""
+    made = where.defined(known.factory, known.root).at
+    found = reads(thing, known.name, made, Lines(made, known.root, _own_sources(known.root)))
+    return [] if found is None else [found]
 
 
 def _wrapped(dataset: Any, options: Mapping[str, Any]) -> object:

@@ -18,7 +18,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
-from preflight.loaders.facts import Sent
+from preflight.pipelines.facts import Reads
 from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
 from preflight.shards.fields import FieldCounts
@@ -126,6 +126,9 @@ class Datasets(Gather):
         self._all: list[Collected] = []
         self._of: defaultdict[str, list[Collected]] = defaultdict(list)
         self._resampled: str | None = None
+        """By a source, which is a guess."""
+
+        self._loaders: list[Reads] = []
 
     def needs(self, target: Target) -> bool:
         """Whether it is a part, or a source that may say how the shards of a set are drawn."""
@@ -152,8 +155,30 @@ class Datasets(Gather):
                 one.folder = facts
         elif isinstance(facts, SourceFacts) and facts.resampled is not None:
             self._resampled = self._resampled or facts.resampled
-        elif isinstance(facts, Sent) and facts.resampled:
-            self._resampled = self._resampled or facts.name
+        elif isinstance(facts, Reads) and facts.shards:
+            self._loaders.append(facts)
+            self._add_shards_of(facts)
+
+    def _add_shards_of(self, reads: Reads) -> None:
+        """Take the shards of a loader that are in no data set for one."""
+        known = {os.path.abspath(os.path.join(self.run.job.root, one)) for one in self._of}
+        more = tuple(one for one in reads.shards if one not in known and os.path.isfile(one))
+        if more:
+            for _ in self.add(Dataset(name=reads.name, shards=more)):
+                continue
+
+    def _drawn(self, dataset: Dataset) -> str | None:
+        """Say what draws the shards of a set with replacement; a live loader knows best."""
+        root = self.run.job.root
+        mine = {os.path.abspath(os.path.join(root, one)) for one in dataset.shards}
+        by = [one for one in self._loaders if not mine.isdisjoint(one.shards)]
+        if not by:
+            return self._resampled
+        drawn = next((one for one in by if one.endless == "resampled"), None)
+        if drawn is None:
+            return None
+        at = drawn.endless_at
+        return f"{at.file}:{at.line}" if at.line else drawn.name
 
     def last_questions(self) -> Iterator[Question]:
         """Look for keys that stand in two shards, and ask for their names."""
@@ -180,5 +205,5 @@ class Datasets(Gather):
     def finish(self) -> Iterator[Look]:
         """Give what is known of each data set as a whole."""
         for one in self._all:
-            facts = one.facts(self.run.job.root, self._resampled)
+            facts = one.facts(self.run.job.root, self._drawn(one.dataset))
             yield Looked(facts=facts, target=one.dataset)

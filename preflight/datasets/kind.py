@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from preflight.datasets.facts import DatasetFacts, KeyNames
 from preflight.kinds.kind import Kind
-from preflight.targets.targets import Dataset, Folder, Shard
+from preflight.pipelines.facts import Survival
+from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard
 
 DATASET = Kind(
     name="dataset",
@@ -13,7 +14,18 @@ DATASET = Kind(
     target=Dataset,
     facts={DatasetFacts: "data set"},
     made_of=(Shard, Folder),
+    led_to_by=(Loader, Built),
     gather="preflight.datasets.gather:Datasets",
+)
+
+SURVIVAL = Kind(
+    name="survival",
+    noun="loader",
+    word="loader",
+    facts={Survival: "loader of shards"},
+    made_of=(Loader, Built),
+    led_to_by=(Loader, Built),
+    gather="preflight.datasets.survivals:Survivals",
 )
 
 KEY_NAMES = Kind(
@@ -23,4 +35,4 @@ KEY_NAMES = Kind(
     reader="preflight.datasets.key_names:look",
 )
 
-KINDS = (DATASET, KEY_NAMES)
+KINDS = (DATASET, SURVIVAL, KEY_NAMES)

@@ -130,6 +130,10 @@ class Gather:
                 self.expect(question)
             yield question
 
+    def then_questions(self) -> Iterator[Question]:
+        """Give what is asked of targets to which what was seen has led."""
+        yield from ()
+
     def last_questions(self) -> Iterator[Question]:
         """Give what is asked when all else was answered."""
         yield from ()

@@ -44,6 +44,9 @@ class Kind:
     made_of: tuple[type, ...] = ()
     """Types of targets of other rows of which its facts are put together."""
 
+    led_to_by: tuple[type, ...] = ()
+    """Types of targets of other rows that may lead to more targets of this one."""
+
     of_job: bool = True
     """Whether its facts tell of the job itself. A GO needs some that do."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from preflight.kinds.kind import Kind
 from preflight.loaders.facts import Loaded, Sent
+from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Loader
 from preflight.users_code.facts import Unbuilt
 
@@ -13,7 +14,7 @@ LOADER = Kind(
     word="loader",
     part="loader",
     target=Loader,
-    facts={Sent: "loader", Loaded: "loader"},
+    facts={Sent: "loader", Loaded: "loader", Reads: "loader"},
     may_give=(Unbuilt,),
     reader="preflight.built.read:look",
     gather="preflight.built.gather:BuiltTargets",

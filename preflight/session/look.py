@@ -81,7 +81,7 @@ class Looks:
         )
         present = {type(one) for one in targets}
         for kind in kinds():
-            if kind.target in present:
+            if kind.target in present or not present.isdisjoint(kind.led_to_by):
                 self._gathers[kind] = load(kind.gather)(kind, run)
         try:
             there = (Cleared(kinds=(Absent,)) for one in named if not isinstance(one, Missing))
@@ -103,6 +103,9 @@ class Looks:
             yield from one.recall()
         jobs = self._jobs()
         yield from self._ask(self._batches(jobs), jobs=jobs, budget=self.job.look.budget)
+        then = [one for gather in gathers for one in gather.then_questions()]
+        yield from self._came()
+        yield from self._ask(shares(iter(then), total=0.0, jobs=jobs), jobs=jobs)
         questions = (one for gather in gathers for one in gather.last_questions())
         yield from self._ask(shares(questions, total=0.0, jobs=1), jobs=processors())
         for one in gathers:

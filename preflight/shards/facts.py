@@ -8,6 +8,7 @@ from typing import NamedTuple
 from preflight.file_access.facts import Damage
 from preflight.images.facts import ImageDamage, Pictures
 from preflight.pairing.facts import CaptionLengths, Pairing
+from preflight.pipelines.facts import Arrived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,9 @@ class ShardFacts:
     """How long those are that are plain text."""
 
     oddities: tuple[Oddity, ...] = ()
+    arrived: tuple[Arrived, ...] = ()
+    """Its samples as webdataset hands them on, also the part of one that a damage cuts off."""
+
     videos: int = 0
     """Videos in it, which are not read."""
 

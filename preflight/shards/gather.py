@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -10,6 +11,8 @@ from preflight.findings.looks import Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
+from preflight.kinds.target import Target
+from preflight.pipelines.facts import Reads
 from preflight.shards.facts import ShardFacts
 from preflight.targets.sampled import DrawnSamples
 from preflight.targets.targets import CaptionRule, Shard
@@ -22,6 +25,7 @@ class Shards(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._samples = DrawnSamples(run.job, run.targets)
+        self._read_by_loaders: dict[str, None] = {}
 
     def add(self, target: Shard) -> Iterator[Look]:
         """Take in a shard, unless it is in no sample."""
@@ -30,6 +34,22 @@ class Shards(Gather):
             yield Left(reason=reason, kinds=(ShardFacts,), noun="shard")
         else:
             self.targets.append(target)
+
+    def hear(self, _target: Target, facts: object) -> None:
+        """Take in which shards a loader reads."""
+        if isinstance(facts, Reads):
+            self._read_by_loaders.update(dict.fromkeys(facts.shards))
+
+    def then_questions(self) -> Iterator[Question]:
+        """Ask about the shards of loaders that nobody has named, where they are files here."""
+        root = self.run.job.root
+        named = (one for one in self.run.targets if isinstance(one, Shard))
+        known = {os.path.abspath(os.path.join(root, one.path)) for one in named}
+        for path in self._read_by_loaders:
+            if path not in known and os.path.isfile(path):
+                question = self.question(Shard(path=path))
+                self.expect(question)
+                yield question
 
     def wire(self, target: Shard) -> Mapping[str, Any]:
         """Give a shard as a process is told of it."""

@@ -10,7 +10,7 @@ from typing import Any
 from preflight.kinds.kind import Kind
 from preflight.shards.facts import ShardFacts
 from preflight.targets.folders import SHARD_SUFFIXES
-from preflight.targets.targets import Shard
+from preflight.targets.targets import Built, Loader, Shard
 
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.
 _RATES = {"index": 4e9, "bytes": 1.2e9, "decode": 40e6}
@@ -36,6 +36,7 @@ SHARD = Kind(
     each_file=True,
     facts={ShardFacts: "shard"},
     reader="preflight.shards.read:look",
+    led_to_by=(Loader, Built),
     gather="preflight.shards.gather:Shards",
     seconds=_seconds,
     is_kept=True,

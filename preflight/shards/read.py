@@ -28,6 +28,7 @@ from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Pairing
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
 from preflight.pairing.pair import pair
+from preflight.shards.arriving import Cut, arriving
 from preflight.shards.facts import ShardFacts
 from preflight.shards.fields import fields_of
 from preflight.shards.lost import (
@@ -113,6 +114,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         fields=fields_of(samples.groups[: len(samples.groups) - broken], samples.contents),
         captions=looked.captions.told(),
         oddities=samples.strange.told(samples.groups),
+        arrived=arriving(samples.groups, looked.spoiled, Cut.of(flaw, broken=broken)),
         videos=_videos(samples),
         keys=pack(samples.groups.keys, samples.sizes),
     )
@@ -143,6 +145,9 @@ class _Looked:
         self.damages = Damages()
         self.pictures = PictureCounts()
         self.captions = Lengths()
+        self.spoiled: dict[int, set[str]] = {}
+        """By the number of a sample, its fields that a decoder refuses."""
+
         self._size = size
         self._tell = tell
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
@@ -200,6 +205,14 @@ class _Looked:
         self.pictures.add(name, seen.shape)
         if seen.damage is not None:
             self.damages.add(seen.damage)
+            if seen.damage.raises:
+                self._spoil()
+
+    def _spoil(self) -> None:
+        at_hand = self.samples.at_hand
+        if at_hand is not None:
+            number, field = at_hand
+            self.spoiled.setdefault(number, set()).add(field)
 
     def _read_caption(self, name: str, begin: int, size: int) -> None:
         if size > LONGEST:
@@ -210,6 +223,7 @@ class _Looked:
             text = content.decode()
         except UnicodeDecodeError:
             text = None
+            self._spoil()
         self.captions.add(text, size, name)
 
     def _window(self, member: Member) -> Window:

@@ -162,6 +162,15 @@ class Samples:
         self._key = None
 
     @property
+    def at_hand(self) -> tuple[int, str] | None:
+        """Give the number of the sample at hand and its last field; None where it stands twice."""
+        if not self._suffixes:
+            return None
+        field = self._suffixes[-1].lower()
+        again = any(field == one.lower() for one in self._suffixes[:-1])
+        return None if again else (len(self.groups), field)
+
+    @property
     def kinds(self) -> Iterable[tuple[str, ...]]:
         """Give what samples are made of, each once."""
         return self._known

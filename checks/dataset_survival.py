@@ -1,0 +1,175 @@
+"""Samples that a loader takes out on the way, without a word or by raising.
+
+What it finds
+    Of the samples in the shards that a live loader of webdataset reads, those that do not come
+    through its stages: a field that `to_tuple`, `rename`, `map_dict` or `extract_keys` asks for is
+    not there (also because the name has a dot more, the files of a sample stand apart, or lie in
+    two folders); a text that `decode` finds to be no UTF-8, an image that it cannot decode, as far
+    as images were decoded (`--depth decode`); samples behind the damage of a shard, and shards that
+    are no tar archive. What functions of your own drop (`select`, `map`) nobody knows before they
+    run, and the finding says so.
+
+Why it matters
+    A handler that goes on (`warn_and_continue`) drops such samples without a word. Where shards are
+    drawn again for ever (`resampled=True`) and nothing comes through, training stands at step 0 and
+    says nothing. Without a handler, the first such sample ends the run.
+
+What to do
+    Mend the data as the finding says, or ask for the fields that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Definition, Loss, Survival
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import counted, first_of
+
+_LITTLE = 0.5
+"""Of all samples: where fewer come through, the job trains on something else."""
+
+_HARDLY_ANY = 0.01
+"""Of all samples: what a handler that goes on is meant for."""
+
+_TOLD = 6
+
+
+def _nothing_known(facts: Survival, _job: Job) -> str | None:
+    if not facts.samples and not facts.losses:
+        return "its shards hold no sample; see dataset-small"
+    return None
+
+
+@check(
+    over=Survival,
+    title="samples that do not come through the loader",
+    many="loaders lose samples on the way",
+    severity=Severity.ERROR,
+    skip=_nothing_known,
+)
+def dataset_survival(facts: Survival, _job: Job) -> Iterator[Finding]:
+    """Tell what is lost as one table: how many, for what reason, and at which line."""
+    batch = _too_large_a_batch(facts)
+    if not facts.losses and not batch:
+        return
+    reads = facts.reads
+    at = reads.endless_at if reads.endless_at.line else reads.defined
+    known = f"at most {facts.through:,}" if facts.unsure else f"{facts.through:,}"
+    lines = [_line(one) for one in facts.losses[:_TOLD]]
+    left = facts.losses[_TOLD:]
+    if left:
+        lines.append(f"{sum(one.samples for one in left):,} for {len(left):,} other reasons")
+    if batch:
+        lines.append(batch)
+    yield dataset_survival.found(
+        f"{known} of {counted(facts.samples, 'sample')} come through {reads.name}: "
+        f"{'; '.join(lines)}",
+        at=_place(at, facts),
+        also=tuple(
+            Location(file=one.at.file, line=one.at.line)
+            for one in facts.losses[:_TOLD]
+            if one.at.line
+        ),
+        severity=Severity.ERROR if batch else _severity(facts),
+        why=_why(facts, stands=bool(batch)),
+        fix=_fix(facts),
+        evidence={
+            "samples": facts.samples,
+            "through": facts.through,
+            **{f"lost_{number}": _line(one) for number, one in enumerate(facts.losses[:_TOLD], 1)},
+        },
+        about=reads.name,
+    )
+
+
+def _place(at: Definition, facts: Survival) -> Location:
+    if at.file is None:
+        return Location(name=facts.name)
+    return Location(file=at.file, line=at.line, name=facts.name)
+
+
+def _too_large_a_batch(facts: Survival) -> str:
+    """Say so where the last batch is left out, and there is no other one."""
+    reads = facts.reads
+    sizes = [one.size for one in reads.stages if one.kind == "batched" and not one.partial]
+    if reads.drop_last and reads.batch_size:
+        sizes.append(reads.batch_size)
+    size = max(sizes, default=0)
+    if reads.endless or facts.unread or facts.uncounted or facts.through >= size:
+        return ""
+    return f"{facts.through:,} make no batch of {size:,}, and a smaller one is left out"
+
+
+def _severity(facts: Survival) -> Severity:
+    stops = any(one.how in ("raises", "stops") for one in facts.losses)
+    if stops or facts.through < _LITTLE * facts.samples or not facts.through:
+        return Severity.ERROR
+    lost = facts.samples - facts.through
+    hardly_any = lost < _HARDLY_ANY * facts.samples and not facts.uncounted
+    return Severity.NOTE if hardly_any else Severity.WARNING
+
+
+def _line(one: Loss) -> str:
+    """Say what is lost for one reason, and where."""
+    at = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
+    shards = first_of(one.shards, len(one.shards) + one.more_shards, most=2)
+    many = f"{one.samples:,} {'has' if one.samples == 1 else 'have'}"
+    if one.reason == "field":
+        asks = " or ".join(f".{name}" for name in one.field)
+        return f"{many} no {asks}, which {one.stage} asks for{at}"
+    if one.reason == "text":
+        return f"{many} a .{one.field[0]} that is not UTF-8, which decode takes it for{at}"
+    if one.reason == "image":
+        return f"{many} a .{one.field[0]} that does not decode{at}"
+    if one.reason == "shard":
+        return f"{shards} cannot be read, and nobody knows how many samples that is{at}"
+    if one.reason == "twice":
+        return f"{shards} has one name twice in a sample, on which webdataset raises{at}"
+    stand = "stands" if one.samples == 1 else "stand"
+    many = f"{one.samples:,} {stand}" if one.samples else "samples that nobody can count stand"
+    return f"{many} behind the damage of {shards}{at}"
+
+
+def _why(facts: Survival, *, stands: bool) -> str:
+    reads, hows = facts.reads, {one.how for one in facts.losses}
+    line = f" ({reads.endless_at.file}:{reads.endless_at.line})" if reads.endless_at.line else ""
+    if "raises" in hows:
+        first = next(one for one in facts.losses if one.how == "raises")
+        return f"{first.stage} raises at the first of them, which ends the epoch in its worker."
+    if "stops" in hows:
+        first = next(one for one in facts.losses if one.how == "stops")
+        return f"{first.handler_name} ends the stream at the first of them, without a word."
+    names = sorted({one.handler_name for one in facts.losses if one.handler_name})
+    drops = f"{' and '.join(names) or 'The reader'} drops them without a word"
+    if "unknown" in hows:
+        drops = "Nobody knows before it runs whether they are dropped or end the run"
+    if reads.endless == "resampled" and not facts.through and not facts.unread:
+        return (
+            f"{drops}, and shards are drawn again for ever{line}: training stands at step 0, and "
+            "says nothing."
+        )
+    if not facts.through or stands:
+        return f"{drops}, and the loader gives no batch: no step is made."
+    share = facts.through / facts.samples if facts.samples else 0.0
+    again = f", of shards that are drawn for ever{line}" if reads.endless == "resampled" else ""
+    return f"{drops}: the job trains on {share:.1%} of what was meant{again}."
+
+
+def _fix(facts: Survival) -> str:
+    for one in facts.losses:
+        shards = first_of(one.shards, len(one.shards) + one.more_shards, most=2)
+        samples = f" ({first_of(one.keys, one.samples, most=2)})" if one.keys else ""
+        if one.reason == "field":
+            return (
+                f"Add what is missing to the samples of {shards}{samples}, or ask for the fields "
+                "that they have."
+            )
+        if one.reason == "text":
+            return f"Save the texts of {shards}{samples} as UTF-8."
+        if one.reason == "image":
+            return f"Take the images of {shards}{samples} again from where they came from."
+        return f"Copy or pack {shards} again; shard-damaged says what is wrong."
+    return "Take a smaller batch, or let the last one be smaller (partial=True, drop_last=False)."

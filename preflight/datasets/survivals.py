@@ -1,0 +1,64 @@
+"""Holds what was seen of shards against what each live loader reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from preflight.findings.looks import Left, Look, Looked
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.target import Target
+from preflight.pipelines.facts import Reads, Survival
+from preflight.pipelines.survival import Came, survival
+from preflight.shards.facts import ShardFacts
+from preflight.targets.targets import Shard
+
+
+class Survivals(Gather):
+    """All loaders of a run that say which shards they read."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._came: dict[str, Came] = {}
+        self._reads: list[tuple[Target, Reads]] = []
+
+    def needs(self, target: Target) -> bool:
+        """Whether it is one of the shards."""
+        return isinstance(target, Shard)
+
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in what was seen of shards, and what loaders say."""
+        if isinstance(facts, Reads) and facts.stages:
+            self._reads.append((target, facts))
+        elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
+            path = os.path.abspath(os.path.join(self.run.job.root, target.path))
+            self._came[path] = came(facts)
+
+    def finish(self) -> Iterator[Look]:
+        """Give, of each loader, how many samples come through it."""
+        for target, reads in self._reads:
+            found = survival(reads, self._came)
+            if found.looked_at:
+                yield Looked(facts=found, target=target)
+            if found.unread:
+                first = f", such as {found.unread_names[0]}" if found.unread_names else ""
+                yield Left(
+                    reason=f"{reads.name} reads it, and it was not read here{first}",
+                    kinds=(Survival,),
+                    count=found.unread,
+                    noun="shard",
+                )
+
+
+def came(facts: ShardFacts) -> Came:
+    """Keep of a shard what matters to those who read its samples."""
+    return Came(
+        file=facts.file,
+        samples=facts.samples,
+        lost=facts.lost,
+        damaged=bool(facts.damage),
+        quiet=facts.quiet,
+        twice=sum(one.count for one in facts.oddities if one.kind == "twice"),
+        arrived=facts.arrived,
+    )

@@ -1,0 +1,167 @@
+"""What a loader reads, stage by stage, and what samples are when they arrive at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from preflight.objects.facts import Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage of a pipeline, as webdataset names it."""
+
+    kind: str
+    """`open`, `expand` and `group` (of `tarfile_to_samples`), `decode`, `rename`, `rename_keys`,
+    `to_tuple`, `extract_keys`, `map_dict`, `batched`, `split`; `filter`: a function of the user
+    may drop samples here; `pass`: every sample goes on as it is; `other`: nothing is known of what
+    comes out."""
+
+    at: Definition = Definition()
+    """The user's line that makes it, where that is known."""
+
+    handler: str = ""
+    """What becomes of an error: `raises`, `goes-on`, `stops`, `unknown`."""
+
+    handler_name: str = ""
+    fields: tuple[tuple[str, ...], ...] = ()
+    """The fields that it asks for, each with its alternatives."""
+
+    names: tuple[str, ...] = ()
+    """What each of them is called behind it (`rename`)."""
+
+    keeps: bool = False
+    """Whether fields that are not asked for go on, too."""
+
+    strict: bool = True
+    """Whether a field that is not there is an error."""
+
+    images: bool = False
+    """Whether it decodes images (`decode`)."""
+
+    only: tuple[str, ...] | None = None
+    """The fields that it decodes; None: all."""
+
+    size: int = 0
+    """Samples of a batch (`batched`)."""
+
+    partial: bool = True
+    """Whether the last batch may be smaller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """What a live loader says that it reads."""
+
+    name: str
+    """What the user called the loader: `train:make_loader`."""
+
+    defined: Definition = Definition()
+    shards: tuple[str, ...] = ()
+    """Addresses after expansion; local ones as absolute paths."""
+
+    stages: tuple[Stage, ...] = ()
+    """Empty where it is no pipeline of webdataset."""
+
+    endless: str = ""
+    """`resampled`: shards are drawn again and again, whatever comes of them; `repeated`: an epoch
+    that gave something is followed by another one."""
+
+    endless_at: Definition = Definition()
+    num_workers: int = 0
+    batch_size: int | None = None
+    drop_last: bool = False
+    files: tuple[str, ...] = ()
+    """Files that a data set of torch or `datasets` lists, the first thousand."""
+
+    listed: int = 0
+    """How many files it lists."""
+
+    columns: tuple[str, ...] = ()
+    """Of a `datasets.Dataset`."""
+
+
+class Arrived(NamedTuple):
+    """Samples of one shard that are made of the same fields, as webdataset hands them on."""
+
+    fields: tuple[str, ...]
+    """In small letters, in the order of their letters."""
+
+    spoiled: tuple[str, ...]
+    """Those of them that a decoder refuses: a text that is no UTF-8, an image that Pillow raises
+    on, as far as that was looked at."""
+
+    samples: int
+    keys: tuple[str, ...] = ()
+    """Of the first few."""
+
+    whole: bool = True
+    """False of a sample that stands at the end of a damaged shard, and is a part of what it was."""
+
+
+class Loss(NamedTuple):
+    """Samples that one stage takes out for one reason."""
+
+    reason: str
+    """`field`: one is not there; `text`: it is no UTF-8; `image`: it does not decode; `behind`:
+    they stand behind the damage of their shard; `twice`: names that stand twice in a sample."""
+
+    field: tuple[str, ...]
+    """The field that it is about, with its alternatives."""
+
+    how: str
+    """What becomes of it, as of `Stage.handler`."""
+
+    stage: str
+    """The stage, as the user would write it: `to_tuple`."""
+
+    handler_name: str
+    at: Definition
+    samples: int
+    shards: tuple[str, ...] = ()
+    """The first few of those that hold them, as reports name them."""
+
+    keys: tuple[str, ...] = ()
+    """Of the first few samples."""
+
+    more_shards: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survival:
+    """Of the samples of the shards that a loader reads, how many come through it."""
+
+    reads: Reads
+    name: str
+    """The loader."""
+
+    file: str | None
+    """The source that makes the loader."""
+
+    samples: int
+    """In all of its shards that were looked at, as far as they can be counted."""
+
+    through: int
+    """How many come through every stage of which it is known what it does."""
+
+    losses: tuple[Loss, ...] = ()
+    """The most samples first."""
+
+    looked_at: int = 0
+    """Shards that were read, each counted as often as the loader names it."""
+
+    unread: int = 0
+    """Shards of the loader that were not looked at."""
+
+    unread_names: tuple[str, ...] = ()
+    """Of the first few of them."""
+
+    uncounted: tuple[str, ...] = ()
+    """Shards that are damaged, so that nobody knows how many samples are lost in them."""
+
+    unsure: tuple[str, ...] = ()
+    """Stages that may drop more, as the user would write them, each with its line."""
+
+    fields_known: bool = False
+    """Whether the fields that it takes are known."""

@@ -1,0 +1,110 @@
+"""Says what becomes of a sample in the stages of a pipeline, as webdataset 1.0 treats it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from typing import NamedTuple
+
+from preflight.pipelines.facts import Arrived, Reads, Stage
+
+# What `decode` has decoded as UTF-8 by the last extension of a field (autodecode.py: decoders).
+TEXTS = frozenset({"txt", "text", "transcript"})
+
+SAMPLE_STAGES = frozenset({"open", "expand", "group"})
+"""Stages that make samples of shards."""
+
+TAKES = frozenset({"to_tuple", "extract_keys", "rename", "rename_keys", "map_dict"})
+"""Stages that ask for fields by their names."""
+
+
+class Fate(NamedTuple):
+    """Where a sample ends; without a stage where it comes through."""
+
+    stage: Stage | None = None
+    reason: str = ""
+    field: tuple[str, ...] = ()
+
+
+def fate(sample: Arrived, stages: tuple[Stage, ...]) -> Fate:
+    """Put a sample through all stages, as far as it is known what they do."""
+    fields: Mapping[str, bool] = {one: one in sample.spoiled for one in sample.fields}
+    for stage in stages:
+        if stage.kind == "other":
+            break
+        if stage.kind == "decode":
+            ill = _refused(stage, fields)
+            if ill is not None:
+                return Fate(stage, "text" if extension_of(ill) in TEXTS else "image", (ill,))
+            fields = {one: bad and not _is_decoded(stage, one) for one, bad in fields.items()}
+        elif stage.kind in TAKES:
+            lacks = _lacking(stage, fields)
+            if lacks is not None:
+                return Fate(stage, "field", lacks)
+            if stage.kind in ("to_tuple", "extract_keys"):
+                break  # what follows asks for places, not for names
+            fields = _renamed(stage, fields)
+    return Fate()
+
+
+def taken(reads: Reads) -> bool:
+    """Whether it is known which fields a loader takes."""
+    for stage in reads.stages:
+        if stage.kind == "other":
+            return False
+        if stage.kind in TAKES and stage.fields and stage.strict:
+            return True
+    return False
+
+
+def extension_of(field: str) -> str:
+    """Give what stands behind the last dot."""
+    return field.rpartition(".")[2]
+
+
+def _is_decoded(stage: Stage, field: str) -> bool:
+    if field.startswith("__") or (stage.only is not None and field not in stage.only):
+        return False
+    return extension_of(field) in TEXTS or stage.images
+
+
+def _refused(stage: Stage, fields: Mapping[str, bool]) -> str | None:
+    """Give the field at which `decode` raises."""
+    return next((one for one, ill in fields.items() if ill and _is_decoded(stage, one)), None)
+
+
+def _lacking(stage: Stage, fields: Mapping[str, bool]) -> tuple[str, ...] | None:
+    """Give the first field that a stage asks for in vain, with its alternatives."""
+    if not stage.strict:
+        return None
+    return next((one for one in stage.fields if not _matching(stage, one, fields)), None)
+
+
+def _matching(stage: Stage, wanted: tuple[str, ...], fields: Mapping[str, bool]) -> list[str]:
+    if any(one.startswith("__") for one in wanted):  # `__key__` and `__url__` are always there
+        return ["__key__"]
+    if stage.kind in ("extract_keys", "rename_keys"):
+        return [
+            one for one in fields for p in wanted if fnmatch(one, p) or _with_dot(stage, one, p)
+        ]
+    return [one for one in wanted if one in fields][:1]
+
+
+def _with_dot(stage: Stage, field: str, pattern: str) -> bool:
+    return stage.kind == "extract_keys" and fnmatch(f".{field}", pattern)
+
+
+def _renamed(stage: Stage, fields: Mapping[str, bool]) -> Mapping[str, bool]:
+    if stage.kind == "map_dict":
+        return fields
+    named = {
+        name: any(fields.get(one, False) for one in _matching(stage, wanted, fields)[:1])
+        for name, wanted in zip(stage.names, stage.fields, strict=False)
+        if _matching(stage, wanted, fields)
+    }
+    if not stage.keeps:
+        return named
+    gone = {one for wanted in stage.fields for one in wanted}
+    if stage.kind == "rename_keys":
+        gone = {one for wanted in stage.fields for one in _matching(stage, wanted, fields)}
+    return {**{one: ill for one, ill in fields.items() if one not in gone}, **named}

@@ -1,0 +1,320 @@
+"""Reads off a live loader what it reads, from its own attributes, and calls none of its code."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import os
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from preflight.objects.attributes import own_attributes
+from preflight.objects.facts import Definition
+from preflight.pipelines.addresses import local_path
+from preflight.pipelines.facts import Reads, Stage
+from preflight.pipelines.lines import Lines
+
+# Pipelines that stand in one another: more is nobody's loader.
+_DEEPEST = 5
+
+# More than anybody counts to: webdataset's word for "without end" is sys.maxsize.
+_ENDLESS = 1 << 40
+
+_MOST_FILES = 1_000
+
+_GOES_ON = frozenset({"warn_and_continue", "ignore_and_continue"})
+_STOPS = frozenset({"warn_and_stop", "ignore_and_stop"})
+
+# Stages after which every sample is as it was; those that only cut the stream off are among them.
+_PASS = frozenset(
+    {
+        *("info", "log_keys", "slice", "islice", "unlisted", "unbatched", "associate"),
+        *("Cached", "LMDBCached", "non_empty", "check_empty", "single_node_only"),
+    }
+)
+_SPLIT = frozenset({"split_by_node", "split_by_worker"})
+_FILTERS = frozenset({"select", "rsample", "map_tuple"})
+_READS_SHARDS = ("open", "expand", "group")
+
+
+def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | None:
+    """Say what a loader reads; None where it says nothing of it."""
+    parts = own_attributes(loader)
+    outer = parts.get("pipeline")
+    told = _Told(lines)
+    if isinstance(outer, list) and outer:  # webdataset's WebLoader
+        parts = own_attributes(outer[0])
+        told.repeats(own_attributes(loader))
+    dataset = parts.get("dataset")
+    if dataset is None:
+        return None
+    told.walk(dataset, 0)
+    whole = Reads(
+        name=name,
+        defined=made,
+        shards=tuple(local_path(one) or one for one in told.shards),
+        stages=tuple(told.stages),
+        endless=told.endless,
+        endless_at=told.endless_at,
+        num_workers=_whole(parts.get("num_workers")) or 0,
+        batch_size=_whole(parts.get("batch_size")) or told.batch,
+        drop_last=parts.get("drop_last") is True,
+    )
+    if told.shards or told.stages:
+        return whole
+    files = [os.path.abspath(one) for one in _listed(dataset)]
+    columns = _columns(dataset)
+    if not files and not columns:
+        return None
+    return replace(whole, files=tuple(files[:_MOST_FILES]), listed=len(files), columns=columns)
+
+
+def _whole(value: object) -> int | None:
+    return value if type(value) is int else None
+
+
+class _Told:
+    """What the stages of a pipeline say, in their order."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.shards: list[str] = []
+        self.stages: list[Stage] = []
+        self.endless = ""
+        self.endless_at = Definition()
+        self.batch: int | None = None
+
+    def walk(self, thing: object, depth: int) -> None:
+        """Take in a data set, or a pipeline with all that stands in it."""
+        parts = own_attributes(thing)
+        inner = parts.get("pipeline")
+        if depth > _DEEPEST:
+            return
+        if isinstance(inner, list):
+            for stage in list(inner):
+                self._take(stage, depth)
+            self.repeats(parts)
+        elif isinstance(parts.get("dataset"), object) and "dataset" in parts:
+            self.walk(parts["dataset"], depth + 1)
+        elif isinstance(parts.get("urls"), list):
+            self._take(thing, depth)
+
+    def repeats(self, parts: Mapping[str, Any]) -> None:
+        """Note an epoch that begins again."""
+        if (_whole(parts.get("repetitions")) or 0) >= _ENDLESS and not self.endless:
+            self.endless = "repeated"
+            self.endless_at = self.lines.of("repeat", "with_epoch", given="repeat")
+
+    def _take(self, stage: object, depth: int) -> None:
+        parts = own_attributes(stage)
+        urls = parts.get("urls")
+        if isinstance(urls, list):
+            self.shards += [one for one in urls if type(one) is str]
+            if (_whole(parts.get("nshards")) or 0) >= _ENDLESS:
+                self.endless = "resampled"
+                self.endless_at = self.lines.of(type(stage).__name__, given="resampled")
+        elif type(stage) is list:
+            self.shards += [one["url"] for one in _dicts(stage) if type(one.get("url")) is str]
+        elif "pipeline" in parts or "dataset" in parts:
+            self.walk(stage, depth + 1)
+        else:
+            found = list(self._stages_of(stage, parts))
+            self.stages += found
+
+    def _stages_of(self, stage: object, parts: Mapping[str, Any]) -> Iterator[Stage]:
+        function, args, given = _applied(stage, parts)
+        name = _name_of(function if function is not None else type(stage)).lstrip("_")
+        at = self.lines.of(name, args=args)
+        defaults = _defaults(function)
+        handler, called = _handler(given.get("handler", defaults.get("handler")))
+        one = Stage(kind="other", at=at, handler=handler, handler_name=called)
+        if name in ("url_opener", "StreamingOpen", "FileCache"):
+            handler, called = _handler(parts.get("handler", given.get("handler")))
+            yield replace(one, kind="open", handler=handler, handler_name=called, at=self._whole())
+        elif name in ("tar_file_expander", "group_by_keys"):
+            renames = given.get("select_files") or given.get("rename_files")
+            kind = "expand" if name == "tar_file_expander" else "group"
+            yield replace(one, kind=kind, at=self._whole())
+            if renames:
+                yield replace(one, kind="other")
+        elif name.startswith(("tarfile_samples", "tarfile_to_samples")):
+            at = self.lines.of("tarfile_to_samples", name)
+            for kind in _READS_SHARDS:
+                yield replace(one, kind=kind, at=at)
+            if given.get("select_files") or given.get("rename_files"):
+                yield replace(one, kind="other", at=at)
+        else:
+            yield self._of_samples(one, name, args, given)
+
+    def _whole(self) -> Definition:
+        return self.lines.of("WebDataset")
+
+    def _of_samples(
+        self, one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]
+    ) -> Stage:
+        if name == "map" and args and _name_of(type(args[0])) == "Decoder":
+            return _decoding(replace(one, at=self.lines.of("decode")), own_attributes(args[0]))
+        if name == "decode":
+            return _decoding(one, {"handlers": args, **given})
+        if name in ("to_tuple", "extract_keys"):
+            return _tuple(one, name, args, given)
+        if name in ("rename", "rename_keys"):
+            return _renaming(one, name, args, given)
+        if name == "map_dict":
+            wanted = tuple((key,) for key in given if key != "handler")
+            return replace(one, kind=name, fields=wanted)
+        if name in ("batched", "listed"):
+            size = given.get("batchsize", args[0] if args else 20)
+            self.batch = _whole(size)
+            partial = given.get("partial", args[2] if len(args) > 2 else True)
+            return replace(one, kind="batched", size=self.batch or 0, partial=partial is not False)
+        if name in _SPLIT:
+            return replace(one, kind="split", handler="")
+        if name in _PASS or name.startswith(("shuffle", "detshuffle")):
+            return replace(one, kind="pass", handler="")
+        if name in _FILTERS:
+            return replace(one, kind="filter")
+        return replace(one, handler_name=name if not one.handler_name else one.handler_name)
+
+
+def _dicts(things: list[Any]) -> Iterator[dict[str, Any]]:
+    return (one for one in things if type(one) is dict)
+
+
+def _applied(
+    stage: object, parts: Mapping[str, Any]
+) -> tuple[object, Sequence[Any], Mapping[str, Any]]:
+    """Give the function of a stage and what it is called with beside the data."""
+    if type(stage) is functools.partial:
+        return stage.func, stage.args, stage.keywords
+    if "f" in parts and isinstance(parts.get("args"), tuple):  # webdataset's FilterFunction
+        return parts["f"], parts["args"], parts.get("kw") or {}
+    return (stage, (), {}) if type(stage) is types.FunctionType else (None, (), {})
+
+
+def _name_of(thing: object) -> str:
+    if isinstance(thing, type):
+        return type.__dict__["__name__"].__get__(thing)  # type: ignore[no-any-return]
+    if type(thing) in (types.FunctionType, types.BuiltinFunctionType):
+        return thing.__name__  # type: ignore[attr-defined, no-any-return]
+    return type(thing).__name__
+
+
+def _defaults(function: object) -> Mapping[str, Any]:
+    """Give the defaults of a function's arguments."""
+    if type(function) is not types.FunctionType:
+        return {}
+    code, values = function.__code__, function.__defaults__ or ()
+    places = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    return {**dict(zip(places, values, strict=True)), **(function.__kwdefaults__ or {})}
+
+
+def _handler(handler: object) -> tuple[str, str]:
+    """Say what an exception handler does, by its name or by its code, and how it is called."""
+    if handler is None:
+        return "", ""
+    name = _name_of(handler)
+    if type(handler) is not types.FunctionType:
+        return "unknown", name
+    if name == "reraise_exception":
+        return "raises", name
+    if name in _GOES_ON | _STOPS:
+        return ("goes-on" if name in _GOES_ON else "stops"), name
+    steps = list(dis.get_instructions(handler.__code__))
+    raises = any(one.opname == "RAISE_VARARGS" for one in steps)
+    given = {_given(before, one) for before, one in zip([steps[0], *steps], steps, strict=False)}
+    given.discard(...)
+    if raises and not given - {None}:
+        return "raises", name
+    if raises or len(given) != 1:
+        return "unknown", name
+    said = given.pop()
+    return {True: "goes-on", False: "stops", None: "stops"}.get(said, "unknown"), name
+
+
+def _given(before: dis.Instruction, one: dis.Instruction) -> Any:
+    """Give the constant that is returned here; `...` where nothing is returned."""
+    if one.opname == "RETURN_CONST":
+        said = one.argval
+    elif one.opname == "RETURN_VALUE":
+        said = before.argval if before.opname in ("LOAD_CONST", "RETURN_CONST") else "?"
+    else:
+        return ...
+    return said if said is None or type(said) is bool else "?"
+
+
+def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
+    handlers = parts.get("handlers") or ()
+    images = any(type(h) is str or _name_of(type(h)) == "ImageHandler" for h in handlers)
+    only = parts.get("only")
+    if only is not None:
+        only = tuple(sorted(only.split() if isinstance(only, str) else only))
+    return replace(one, kind="decode", images=images, only=only)
+
+
+def _alternatives(wanted: object) -> tuple[str, ...]:
+    if isinstance(wanted, str):
+        return tuple(wanted.split(";"))
+    return tuple(wanted) if isinstance(wanted, (list, tuple)) else ()
+
+
+def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
+    if name == "to_tuple" and len(args) == 1 and isinstance(args[0], str) and " " in args[0]:
+        args = args[0].split()
+    strict = given.get("missing_is_error", True) if name == "to_tuple" else None
+    if strict is None:
+        one, strict = replace(one, handler="raises"), not given.get("ignore_missing", False)
+    return replace(one, kind=name, fields=tuple(map(_alternatives, args)), strict=bool(strict))
+
+
+def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
+    options = {"handler", "keep", "keep_unselected", "must_match", "duplicate_is_error"}
+    pairs = [pair for pair in args if isinstance(pair, tuple) and len(pair) == 2]
+    pairs += [(new, old) for new, old in given.items() if new not in options]
+    fields = tuple((old,) if name == "rename_keys" else _alternatives(old) for _, old in pairs)
+    keeps = given.get("keep", True) if name == "rename" else given.get("keep_unselected", False)
+    return replace(
+        one,
+        kind=name,
+        fields=fields,
+        names=tuple(str(new) for new, _ in pairs),
+        keeps=bool(keeps),
+        strict=name == "rename" or bool(given.get("must_match", True)),
+        handler=one.handler if name == "rename" else "raises",
+    )
+
+
+# --- data sets of files ---------------------------------------------------------------------------
+
+
+def _listed(dataset: object) -> list[str]:
+    """Give the paths that a data set lists, where all of a list exist, by the first few."""
+    found: list[str] = []
+    for value in list(own_attributes(dataset).values()):
+        if type(value) in (list, tuple) and value:
+            paths = [_path_in(one) for one in value]
+            if all(paths) and all(os.path.isfile(str(one)) for one in paths[:3]):
+                found += [str(one) for one in paths]
+    if type(dataset).__module__.startswith("datasets."):
+        tables = own_attributes(dataset).get("_data_files") or ()
+        found += [one["filename"] for one in _dicts(list(tables)) if "filename" in one]
+    return list(dict.fromkeys(found))
+
+
+def _path_in(one: object) -> str | None:
+    """Give a path by itself, or the first of a pair (`samples` of torchvision's ImageFolder)."""
+    if type(one) is tuple and one:
+        one = one[0]
+    if isinstance(one, os.PathLike):
+        one = os.fspath(one) if type(one).__module__.startswith("pathlib") else None
+    return one if type(one) is str and one else None
+
+
+def _columns(dataset: object) -> tuple[str, ...]:
+    """Give the columns of a data set of the package `datasets`."""
+    if not type(dataset).__module__.startswith("datasets."):
+        return ()
+    features = getattr(own_attributes(dataset).get("_info"), "features", None)
+    return tuple(map(str, features)) if isinstance(features, dict) else ()

@@ -1,0 +1,160 @@
+"""Counts how many samples of a loader's shards come through it, and what takes the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from preflight.pipelines.facts import Arrived, Loss, Reads, Stage, Survival
+from preflight.pipelines.fates import Fate, fate, taken
+
+_FIRST = 5
+"""Shards, and keys, that are named."""
+
+
+class Came(NamedTuple):
+    """What one shard gives to a reader."""
+
+    file: str
+    samples: int
+    """Samples that can be read whole."""
+
+    lost: int | None
+    """Samples behind a damage; None where nobody knows."""
+
+    damaged: bool
+    quiet: bool
+    """Whether readers stop at the damage without raising."""
+
+    twice: int
+    """Names that stand a second time in a sample."""
+
+    arrived: tuple[Arrived, ...]
+
+
+@dataclass(slots=True)
+class _Lost:
+    """What is lost for one reason, as far as shards have been counted."""
+
+    samples: int = 0
+    shards: dict[str, None] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
+
+
+def survival(reads: Reads, shards: Mapping[str, Came]) -> Survival:
+    """Put what is known of each shard through the stages of the loader."""
+    lost: dict[Fate, _Lost] = {}
+    samples = through = unread = looked_at = 0
+    unread_names: list[str] = []
+    uncounted: dict[str, None] = {}
+    fates: dict[Arrived, Fate] = {}
+    for path in reads.shards:
+        came = shards.get(path)
+        if came is None:
+            unread += 1
+            unread_names += [path] if len(unread_names) < _FIRST else []
+            continue
+        looked_at += 1
+        arrived = sum(one.samples for one in came.arrived)
+        behind = 0 if came.lost is None else max(0, came.samples + came.lost - arrived)
+        samples += arrived + behind
+        if came.damaged and came.lost is None:
+            uncounted[came.file] = None
+        for end, number, keys in _ends(came, behind, reads.stages, fates):
+            if not end.reason:
+                through += number
+                continue
+            one = lost.setdefault(end, _Lost())
+            one.samples += number
+            one.shards[came.file] = None
+            one.keys += keys[: _FIRST - len(one.keys)]
+    losses = [_loss(end, one, reads.stages) for end, one in lost.items()]
+    return Survival(
+        reads=replace(reads, shards=reads.shards[:_FIRST]),
+        name=reads.name,
+        file=reads.defined.file,
+        samples=samples,
+        through=through,
+        losses=tuple(sorted(losses, key=lambda one: -one.samples)),
+        looked_at=looked_at,
+        unread=unread,
+        unread_names=tuple(unread_names),
+        uncounted=tuple(uncounted),
+        unsure=tuple(_unsure(reads)),
+        fields_known=taken(reads),
+    )
+
+
+def _ends(
+    came: Came, behind: int, stages: tuple[Stage, ...], fates: dict[Arrived, Fate]
+) -> Iterator[tuple[Fate, int, tuple[str, ...]]]:
+    """Give where the samples of a shard end, with their number and the keys of some."""
+    reader = next((one for one in stages if one.kind == "expand"), None)
+    for one in came.arrived:
+        alike = one._replace(samples=0, keys=())
+        end = fates.get(alike)
+        if end is None:
+            end = fates[alike] = fate(one, stages)
+        if end.reason and not one.whole:
+            end = Fate(None if came.quiet else reader, "behind")
+        yield end, one.samples, one.keys
+    if behind or came.damaged:
+        reason = "behind" if came.lost is not None or came.arrived else "shard"
+        if behind or not came.quiet:
+            yield Fate(None if came.quiet else reader, reason), behind, ()
+    if came.twice:
+        group = next((one for one in stages if one.kind == "group"), None)
+        if group is not None and group.handler in ("raises", "stops"):
+            yield Fate(group, "twice"), 0, ()
+
+
+def _loss(end: Fate, lost: _Lost, stages: tuple[Stage, ...]) -> Loss:
+    stage = end.stage or Stage(kind="")
+    how = stage.handler or "goes-on"
+    if how == "raises" and _is_behind_a_filter(stage, stages):
+        how = "unknown"
+    return Loss(
+        reason=end.reason,
+        field=end.field,
+        how=how,
+        stage=written(stage),
+        handler_name=stage.handler_name,
+        at=stage.at,
+        samples=lost.samples,
+        shards=tuple(list(lost.shards)[:_FIRST]),
+        keys=tuple(lost.keys),
+        more_shards=max(0, len(lost.shards) - _FIRST),
+    )
+
+
+def _is_behind_a_filter(stage: Stage, stages: tuple[Stage, ...]) -> bool:
+    """Whether the user's own code may have taken the sample out before it comes to a stage."""
+    for one in stages:
+        if one is stage:
+            return False
+        if one.kind == "filter":
+            return True
+    return False
+
+
+def _unsure(reads: Reads) -> Iterator[str]:
+    for one in reads.stages:
+        if one.kind in ("filter", "other"):
+            name = one.handler_name if one.kind == "other" and one.handler_name else "a function"
+            at = f", {one.at.file}:{one.at.line}" if one.at.line else ""
+            yield f"{name}{at}"
+
+
+def written(stage: Stage) -> str:
+    """Write a stage as the user does: `to_tuple("jpg;png", "txt")`."""
+    if stage.kind in ("open", "expand", "group"):
+        return "the reader of shards"
+    fields = [";".join(one) for one in stage.fields]
+    if stage.kind in ("rename", "rename_keys"):
+        told = [f'{name}="{one}"' for name, one in zip(stage.names, fields, strict=False)]
+    elif stage.kind == "map_dict":
+        told = [f"{one}=..." for one in fields]
+    else:
+        told = [f'"{one}"' for one in fields]
+    return f"{stage.kind}({', '.join(told)})"

@@ -1,0 +1,121 @@
+"""What is said of a loader's samples is what webdataset itself gives of them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader
+
+from preflight.datasets.survivals import came
+from preflight.objects.facts import Definition
+from preflight.pipelines.facts import Survival
+from preflight.pipelines.lines import Lines
+from preflight.pipelines.live import reads
+from preflight.pipelines.survival import survival
+from preflight.shards.read import read_shard
+from preflight.targets.targets import Shard
+from tests.pipelines.shards_to_lose import KINDS
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import webdataset as wds
+
+GOES_ON = wds.ignore_and_continue
+
+
+def log_and_continue(exn: Exception) -> bool:
+    """Do what a trainer's own handler does."""
+    warnings.warn(repr(exn), stacklevel=1)
+    return True
+
+
+def cascade(urls: list[str]) -> Any:
+    """Build what StableCascade builds, for one epoch."""
+    return wds.DataPipeline(
+        wds.SimpleShardList(urls),
+        wds.tarfile_to_samples(handler=GOES_ON),
+        wds.shuffle(10),
+        wds.decode("pilrgb", handler=GOES_ON),
+        wds.to_tuple("jpg;png;webp", "txt", handler=GOES_ON),
+        wds.map_tuple(len_of, len_of, handler=GOES_ON),
+    )
+
+
+def len_of(value: object) -> int:
+    return len(str(value))
+
+
+def fluid(urls: list[str]) -> Any:
+    return (
+        wds.WebDataset(urls, handler=GOES_ON, shardshuffle=False, empty_check=False)
+        .decode("pil", handler=log_and_continue)
+        .rename(image="jpg;png;jpeg;webp", text="txt;caption", handler=log_and_continue)
+        .map_dict(text=len_of, handler=log_and_continue)
+        .to_tuple("image", "text", "__key__", handler=log_and_continue)
+    )
+
+
+def no_images(urls: list[str]) -> Any:
+    return wds.DataPipeline(
+        wds.SimpleShardList(urls),
+        wds.tarfile_to_samples(handler=GOES_ON),
+        wds.decode(only=["txt"], handler=GOES_ON),
+        wds.rename(caption="txt", keep=False, handler=GOES_ON),
+    )
+
+
+PIPELINES = (cascade, fluid, no_images)
+
+
+def said(loader: object, folder: Path, names: list[str]) -> Survival:
+    found = reads(loader, "make", Definition(), Lines(Definition(), str(folder)))
+    assert found is not None
+    shards = {
+        str(folder / name): came(read_shard(Shard(path=name), str(folder), list, "decode"))
+        for name in dict.fromkeys(names)
+    }
+    return survival(found, shards)
+
+
+def given(pipeline: Any) -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield from pipeline
+
+
+@pytest.mark.parametrize("make", PIPELINES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_many_come_through_as_webdataset_gives(
+    tmp_path: Path, kind: str, make: Callable[[list[str]], Any]
+) -> None:
+    (tmp_path / "0.tar").write_bytes(KINDS[kind]())
+    pipeline = make([str(tmp_path / "0.tar")])
+
+    found = said(DataLoader(pipeline, batch_size=None), tmp_path, ["0.tar"])
+
+    assert found.through == sum(1 for _ in given(pipeline))
+    assert found.fields_known
+    if not found.uncounted:
+        assert found.samples == found.through + sum(one.samples for one in found.losses)
+
+
+@pytest.mark.parametrize("make", PIPELINES)
+def test_all_of_them_together_come_to_the_same_share(
+    tmp_path: Path, make: Callable[[list[str]], Any]
+) -> None:
+    names = []
+    for number, build in enumerate(KINDS.values()):
+        (tmp_path / f"{number:02}.tar").write_bytes(build())
+        names.append(f"{number:02}.tar")
+    pipeline = make([str(tmp_path / name) for name in names])
+
+    found = said(DataLoader(pipeline, batch_size=None), tmp_path, names)
+
+    assert found.through == sum(1 for _ in given(pipeline))
+    assert found.samples > found.through > 0
