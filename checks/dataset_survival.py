@@ -65,8 +65,7 @@ def dataset_survival(facts: Survival, _job: Job) -> Iterator[Finding]:
     if batch:
         lines.append(batch)
     yield dataset_survival.found(
-        f"{known} of {counted(facts.samples, 'sample')} come through {reads.name}: "
-        f"{'; '.join(lines)}",
+        f"{known} of {counted(facts.samples, 'sample')} come through: {'; '.join(lines)}",
         at=_place(at, facts),
         also=tuple(
             Location(file=one.at.file, line=one.at.line)

@@ -22,10 +22,14 @@ SURVIVAL = Kind(
     name="survival",
     noun="loader",
     word="loader",
+    part="data",
     facts={Survival: "loader of shards"},
     made_of=(Loader, Built),
     led_to_by=(Loader, Built),
     gather="preflight.datasets.survivals:Survivals",
+    counts=lambda facts: {"shard": facts.unnamed, "sample": facts.unnamed_samples}
+    if facts.unnamed
+    else {},
 )
 
 KEY_NAMES = Kind(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 from preflight.findings.looks import Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
@@ -37,8 +38,15 @@ class Survivals(Gather):
 
     def finish(self) -> Iterator[Look]:
         """Give, of each loader, how many samples come through it."""
+        root = self.run.job.root
+        shards = (one for one in self.run.targets if isinstance(one, Shard))
+        named = {os.path.abspath(os.path.join(root, one.path)) for one in shards}
         for target, reads in self._reads:
             found = survival(reads, self._came)
+            more = [one for one in dict.fromkeys(reads.shards) if one not in named]
+            seen = [self._came[one] for one in more if one in self._came]
+            samples = sum(one.samples for one in seen)
+            found = replace(found, unnamed=len(seen), unnamed_samples=samples)
             if found.looked_at:
                 yield Looked(facts=found, target=target)
             if found.unread:

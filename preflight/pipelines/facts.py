@@ -151,6 +151,10 @@ class Survival:
     looked_at: int = 0
     """Shards that were read, each counted as often as the loader names it."""
 
+    unnamed: int = 0
+    """Of these shards, those that were looked at for the loader's sake alone."""
+
+    unnamed_samples: int = 0
     unread: int = 0
     """Shards of the loader that were not looked at."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
-from preflight.pipelines.addresses import local_path
+from preflight.values.addresses import local_path
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.lines import Lines
 

@@ -33,6 +33,7 @@ from preflight.targets.targets import (
     Unlistable,
 )
 from preflight.values import braces
+from preflight.values.addresses import is_spelled, plain_path
 from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import nearest, path_below, shown
 
@@ -74,6 +75,8 @@ def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Tar
     path = os.path.join(folder, word)
     if os.path.lexists(path) or may_be_there(path):
         return _read_path(word, path)
+    if is_spelled(word):
+        return tuple(read_data(word, folder, CaptionRule()))
     if _is_remote(word):
         return (Remote(address=word),)
     spec = parse_spec(word)
@@ -206,7 +209,12 @@ def near_path(path: str) -> str | None:
 def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
     """Take a value for data, whatever its suffix."""
     path = path_below(folder, value)
-    if os.path.isdir(path):
+    if is_spelled(value) and not os.path.lexists(path):
+        if any(sign in value for sign in "*?[{") or "::" in value:
+            yield from _read_pattern(value, folder, captions)
+        else:
+            yield from read_data(plain_path(value) or "", folder, captions)
+    elif os.path.isdir(path):
         found = [
             target if isinstance(target, Unlistable) else replace(target, captions=captions)
             for target in look_around(path, whole=True)
@@ -233,7 +241,8 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
     except braces.TooManyError as error:
         raise UnknownWordError(str(error)) from error
     gaps = 0
-    for name in names:
+    for written in names:
+        name = (plain_path(written) or written) if is_spelled(written) else written
         path = os.path.join(folder, name)
         if _is_remote(name):
             yield Remote(address=name)

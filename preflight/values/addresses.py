@@ -21,6 +21,11 @@ def local_path(address: str) -> str | None:
     return None if plain is None else os.path.abspath(plain)
 
 
+def is_spelled(address: str) -> bool:
+    """Whether it is a local file that is not written as a plain path: `file:`, `pipe:cat`."""
+    return address[:5].lower() in ("file:", "pipe:") and plain_path(address) is not None
+
+
 def plain_path(address: str) -> str | None:
     """Give the path as it is written, without what stands before it."""
     if address.startswith("pipe:"):
