@@ -2,10 +2,11 @@
 
 What it finds
     In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
-    image that the data set's rule asks for; in a folder, images without a caption file of the same
-    stem, or without a line in a metadata.jsonl, and the other way round. Also what is there and
-    will not be read: an image whose extension the pipeline does not take, `img.v2.jpg` in a shard
-    (the key ends at the first dot), `IMG1.jpg` beside `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And
+    image that the data set's rule asks for, or a field that a live loader takes, which overrules
+    every guess; images of a shard without the caption that most of its data set have. In a folder,
+    images without a caption file of the same stem, or without a line in a metadata.jsonl, and the
+    other way round. Also what is there and will not be read: an image whose extension the pipeline
+    does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And
     a metadata.jsonl at which a reader raises. Where no rule was named, only where more than half of
     all images have captions of one kind; masks, regularisation images, caches and the files of
     trainers need none. Links in a shard are shard-unsafe, samples whose files stand apart
@@ -29,13 +30,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from preflight.check import check
-from preflight.facts import FolderFacts, Pairing, ShardFacts, Unpaired
+from preflight.facts import DatasetFacts, FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
 from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.job import Job
 from preflight.pairing.rules import PLAIN
 from preflight.values.names import counted, first_of, shown
 
+from . import _unpaired_in_data as in_data
 from . import _unpaired_names as names
 from . import _unpaired_tables as tables
 from ._unpaired_rule import (
@@ -54,7 +56,9 @@ _TOLD_TOGETHER = frozenset({"mask", "folder", "row"})
 _TABLE = "metadata.jsonl"
 
 
-def _is_left_out(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
+def _is_left_out(facts: ShardFacts | FolderFacts | DatasetFacts, _job: Job) -> str | None:
+    if isinstance(facts, DatasetFacts):
+        return None
     if isinstance(facts, FolderFacts):
         return _tables_alone(facts)
     if facts.pairing is None or (facts.pairing.held and not _told_here(facts.pairing)):
@@ -79,14 +83,23 @@ def _tables_alone(facts: FolderFacts) -> str | None:
 
 
 @check(
-    over=(ShardFacts, FolderFacts),
+    over=(ShardFacts, FolderFacts, DatasetFacts),
     title="image without its caption, or caption without its image",
     many="places where images and captions do not pair",
     severity=Severity.ERROR,
     skip=_is_left_out,
 )
-def sample_unpaired(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
+def sample_unpaired(facts: ShardFacts | FolderFacts | DatasetFacts, _job: Job) -> Iterator[Finding]:
     """Tell what fails for one reason as one, and then each sample that lacks something."""
+    if isinstance(facts, DatasetFacts):
+        yield from in_data.by_data_set(sample_unpaired.found, facts)
+    elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
+        yield from in_data.by_loader(sample_unpaired.found, facts)
+    else:
+        yield from _by_pairs(facts)
+
+
+def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
     pairing = facts.pairing
     if pairing is None:
         return  # nothing of the archive can be read: shard-damaged says so
@@ -115,6 +128,13 @@ def sample_unpaired(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
     if together["mask"]:
         yield names.of_masks(found, facts.file, together["mask"])
     yield from names.of_folders(found, together["folder"])
+
+
+def _is_otherwise(facts: ShardFacts) -> bool:
+    """Whether a live loader takes other samples than those that were told by a guess."""
+    told = () if facts.pairing is None else _told_here(facts.pairing)
+    lacking = sum(one.samples for one in facts.lacking)
+    return bool(facts.taken_by) and lacking != len(told)
 
 
 def _told_here(pairing: Pairing) -> tuple[Unpaired, ...]:

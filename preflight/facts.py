@@ -6,7 +6,7 @@ Files are named as reports name them: relative to the job's folder, with forward
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
-from preflight.datasets.facts import DatasetFacts, KeyNames
+from preflight.datasets.facts import DatasetFacts, KeyNames, Uncaptioned
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
@@ -16,7 +16,7 @@ from preflight.loaders.facts import Held, Inherited, Loaded, Sent, Trip, Unloada
 from preflight.models.facts import Copied, Uncopyable
 from preflight.objects.facts import Definition, Part, Weight
 from preflight.pairing.facts import Captioned, CaptionLengths, Length, Pairing, Unpaired
-from preflight.pipelines.facts import Arrived, Loss, Reads, Stage, Survival
+from preflight.pipelines.facts import Arrived, Lacking, Loss, Reads, Stage, Survival
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.targets.facts import Absent
@@ -59,6 +59,7 @@ __all__ = [
     "KeyNames",
     "Lack",
     "LackedKind",
+    "Lacking",
     "Length",
     "Loaded",
     "LoaderCall",
@@ -82,6 +83,7 @@ __all__ = [
     "Survival",
     "Trip",
     "Unbuilt",
+    "Uncaptioned",
     "Uncopyable",
     "Unguarded",
     "Unloadable",

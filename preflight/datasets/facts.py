@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from preflight.findings.finding import Location
 from preflight.shards.facts import SampleFields, Shared
+
+
+class Uncaptioned(NamedTuple):
+    """Images of one shard without the caption that most of the whole data set have."""
+
+    file: str
+    """The shard."""
+
+    samples: int
+    images: int
+    """Samples of the shard that have an image."""
+
+    keys: tuple[str, ...]
+    """Of the first few."""
+
+    caption: str
+    """The extension of most captions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +62,12 @@ class DatasetFacts:
 
     shared: tuple[Shared, ...] = ()
     """By pairs of shards, the samples that stand in both."""
+
+    uncaptioned: tuple[Uncaptioned, ...] = ()
+    """Shards that by themselves do not say what their captions are, while the data set does."""
+
+    captioned: int = 0
+    """Images of the data set that have such a caption."""
 
     @property
     def place(self) -> Location:

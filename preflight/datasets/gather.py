@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from preflight.datasets.captions import Undecided, without_caption
 from preflight.datasets.facts import DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
 from preflight.findings.finding import Location
@@ -23,7 +24,7 @@ from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
 from preflight.shards.fields import FieldCounts
 from preflight.sources.facts import SourceFacts
-from preflight.targets.targets import Dataset, Folder, Shard, Source
+from preflight.targets.targets import CaptionRule, Dataset, Folder, Shard, Source
 from preflight.values.names import name_of
 
 # Pairs of shards whose common keys are named; there may be as many as shards.
@@ -48,9 +49,16 @@ class Collected:
 
     folder: FolderFacts | None = None
 
-    def take(self, path: str, found: ShardFacts) -> None:
+    undecided: dict[str, Undecided] = field(default_factory=dict)
+    """By their paths, shards that do not say by themselves what their captions are."""
+
+    def take(self, path: str, found: ShardFacts, captions: CaptionRule) -> None:
         """Take in what was seen of a shard."""
         if path not in self.read:
+            pairing = found.pairing
+            is_open = captions.rule == "auto" and not found.taken_by
+            if is_open and pairing is not None and pairing.rule == "none" and pairing.images:
+                self.undecided[path] = Undecided(found.file, found.arrived, captions)
             self.read[path] = found.file, found.samples
             nameless = tuple(
                 one._replace(smallest_names=(), largest_names=()) for one in found.fields.fields
@@ -91,13 +99,17 @@ class Collected:
         read = self._in_order()
         files = [self.read[path][0] for path in read]
         sizes = [self.read[path][1] for path in read]
+        told = self.fields.told()
+        uncaptioned, captioned = without_caption(told, self.undecided.values())
         return replace(
             whole,
+            uncaptioned=uncaptioned,
+            captioned=captioned,
             shards=tuple(files),
             sizes=tuple(sizes),
             samples=sum(sizes),
             unread=len(set(dataset.shards)) + dataset.more - len(read),
-            fields=self.fields.told(),
+            fields=told,
             resampled=resampled,
             shared=tuple(self._shared(files, sizes)),
         )
@@ -149,7 +161,7 @@ class Datasets(Gather):
         """Take in what was seen of shards and folders, and what sources and loaders say of them."""
         if isinstance(facts, ShardFacts) and isinstance(target, Shard):
             for one in self._of.get(target.path, ()):
-                one.take(target.path, facts)
+                one.take(target.path, facts, target.captions)
         elif isinstance(facts, FolderFacts) and isinstance(target, Folder):
             for one in self._of.get(target.path, ()):
                 one.folder = facts

@@ -27,9 +27,9 @@ SURVIVAL = Kind(
     made_of=(Loader, Built),
     led_to_by=(Loader, Built),
     gather="preflight.datasets.survivals:Survivals",
-    counts=lambda facts: {"shard": facts.unnamed, "sample": facts.unnamed_samples}
-    if facts.unnamed
-    else {},
+    counts=lambda facts: (
+        {"shard": facts.unnamed, "sample": facts.unnamed_samples} if facts.unnamed else {}
+    ),
 )
 
 KEY_NAMES = Kind(

@@ -100,6 +100,25 @@ class Arrived(NamedTuple):
     """False of a sample that stands at the end of a damaged shard, and is a part of what it was."""
 
 
+class Lacking(NamedTuple):
+    """Samples of one shard that lack a field which is asked for."""
+
+    field: tuple[str, ...]
+    """The field, with its alternatives."""
+
+    samples: int
+    keys: tuple[str, ...]
+    """Of the first few."""
+
+    how: str
+    """What becomes of them, as of `Stage.handler`."""
+
+    stage: str
+    """What asks for the field: `to_tuple("jpg;png", "txt")`."""
+
+    at: Definition = Definition()
+
+
 class Loss(NamedTuple):
     """Samples that one stage takes out for one reason."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from typing import NamedTuple
 
-from preflight.pipelines.facts import Arrived, Reads, Stage
+from preflight.pipelines.facts import Arrived, Lacking, Reads, Stage
 
 # What `decode` has decoded as UTF-8 by the last extension of a field (autodecode.py: decoders).
 TEXTS = frozenset({"txt", "text", "transcript"})
@@ -45,6 +45,52 @@ def fate(sample: Arrived, stages: tuple[Stage, ...]) -> Fate:
                 break  # what follows asks for places, not for names
             fields = _renamed(stage, fields)
     return Fate()
+
+
+def lacking(arrived: Iterable[Arrived], reads: Reads) -> tuple[Lacking, ...]:
+    """Give what the samples of a shard lack of the fields that a loader takes."""
+    found: dict[Fate, Lacking] = {}
+    for one in arrived:
+        end = fate(one._replace(spoiled=()), reads.stages)
+        if end.stage is None or not one.whole:
+            continue
+        before = found.get(end)
+        samples, keys = (before.samples, before.keys) if before else (0, ())
+        stage = end.stage
+        found[end] = Lacking(
+            field=end.field,
+            samples=samples + one.samples,
+            keys=(keys + one.keys)[:3],
+            how=how(stage, reads.stages),
+            stage=written(stage),
+            at=stage.at,
+        )
+    return tuple(found.values())
+
+
+def how(stage: Stage, stages: tuple[Stage, ...]) -> str:
+    """Say what becomes of a sample at which a stage raises.
+
+    The user's own code may have taken it out before it comes to that stage.
+    """
+    before = stages[: stages.index(stage)] if stage in stages else ()
+    if stage.handler == "raises" and any(one.kind == "filter" for one in before):
+        return "unknown"
+    return stage.handler or "goes-on"
+
+
+def written(stage: Stage) -> str:
+    """Write a stage as the user does: `to_tuple("jpg;png", "txt")`."""
+    if stage.kind in SAMPLE_STAGES:
+        return "the reader of shards"
+    fields = [";".join(one) for one in stage.fields]
+    if stage.kind in ("rename", "rename_keys"):
+        told = [f'{name}="{one}"' for name, one in zip(stage.names, fields, strict=False)]
+    elif stage.kind == "map_dict":
+        told = [f"{one}=..." for one in fields]
+    else:
+        told = [f'"{one}"' for one in fields]
+    return f"{stage.kind}({', '.join(told)})"
 
 
 def taken(reads: Reads) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
-from preflight.values.addresses import local_path
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.lines import Lines
+from preflight.values.addresses import local_path
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from preflight.pipelines.facts import Arrived, Loss, Reads, Stage, Survival
-from preflight.pipelines.fates import Fate, fate, taken
+from preflight.pipelines.fates import Fate, fate, how, taken, written
 
 _FIRST = 5
 """Shards, and keys, that are named."""
@@ -111,13 +111,10 @@ def _ends(
 
 def _loss(end: Fate, lost: _Lost, stages: tuple[Stage, ...]) -> Loss:
     stage = end.stage or Stage(kind="")
-    how = stage.handler or "goes-on"
-    if how == "raises" and _is_behind_a_filter(stage, stages):
-        how = "unknown"
     return Loss(
         reason=end.reason,
         field=end.field,
-        how=how,
+        how=how(stage, stages),
         stage=written(stage),
         handler_name=stage.handler_name,
         at=stage.at,
@@ -128,33 +125,9 @@ def _loss(end: Fate, lost: _Lost, stages: tuple[Stage, ...]) -> Loss:
     )
 
 
-def _is_behind_a_filter(stage: Stage, stages: tuple[Stage, ...]) -> bool:
-    """Whether the user's own code may have taken the sample out before it comes to a stage."""
-    for one in stages:
-        if one is stage:
-            return False
-        if one.kind == "filter":
-            return True
-    return False
-
-
 def _unsure(reads: Reads) -> Iterator[str]:
     for one in reads.stages:
         if one.kind in ("filter", "other"):
             name = one.handler_name if one.kind == "other" and one.handler_name else "a function"
             at = f", {one.at.file}:{one.at.line}" if one.at.line else ""
             yield f"{name}{at}"
-
-
-def written(stage: Stage) -> str:
-    """Write a stage as the user does: `to_tuple("jpg;png", "txt")`."""
-    if stage.kind in ("open", "expand", "group"):
-        return "the reader of shards"
-    fields = [";".join(one) for one in stage.fields]
-    if stage.kind in ("rename", "rename_keys"):
-        told = [f'{name}="{one}"' for name, one in zip(stage.names, fields, strict=False)]
-    elif stage.kind == "map_dict":
-        told = [f"{one}=..." for one in fields]
-    else:
-        told = [f'"{one}"' for one in fields]
-    return f"{stage.kind}({', '.join(told)})"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from preflight.file_access.facts import Damage
 from preflight.images.facts import ImageDamage, Pictures
 from preflight.pairing.facts import CaptionLengths, Pairing
-from preflight.pipelines.facts import Arrived
+from preflight.pipelines.facts import Arrived, Lacking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +142,12 @@ class ShardFacts:
     oddities: tuple[Oddity, ...] = ()
     arrived: tuple[Arrived, ...] = ()
     """Its samples as webdataset hands them on, also the part of one that a damage cuts off."""
+
+    taken_by: str = ""
+    """The live loader that says which fields it takes of these samples."""
+
+    lacking: tuple[Lacking, ...] = ()
+    """What the samples lack of these."""
 
     videos: int = 0
     """Videos in it, which are not read."""

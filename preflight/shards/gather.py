@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.target import Target
 from preflight.pipelines.facts import Reads
+from preflight.pipelines.fates import lacking, taken
 from preflight.shards.facts import ShardFacts
 from preflight.targets.sampled import DrawnSamples
 from preflight.targets.targets import CaptionRule, Shard
@@ -25,7 +27,12 @@ class Shards(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._samples = DrawnSamples(run.job, run.targets)
-        self._read_by_loaders: dict[str, None] = {}
+        self._awaited = {one for one in run.targets if type(one) in kind.led_to_by}
+        """Loaders that may yet say which fields they take, before which nothing is judged."""
+
+        self._held: list[tuple[Any, ShardFacts, float | None]] = []
+        self._reads: dict[str, Reads] = {}
+        """By the path of a shard, the first loader that reads it."""
 
     def add(self, target: Shard) -> Iterator[Look]:
         """Take in a shard, unless it is in no sample."""
@@ -35,17 +42,21 @@ class Shards(Gather):
         else:
             self.targets.append(target)
 
-    def hear(self, _target: Target, facts: object) -> None:
-        """Take in which shards a loader reads."""
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in which shards a loader reads, and that it has been looked at."""
+        self._awaited.discard(target)
         if isinstance(facts, Reads):
-            self._read_by_loaders.update(dict.fromkeys(facts.shards))
+            for path in facts.shards:
+                self._reads.setdefault(path, facts)
 
     def then_questions(self) -> Iterator[Question]:
         """Ask about the shards of loaders that nobody has named, where they are files here."""
+        self._awaited.clear()
+        self.come += self._released()
         root = self.run.job.root
         named = (one for one in self.run.targets if isinstance(one, Shard))
         known = {os.path.abspath(os.path.join(root, one.path)) for one in named}
-        for path in self._read_by_loaders:
+        for path in self._reads:
             if path not in known and os.path.isfile(path):
                 question = self.question(Shard(path=path))
                 self.expect(question)
@@ -59,7 +70,9 @@ class Shards(Gather):
         self, question: Question, facts: ShardFacts, read_at: float | None
     ) -> Iterator[Look]:
         """Give what was seen of a shard, and say of videos that nobody looks into them."""
-        yield Looked(facts=facts, target=question.target, read_at=read_at)
+        self._held.append((question.target, facts, read_at))
+        if not self._awaited:
+            yield from self._released()
         if facts.videos:
             yield Left(
                 reason="video is not read by this version",
@@ -68,6 +81,17 @@ class Shards(Gather):
                 about="image",
                 noun="video",
             )
+
+    def _released(self) -> Iterator[Look]:
+        """Give what waited for loaders, with what they say of the fields that they take."""
+        held, self._held = self._held, []
+        root = self.run.job.root
+        for target, facts, read_at in held:
+            reads = self._reads.get(os.path.abspath(os.path.join(root, target.path)))
+            if reads is not None and taken(reads):
+                found = lacking(facts.arrived, reads)
+                facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
+            yield Looked(facts=facts, target=target, read_at=read_at)
 
 
 @cache

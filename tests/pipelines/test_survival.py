@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path

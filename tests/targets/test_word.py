@@ -70,7 +70,8 @@ def place(tmp_path: Path) -> Path:
         ("{a,b}.tar", ["Shard", "Missing"]),
         ("a.tar::b.tar", ["Shard", "Missing"]),
         ("s3://bucket/a.tar", ["Remote"]),
-        ("pipe:cat a.tar", ["Remote"]),
+        ("pipe:cat a.tar", ["Shard"]),
+        ("pipe:cat a.tar | cat", ["Remote"]),
         ("hf://datasets/x/{0..2}.tar", ["Remote"]),
     ],
 )

@@ -1,0 +1,66 @@
+"""Tells samples that lack what a live loader takes, or what most of their data set have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from preflight.facts import DatasetFacts, Lacking, ShardFacts, Uncaptioned
+from preflight.finding import Finding, Location, Severity
+from preflight.values.names import counted, first_of
+
+
+def by_loader(found: Callable[..., Finding], facts: ShardFacts) -> Iterator[Finding]:
+    """Tell, of each field that the loader asks for, the samples of a shard that lack it."""
+    for one in facts.lacking:
+        asked = " or ".join(f".{name}" for name in one.field)
+        line = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
+        at = f"{one.stage}{line}"
+        keys = first_of(one.keys, one.samples)
+        yield found(
+            f"{one.samples:,} of {counted(_all(facts), 'sample')} have no {asked}: {keys}",
+            at=Location(file=facts.file),
+            severity=_severity(one, facts),
+            why=f"{facts.taken_by} asks for it: {at} {_does(one)}.",
+            fix=f"Add the {asked}, or have the loader ask for what is there.",
+            evidence={"lacks": asked, "samples": one.samples, "of": _all(facts)},
+            about=asked,
+        )
+
+
+def _all(facts: ShardFacts) -> int:
+    return sum(one.samples for one in facts.arrived)
+
+
+def _severity(one: Lacking, facts: ShardFacts) -> Severity:
+    """Let a few that a handler drops leave the job alive."""
+    few = 2 * one.samples < _all(facts)
+    return Severity.WARNING if few and one.how == "goes-on" else Severity.ERROR
+
+
+def _does(one: Lacking) -> str:
+    if one.how == "goes-on":
+        return "drops them without a word"
+    if one.how == "stops":
+        return "ends the stream at the first of them"
+    return "raises at the first of them" if one.how == "raises" else "raises, or drops them"
+
+
+def by_data_set(found: Callable[..., Finding], facts: DatasetFacts) -> Iterator[Finding]:
+    """Tell the images of a shard that lack the caption which most of the data set have."""
+    for one in facts.uncaptioned:
+        yield found(
+            f"{one.samples:,} of {counted(one.images, 'image')} have no .{one.caption}: "
+            f"{first_of(one.keys, one.samples)}",
+            at=Location(file=one.file),
+            severity=_severity_of(one),
+            why=f"{facts.captioned:,} images of the data set have one: to_tuple raises on those "
+            "without, or a handler drops them without a word.",
+            fix='Write the captions, or say captions = "none" where none are meant to be.',
+            evidence={"lacks": "caption", "samples": one.samples, "of": one.images},
+            about="caption",
+        )
+
+
+def _severity_of(one: Uncaptioned) -> Severity:
+    """Leave it open whether a shard without any caption is meant so: class images, say."""
+    return Severity.WARNING if one.samples == one.images else Severity.ERROR

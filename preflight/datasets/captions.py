@@ -1,0 +1,54 @@
+"""Finds images without a caption in shards that by themselves do not say what captions are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from preflight.datasets.facts import Uncaptioned
+from preflight.pairing.rules import FileGroup, Rule, settle
+from preflight.pipelines.facts import Arrived
+from preflight.shards.facts import SampleFields
+from preflight.targets.targets import CaptionRule
+
+
+class Undecided(NamedTuple):
+    """A shard of whose images no more than half have a caption of one kind."""
+
+    file: str
+    arrived: tuple[Arrived, ...]
+    captions: CaptionRule
+
+
+def without_caption(
+    whole: SampleFields, shards: Iterable[Undecided]
+) -> tuple[tuple[Uncaptioned, ...], int]:
+    """Hold each such shard against what most images of the whole data set have.
+
+    Gives also how many images of the data set have it.
+    """
+    found: list[Uncaptioned] = []
+    captioned = 0
+    groups = [FileGroup(str(n), one.fields, one.samples) for n, one in enumerate(whole.sets)]
+    for shard in shards:
+        rule = settle(groups, shard.captions, shard=True)
+        if rule is None:
+            continue
+        captioned = sum(one.many for one in groups if _is_pair(one.suffixes, rule))
+        images = [one for one in shard.arrived if rule.images_of(one.fields) and one.whole]
+        lack = [one for one in images if not rule.captions_of(one.fields)]
+        if lack:
+            found.append(
+                Uncaptioned(
+                    file=shard.file,
+                    samples=sum(one.samples for one in lack),
+                    images=sum(one.samples for one in images),
+                    keys=tuple(key for one in lack for key in one.keys)[:3],
+                    caption=rule.captions[0],
+                )
+            )
+    return tuple(found), captioned
+
+
+def _is_pair(suffixes: tuple[str, ...], rule: Rule) -> bool:
+    return bool(rule.images_of(suffixes) and rule.captions_of(suffixes))

@@ -1,0 +1,250 @@
+"""dataset-survival says how many samples come through a live loader, and what takes the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding, Severity
+from tests.pipelines.shards_to_lose import good, half, latin_1, without_captions
+from tests.archives import tarred
+
+HEAD = """
+import webdataset as wds
+from torch.utils.data import DataLoader
+
+
+def kept(exn):
+    print(exn)
+    return True
+
+
+def make():
+    return DataLoader({}, batch_size=None, num_workers={})
+"""
+
+
+def job(
+    folder: Path, shards: Mapping[str, bytes] | list[bytes], pipeline: str, workers: int = 0
+) -> None:
+    listed = shards if isinstance(shards, list) else list(shards.values())
+    for number, content in enumerate(listed):
+        (folder / f"{number:03}.tar").write_bytes(content)
+    (folder / "train.py").write_text(HEAD.format(pipeline, workers))
+
+
+def run(folder: Path, *words: str, **flags: Any) -> Any:
+    options = {"select": ["dataset", "sample"], "elsewhere": True, **flags}
+    return preflight.run(*(words or ("train:make",)), folder=str(folder), **options)
+
+
+def survival(report: Any) -> list[Finding]:
+    return [one for one in report.findings if one.check == "dataset-survival"]
+
+
+def piped(shards: str, *stages: str) -> str:
+    return f"wds.DataPipeline({shards}, {', '.join(stages)})"
+
+
+TAR = "wds.tarfile_to_samples(handler=wds.warn_and_continue)"
+DECODE = "wds.decode(handler=wds.warn_and_continue)"
+PAIRS = 'wds.to_tuple("jpg;png", "txt", handler=wds.warn_and_continue)'
+TWO = 'wds.SimpleShardList("file:{000..001}.tar")'
+DRAWN = 'wds.ResampledShards("file:{000..001}.tar")'
+
+
+@pytest.mark.parametrize(
+    ("shards", "pipeline"),
+    [
+        ([tarred(good()), tarred(good(3, 50))], piped(DRAWN, TAR, DECODE, PAIRS)),
+        ([tarred(without_captions())] * 2, piped(DRAWN, TAR, 'wds.to_tuple("jpg")')),
+        ([latin_1(), latin_1()], piped(TWO, TAR, 'wds.to_tuple("jpg", "txt")')),
+        ([latin_1(), latin_1()], piped(TWO, TAR, 'wds.decode(only=["jpg"])', PAIRS)),
+        ([tarred(half()), tarred(half())], piped(TWO, TAR, "kept")),
+        (
+            [tarred(half())] * 2,
+            piped(TWO, TAR, 'wds.to_tuple("jpg", "txt", missing_is_error=False)'),
+        ),
+    ],
+)
+def test_a_loader_that_gives_all_of_its_samples_is_left_alone(
+    tmp_path: Path, shards: list[bytes], pipeline: str
+) -> None:
+    job(tmp_path, shards, pipeline)
+
+    assert run(tmp_path).findings == ()
+
+
+def test_where_nothing_comes_through_a_loader_without_end_it_says_that_it_will_stand(
+    tmp_path: Path,
+) -> None:
+    stages = piped(f"\n        {DRAWN}", TAR, DECODE, f"\n        {PAIRS}")
+    job(tmp_path, [tarred(without_captions()), tarred(without_captions())], stages)
+
+    (found,) = survival(run(tmp_path))
+
+    assert found.severity is Severity.ERROR
+    assert found.at.line == 13
+    assert found.message == (
+        '0 of 24 samples come through: 24 have no .txt, which to_tuple("jpg;png", "txt") asks for '
+        "(train.py:14)"
+    )
+    assert "stands at step 0, and says nothing" in (found.why or "")
+    assert "train.py:13" in (found.why or "")
+
+
+@pytest.mark.parametrize(
+    ("stage", "severity", "says"),
+    [
+        (PAIRS, Severity.WARNING, "without a word"),
+        (PAIRS.replace("wds.warn_and_continue", "kept"), Severity.WARNING, "kept drops them"),
+        ('wds.to_tuple("jpg", "txt")', Severity.ERROR, "raises at the first"),
+        (PAIRS.replace("warn_and_continue", "ignore_and_stop"), Severity.ERROR, "ends the stream"),
+        ('wds.rename(a="jpg", b="txt", handler=kept)', Severity.WARNING, "kept drops"),
+        ('wds.extract_keys("*.jpg", "*.txt")', Severity.ERROR, "raises at the first"),
+    ],
+)
+def test_what_becomes_of_the_lost_is_what_the_handler_does(
+    tmp_path: Path, stage: str, severity: Severity, says: str
+) -> None:
+    job(tmp_path, [tarred(good()), tarred(half())], piped(TWO, TAR, stage))
+
+    (found,) = survival(run(tmp_path))
+
+    assert found.severity is severity
+    assert says in (found.why or "")
+    assert found.evidence["samples"] == 24
+
+
+def test_what_functions_of_the_user_may_drop_is_not_counted_as_known(tmp_path: Path) -> None:
+    stages = piped(TWO, TAR, "wds.select(kept)", 'wds.to_tuple("jpg", "txt")')
+    job(tmp_path, [tarred(good()), tarred(half())], stages)
+
+    (found,) = survival(run(tmp_path))
+
+    assert found.message.startswith("at most")
+    assert "Nobody knows before it runs" in (found.why or "")
+
+
+def test_the_fluid_interface_and_its_decoder_are_read_too(tmp_path: Path) -> None:
+    job(
+        tmp_path,
+        [latin_1(), tarred(good(3, 40))],
+        'wds.WebDataset("file:{000..001}.tar", resampled=True, handler=kept)'
+        ".decode(handler=kept)"
+        '.to_tuple("jpg", "txt", handler=kept).batched(2)',
+    )
+
+    (found,) = survival(run(tmp_path))
+
+    assert found.evidence["through"] == 9
+    assert "6 have a .txt that is not UTF-8" in found.message
+
+
+def test_a_batch_that_never_fills_is_told(tmp_path: Path) -> None:
+    stages = piped(TWO, TAR, 'wds.to_tuple("jpg", "txt")', "wds.batched(64, partial=False)")
+    job(tmp_path, [tarred(good()), tarred(good(3, 50))], stages)
+
+    (found,) = survival(run(tmp_path))
+
+    assert found.severity is Severity.ERROR
+    assert "15 make no batch of 64" in found.message
+
+
+def test_shards_that_no_word_names_are_looked_at_with_all_checks(tmp_path: Path) -> None:
+    job(tmp_path, [tarred(good()), b"Rar!\x1a\x07\x01\x00" + bytes(5_000)], piped(TWO, TAR, PAIRS))
+
+    report = run(tmp_path, select=())
+
+    assert {"shard-damaged", "dataset-survival"} <= {one.check for one in report.findings}
+    assert "data" not in report.not_judged
+
+
+def test_shards_of_a_loader_that_are_not_here_are_said_to_be_unread(tmp_path: Path) -> None:
+    job(tmp_path, [tarred(good())], piped('wds.SimpleShardList("http://x/{0..3}.tar")', TAR, PAIRS))
+
+    report = run(tmp_path)
+
+    reasons = [skip.reason for one in report.checks for skip in one.skipped]
+    assert any("train:make reads it, and it was not read here" in one for one in reasons)
+
+
+class TestUnpaired:
+    """sample-unpaired goes by the fields that a loader takes, and by the whole data set."""
+
+    @pytest.mark.parametrize("named", [("train:make",), ("train:make", "000.tar", "001.tar")])
+    def test_captions_that_no_loader_takes_are_not_missed(
+        self, tmp_path: Path, named: tuple[str, ...]
+    ) -> None:
+        shards = [tarred(good()), tarred({**good(8), **without_captions(12)})]
+        job(tmp_path, shards, piped(TWO, TAR, 'wds.to_tuple("jpg")'))
+
+        assert run(tmp_path, *named).findings == ()
+
+    def test_a_field_that_the_loader_takes_is_missed_whatever_else_is_there(
+        self, tmp_path: Path
+    ) -> None:
+        job(tmp_path, [tarred(good())] * 2, piped(TWO, TAR, 'wds.to_tuple("jpg", "json")'))
+
+        found = [one for one in run(tmp_path).findings if one.check == "sample-unpaired"]
+
+        assert [one.message[:34] for one in found] == ["12 of 12 samples have no .json: do"] * 2
+        assert {one.severity for one in found} == {Severity.ERROR}
+
+    def test_half_a_shard_without_captions_is_held_against_the_whole_data_set(
+        self, tmp_path: Path
+    ) -> None:
+        for number, files in enumerate((good(), good(12, 20), half_of_them())):
+            (tmp_path / f"{number:03}.tar").write_bytes(tarred(files))
+
+        report = run(tmp_path, "{000..002}.tar")
+
+        (found,) = report.findings
+        assert report.verdict == "no-go"
+        assert found.message.startswith("6 of 12 images have no .txt: ")
+        assert found.at.file == "002.tar"
+
+    @pytest.mark.parametrize("good_shards", [0, 1])
+    def test_where_most_have_no_caption_none_is_missed(
+        self, tmp_path: Path, good_shards: int
+    ) -> None:
+        for number in range(3):
+            files = good(12) if number < good_shards else without_captions(12)
+            named = {f"{number}-{name}": one for name, one in files.items()}
+            (tmp_path / f"{number:03}.tar").write_bytes(tarred(named))
+
+        assert run(tmp_path, "{000..002}.tar").findings == ()
+
+
+def half_of_them() -> dict[str, bytes]:
+    files = good(12, 60)
+    return {name: one for name, one in files.items() if "txt" not in name or int(name[4:8]) % 2}
+
+
+def test_a_live_loader_overrules_what_a_source_seems_to_say(tmp_path: Path) -> None:
+    """The source speaks of `resampled`, and the loader that it makes has it off."""
+    job(
+        tmp_path,
+        [tarred(good()), tarred(good(12, 40))],
+        'wds.WebDataset("{000..001}.tar", resampled=bool(0), shardshuffle=False)',
+    )
+
+    report = run(tmp_path, "{000..001}.tar", "train:make", num_workers=4)
+
+    assert [one.check for one in report.findings] == ["dataset-small"]
+
+
+def test_the_table_is_kept_in_the_report(tmp_path: Path) -> None:
+    job(tmp_path, [latin_1(), tarred(without_captions())], piped(TWO, TAR, DECODE, PAIRS))
+
+    (found,) = survival(run(tmp_path))
+
+    assert json.dumps(dict(found.evidence))
+    assert found.evidence["through"] == 6
+    assert str(found.evidence["lost_1"]).startswith("12 have no .txt")
+    assert str(found.evidence["lost_2"]).startswith("6 have a .txt that is not UTF-8")
