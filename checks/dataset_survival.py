@@ -64,15 +64,16 @@ def dataset_survival(facts: Survival, _job: Job) -> Iterator[Finding]:
         lines.append(f"{sum(one.samples for one in left):,} for {len(left):,} other reasons")
     if batch:
         lines.append(batch)
+    by = ", as the source is written (a guess: no loader was made)" if reads.guess else ""
     yield dataset_survival.found(
-        f"{known} of {counted(facts.samples, 'sample')} come through: {'; '.join(lines)}",
+        f"{known} of {counted(facts.samples, 'sample')} come through{by}: {'; '.join(lines)}",
         at=_place(at, facts),
         also=tuple(
             Location(file=one.at.file, line=one.at.line)
             for one in facts.losses[:_TOLD]
             if one.at.line
         ),
-        severity=Severity.ERROR if batch else _severity(facts),
+        severity=_severity(facts, no_batch=bool(batch)),
         why=_why(facts, stands=bool(batch)),
         fix=_fix(facts),
         evidence={
@@ -102,7 +103,11 @@ def _too_large_a_batch(facts: Survival) -> str:
     return f"{facts.through:,} make no batch of {size:,}, and a smaller one is left out"
 
 
-def _severity(facts: Survival) -> Severity:
+def _severity(facts: Survival, *, no_batch: bool) -> Severity:
+    if facts.reads.guess and facts.through:
+        return Severity.WARNING
+    if no_batch:
+        return Severity.ERROR
     stops = any(one.how in ("raises", "stops") for one in facts.losses)
     if stops or facts.through < _LITTLE * facts.samples or not facts.through:
         return Severity.ERROR

@@ -6,8 +6,9 @@ What it finds
     every guess; images of a shard without the caption that most of its data set have. In a folder,
     images without a caption file of the same stem, or without a line in a metadata.jsonl, and the
     other way round. Also what is there and will not be read: an image whose extension the pipeline
-    does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And
-    a metadata.jsonl at which a reader raises. Where no rule was named, only where more than half of
+    does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside
+    `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises. Where no
+    rule was named, only where more than half of
     all images have captions of one kind; masks, regularisation images, caches and the files of
     trainers need none. Links in a shard are shard-unsafe, samples whose files stand apart
     shard-split-sample, images and texts in two folders shard-foreign; they are not told here again.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from preflight.datasets.facts import DatasetFacts, KeyNames
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
-from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard
+from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard, Source
 
 DATASET = Kind(
     name="dataset",
@@ -25,7 +25,7 @@ SURVIVAL = Kind(
     part="data",
     facts={Survival: "loader of shards"},
     made_of=(Loader, Built),
-    led_to_by=(Loader, Built),
+    led_to_by=(Loader, Built, Source),
     gather="preflight.datasets.survivals:Survivals",
     counts=lambda facts: (
         {"shard": facts.unnamed, "sample": facts.unnamed_samples} if facts.unnamed else {}

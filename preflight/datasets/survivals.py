@@ -13,7 +13,10 @@ from preflight.kinds.target import Target
 from preflight.pipelines.facts import Reads, Survival
 from preflight.pipelines.survival import Came, survival
 from preflight.shards.facts import ShardFacts
-from preflight.targets.targets import Shard
+from preflight.sources.facts import SourceFacts
+from preflight.targets.targets import Built, Folder, Loader, Shard, Source
+from preflight.values.addresses import plain_path
+from preflight.values.names import name_of
 
 
 class Survivals(Gather):
@@ -23,15 +26,20 @@ class Survivals(Gather):
         super().__init__(kind, run)
         self._came: dict[str, Came] = {}
         self._reads: list[tuple[Target, Reads]] = []
+        self._guesses: list[tuple[Target, Reads]] = []
+        self._listed: list[tuple[Target, Reads]] = []
+        """Loaders of files that their data sets list."""
 
     def needs(self, target: Target) -> bool:
-        """Whether it is one of the shards."""
-        return isinstance(target, Shard)
+        """Whether it is one of the shards, or a source that may say what is done with them."""
+        return isinstance(target, (Shard, Source))
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what was seen of shards, and what loaders say."""
-        if isinstance(facts, Reads) and facts.stages:
-            self._reads.append((target, facts))
+        if isinstance(facts, Reads):
+            (self._reads if facts.stages else self._listed).append((target, facts))
+        elif isinstance(facts, SourceFacts) and isinstance(target, Source):
+            self._guesses += [(target, one) for one in facts.pipelines]
         elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
             path = os.path.abspath(os.path.join(self.run.job.root, target.path))
             self._came[path] = came(facts)
@@ -41,7 +49,7 @@ class Survivals(Gather):
         root = self.run.job.root
         shards = (one for one in self.run.targets if isinstance(one, Shard))
         named = {os.path.abspath(os.path.join(root, one.path)) for one in shards}
-        for target, reads in self._reads:
+        for target, reads in self._reads or self._guessed(list(named)):
             found = survival(reads, self._came)
             more = [one for one in dict.fromkeys(reads.shards) if one not in named]
             seen = [self._came[one] for one in more if one in self._came]
@@ -49,7 +57,7 @@ class Survivals(Gather):
             found = replace(found, unnamed=len(seen), unnamed_samples=samples)
             if found.looked_at:
                 yield Looked(facts=found, target=target)
-            if found.unread:
+            if found.unread and not reads.guess:
                 first = f", such as {found.unread_names[0]}" if found.unread_names else ""
                 yield Left(
                     reason=f"{reads.name} reads it, and it was not read here{first}",
@@ -57,6 +65,41 @@ class Survivals(Gather):
                     count=found.unread,
                     noun="shard",
                 )
+
+        yield from self._lists()
+
+    def _lists(self) -> Iterator[Look]:
+        """Say which files of loaders lie in no folder that was looked at."""
+        root = self.run.job.root
+        folders = (one.path for one in self.run.targets if isinstance(one, Folder))
+        seen = tuple(os.path.join(os.path.abspath(os.path.join(root, one)), "") for one in folders)
+        for _, reads in self._listed:
+            if not reads.files or all(one.startswith(seen) for one in reads.files):
+                continue
+            try:
+                place = os.path.commonpath([os.path.dirname(one) for one in reads.files])
+            except ValueError:  # on several drives of Windows
+                place = os.path.dirname(reads.files[0])
+            yield Left(
+                reason=f"{reads.name} lists them:  preflight run {name_of(place, root)}",
+                kinds=(Survival,),
+                count=reads.listed,
+                noun="file",
+            )
+
+    def _guessed(self, named: list[str]) -> Iterator[tuple[Target, Reads]]:
+        """Give what a source says of pipelines, where no loader was made.
+
+        Shards that are no literal are taken for all that were named, where there is one pipeline.
+        """
+        if any(type(one) in (Loader, Built) for one in self.run.targets):
+            return
+        for target, reads in self._guesses:
+            root = self.run.job.root
+            paths = (plain_path(one) for one in reads.shards)
+            local = tuple(os.path.abspath(os.path.join(root, one)) for one in paths if one)
+            if local or len(self._guesses) == 1:
+                yield target, replace(reads, shards=local or tuple(named))
 
 
 def came(facts: ShardFacts) -> Came:

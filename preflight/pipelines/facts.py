@@ -81,6 +81,9 @@ class Reads:
     columns: tuple[str, ...] = ()
     """Of a `datasets.Dataset`."""
 
+    guess: bool = False
+    """Whether a source says so, of which nobody knows that it is what runs."""
+
 
 class Arrived(NamedTuple):
     """Samples of one shard that are made of the same fields, as webdataset hands them on."""

@@ -146,37 +146,41 @@ class _Told:
             if given.get("select_files") or given.get("rename_files"):
                 yield replace(one, kind="other", at=at)
         else:
-            yield self._of_samples(one, name, args, given)
+            if name == "map" and args and _name_of(type(args[0])) == "Decoder":
+                decoding = replace(one, at=self.lines.of("decode"))
+                yield _decoding(decoding, own_attributes(args[0]))
+                return
+            made = stage_of(one, name, args, given)
+            if made.kind == "batched":
+                self.batch = made.size or None
+            yield made
 
     def _whole(self) -> Definition:
         return self.lines.of("WebDataset")
 
-    def _of_samples(
-        self, one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]
-    ) -> Stage:
-        if name == "map" and args and _name_of(type(args[0])) == "Decoder":
-            return _decoding(replace(one, at=self.lines.of("decode")), own_attributes(args[0]))
-        if name == "decode":
-            return _decoding(one, {"handlers": args, **given})
-        if name in ("to_tuple", "extract_keys"):
-            return _tuple(one, name, args, given)
-        if name in ("rename", "rename_keys"):
-            return _renaming(one, name, args, given)
-        if name == "map_dict":
-            wanted = tuple((key,) for key in given if key != "handler")
-            return replace(one, kind=name, fields=wanted)
-        if name in ("batched", "listed"):
-            size = given.get("batchsize", args[0] if args else 20)
-            self.batch = _whole(size)
-            partial = given.get("partial", args[2] if len(args) > 2 else True)
-            return replace(one, kind="batched", size=self.batch or 0, partial=partial is not False)
-        if name in _SPLIT:
-            return replace(one, kind="split", handler="")
-        if name in _PASS or name.startswith(("shuffle", "detshuffle")):
-            return replace(one, kind="pass", handler="")
-        if name in _FILTERS:
-            return replace(one, kind="filter")
-        return replace(one, handler_name=name if not one.handler_name else one.handler_name)
+
+def stage_of(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
+    """Say what a stage does with samples, by its name and by what it was given."""
+    if name == "decode":
+        return _decoding(one, {"handlers": args, **given})
+    if name in ("to_tuple", "extract_keys"):
+        return _tuple(one, name, args, given)
+    if name in ("rename", "rename_keys"):
+        return _renaming(one, name, args, given)
+    if name == "map_dict":
+        wanted = tuple((key,) for key in given if key != "handler")
+        return replace(one, kind=name, fields=wanted)
+    if name in ("batched", "listed"):
+        size = given.get("batchsize", args[0] if args else 20)
+        partial = given.get("partial", args[2] if len(args) > 2 else True)
+        return replace(one, kind="batched", size=_whole(size) or 0, partial=partial is not False)
+    if name in _SPLIT:
+        return replace(one, kind="split", handler="")
+    if name in _PASS or name.startswith(("shuffle", "detshuffle")):
+        return replace(one, kind="pass", handler="")
+    if name in _FILTERS:
+        return replace(one, kind="filter")
+    return replace(one, handler_name=name if not one.handler_name else one.handler_name)
 
 
 def _dicts(things: list[Any]) -> Iterator[dict[str, Any]]:
@@ -211,6 +215,15 @@ def _defaults(function: object) -> Mapping[str, Any]:
     return {**dict(zip(places, values, strict=True)), **(function.__kwdefaults__ or {})}
 
 
+def handler_named(name: str) -> str:
+    """Say what one of webdataset's handlers does; of another one nothing is known by its name."""
+    if name == "reraise_exception":
+        return "raises"
+    if name in _GOES_ON | _STOPS:
+        return "goes-on" if name in _GOES_ON else "stops"
+    return "unknown"
+
+
 def _handler(handler: object) -> tuple[str, str]:
     """Say what an exception handler does, by its name or by its code, and how it is called."""
     if handler is None:
@@ -218,10 +231,8 @@ def _handler(handler: object) -> tuple[str, str]:
     name = _name_of(handler)
     if type(handler) is not types.FunctionType:
         return "unknown", name
-    if name == "reraise_exception":
-        return "raises", name
-    if name in _GOES_ON | _STOPS:
-        return ("goes-on" if name in _GOES_ON else "stops"), name
+    if handler_named(name) != "unknown":
+        return handler_named(name), name
     steps = list(dis.get_instructions(handler.__code__))
     raises = any(one.opname == "RAISE_VARARGS" for one in steps)
     given = {_given(before, one) for before, one in zip([steps[0], *steps], steps, strict=False)}

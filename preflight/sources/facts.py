@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from preflight.pipelines.facts import Reads
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentRead:
@@ -101,6 +103,9 @@ class SourceFacts:
 
     resampled: str | None = None
     """Where shards are drawn with replacement, such as `train.py:27`; None: nowhere."""
+
+    pipelines: tuple[Reads, ...] = ()
+    """Of a file, the pipelines of webdataset that are written out in it."""
 
     in_allocation: bool = False
     """Whether this is a shell inside a Slurm allocation, from which srun starts the ranks."""

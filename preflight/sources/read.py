@@ -11,6 +11,8 @@ from dataclasses import replace
 from preflight.host.environment import launcher_of
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import Asked
+from preflight.pipelines.facts import Reads
+from preflight.pipelines.written import written_pipelines
 from preflight.sources.environment_reads import FoundReads, environment_reads, is_stored_before
 from preflight.sources.facts import EnvironmentRead, SourceFacts, Unguarded
 from preflight.sources.guard import modules_of_import, work_in, work_of_import
@@ -49,6 +51,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
     unguarded: list[Unguarded | None] = []
     unreadable: list[tuple[str, ...]] = []
     resampled: list[str] = []
+    pipelines: tuple[Reads, ...] = ()
     for file in files[:_MOST_FILES]:
         name = name_of(file, root)
         try:
@@ -65,6 +68,10 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
         found[name] = environment_reads(parsed, name, about=about)
         line = resampled_in(parsed.tree)
         resampled += [f"{name}:{line}"] if line is not None else []
+        if not is_folder and any(
+            "DataPipeline" in one or "WebDataset" in one for one in parsed.lines
+        ):
+            pipelines = written_pipelines(parsed.tree, name)
         unguarded.append(
             _unguarded_below(parsed, name)
             if is_folder
@@ -84,6 +91,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
         default_start_method=method,
         default_start_method_from=method_from,
         resampled=resampled[0] if resampled else None,
+        pipelines=pipelines,
         in_allocation="SLURM_JOB_ID" in environment,
     )
 

@@ -11,8 +11,8 @@ import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
-from tests.pipelines.shards_to_lose import good, half, latin_1, without_captions
 from tests.archives import tarred
+from tests.pipelines.shards_to_lose import good, half, latin_1, without_captions
 
 HEAD = """
 import webdataset as wds
@@ -174,51 +174,45 @@ def test_shards_of_a_loader_that_are_not_here_are_said_to_be_unread(tmp_path: Pa
     assert any("train:make reads it, and it was not read here" in one for one in reasons)
 
 
-class TestUnpaired:
-    """sample-unpaired goes by the fields that a loader takes, and by the whole data set."""
+@pytest.mark.parametrize("named", [("train:make",), ("train:make", "000.tar", "001.tar")])
+def test_captions_that_no_loader_takes_are_not_missed(
+    tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    shards = [tarred(good()), tarred({**good(8), **without_captions(12)})]
+    job(tmp_path, shards, piped(TWO, TAR, 'wds.to_tuple("jpg")'))
 
-    @pytest.mark.parametrize("named", [("train:make",), ("train:make", "000.tar", "001.tar")])
-    def test_captions_that_no_loader_takes_are_not_missed(
-        self, tmp_path: Path, named: tuple[str, ...]
-    ) -> None:
-        shards = [tarred(good()), tarred({**good(8), **without_captions(12)})]
-        job(tmp_path, shards, piped(TWO, TAR, 'wds.to_tuple("jpg")'))
+    assert run(tmp_path, *named).findings == ()
 
-        assert run(tmp_path, *named).findings == ()
 
-    def test_a_field_that_the_loader_takes_is_missed_whatever_else_is_there(
-        self, tmp_path: Path
-    ) -> None:
-        job(tmp_path, [tarred(good())] * 2, piped(TWO, TAR, 'wds.to_tuple("jpg", "json")'))
+def test_a_field_that_the_loader_takes_is_missed_whatever_else_is_there(tmp_path: Path) -> None:
+    job(tmp_path, [tarred(good())] * 2, piped(TWO, TAR, 'wds.to_tuple("jpg", "json")'))
 
-        found = [one for one in run(tmp_path).findings if one.check == "sample-unpaired"]
+    found = [one for one in run(tmp_path).findings if one.check == "sample-unpaired"]
 
-        assert [one.message[:34] for one in found] == ["12 of 12 samples have no .json: do"] * 2
-        assert {one.severity for one in found} == {Severity.ERROR}
+    assert [one.message[:34] for one in found] == ["12 of 12 samples have no .json: do"] * 2
+    assert {one.severity for one in found} == {Severity.ERROR}
 
-    def test_half_a_shard_without_captions_is_held_against_the_whole_data_set(
-        self, tmp_path: Path
-    ) -> None:
-        for number, files in enumerate((good(), good(12, 20), half_of_them())):
-            (tmp_path / f"{number:03}.tar").write_bytes(tarred(files))
 
-        report = run(tmp_path, "{000..002}.tar")
+def test_half_a_shard_without_captions_is_held_against_the_whole_data_set(tmp_path: Path) -> None:
+    for number, files in enumerate((good(), good(12, 20), half_of_them())):
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(files))
 
-        (found,) = report.findings
-        assert report.verdict == "no-go"
-        assert found.message.startswith("6 of 12 images have no .txt: ")
-        assert found.at.file == "002.tar"
+    report = run(tmp_path, "{000..002}.tar")
 
-    @pytest.mark.parametrize("good_shards", [0, 1])
-    def test_where_most_have_no_caption_none_is_missed(
-        self, tmp_path: Path, good_shards: int
-    ) -> None:
-        for number in range(3):
-            files = good(12) if number < good_shards else without_captions(12)
-            named = {f"{number}-{name}": one for name, one in files.items()}
-            (tmp_path / f"{number:03}.tar").write_bytes(tarred(named))
+    (found,) = report.findings
+    assert report.verdict == "no-go"
+    assert found.message.startswith("6 of 12 images have no .txt: ")
+    assert found.at.file == "002.tar"
 
-        assert run(tmp_path, "{000..002}.tar").findings == ()
+
+@pytest.mark.parametrize("good_shards", [0, 1])
+def test_where_most_have_no_caption_none_is_missed(tmp_path: Path, good_shards: int) -> None:
+    for number in range(3):
+        files = good(12) if number < good_shards else without_captions(12)
+        named = {f"{number}-{name}": one for name, one in files.items()}
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(named))
+
+    assert run(tmp_path, "{000..002}.tar").findings == ()
 
 
 def half_of_them() -> dict[str, bytes]:
@@ -248,3 +242,88 @@ def test_the_table_is_kept_in_the_report(tmp_path: Path) -> None:
     assert found.evidence["through"] == 6
     assert str(found.evidence["lost_1"]).startswith("12 have no .txt")
     assert str(found.evidence["lost_2"]).startswith("6 have a .txt that is not UTF-8")
+
+
+SOURCE = """
+import webdataset as wds
+
+
+def loader(config):
+    return wds.DataPipeline(
+        wds.ResampledShards({shards}),
+        wds.split_by_worker,
+        wds.tarfile_to_samples(handler=wds.warn_and_continue),
+        wds.decode("pilrgb", handler=wds.warn_and_continue),
+        wds.to_tuple("jpg;png", "txt", handler=wds.warn_and_continue),
+    )
+"""
+
+
+@pytest.mark.parametrize("shards", ['"file:{000..001}.tar"', "config.path"])
+def test_where_no_loader_is_made_a_source_says_what_is_read_and_that_it_is_a_guess(
+    tmp_path: Path, shards: str
+) -> None:
+    job(tmp_path, [tarred(without_captions()), tarred(without_captions())], "None")
+    (tmp_path / "base.py").write_text(SOURCE.replace("{shards}", shards))
+
+    (found,) = survival(run(tmp_path, "source=base.py", "{000..001}.tar"))
+
+    assert found.severity is Severity.ERROR
+    assert found.message.startswith("0 of 24 samples come through, as the source is written (a gue")
+    assert "base.py:11" in found.message
+    assert "base.py:7" in (found.why or "")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE.replace("{shards}", "config.path").replace("pilrgb", "pil"),
+        'import webdataset as wds\n\nx = wds.WebDataset(a, handler=b).decode().to_tuple("jpg", "txt")\n',
+        "import webdataset as wds\n\nx = wds.WebDataset(a).to_tuple(*fields)\n",
+        "import webdataset as wds\n\nx = wds.WebDataset(a).map(pick)\n",
+    ],
+)
+def test_a_source_whose_pipeline_fits_the_data_is_left_alone(tmp_path: Path, source: str) -> None:
+    job(tmp_path, [tarred(good()), tarred(good(12, 40))], "None")
+    (tmp_path / "base.py").write_text(source)
+
+    assert survival(run(tmp_path, "source=base.py", "{000..001}.tar")) == []
+
+
+def test_files_that_a_data_set_lists_are_said_to_be_unread(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    for number in range(3):
+        (tmp_path / "photos" / f"{number}.jpg").write_bytes(good()["dog-0000.jpg"])
+    (tmp_path / "train.py").write_text(LISTED)
+
+    report = run(tmp_path, "train:make", select=())
+
+    assert any(
+        "train:make lists them:  preflight run photos" in skip.reason
+        for one in report.checks
+        for skip in one.skipped
+    )
+    report = run(tmp_path, "train:make", "photos", select=())
+    assert not any("lists them" in skip.reason for one in report.checks for skip in one.skipped)
+
+
+LISTED = """
+import glob
+
+from torch.utils.data import DataLoader, Dataset
+
+
+class Photos(Dataset):
+    def __init__(self):
+        self.samples = [(path, 0) for path in sorted(glob.glob("photos/*.jpg"))]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, place):
+        return place
+
+
+def make():
+    return DataLoader(Photos())
+"""

@@ -1,0 +1,138 @@
+"""Reads webdataset pipelines off a source, where they are written out; nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from preflight.objects.facts import Definition
+from preflight.pipelines.facts import Reads, Stage
+from preflight.pipelines.live import handler_named, stage_of
+from preflight.values.braces import TooManyError, expand
+
+_ROOTS = frozenset({"WebDataset", "DataPipeline"})
+_DRAWN = frozenset({"ResampledShards", "ResampledShardList"})
+_LISTS = frozenset({"SimpleShardList", *_DRAWN})
+_MOST = 10_000
+
+
+class _Unwritten:
+    """Stands for a value that only a run knows."""
+
+
+def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
+    """Give what each pipeline of a source says of its shards and stages, chains as one."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    inner = {id(one.func.value) for one in calls if isinstance(one.func, ast.Attribute)}
+    found = (_pipeline(one, file) for one in calls if id(one) not in inner)
+    return tuple(one for one in found if one is not None)
+
+
+def _pipeline(call: ast.Call, file: str) -> Reads | None:
+    """Follow a chain of calls from its end to the class that it begins with."""
+    chain = [call]
+    while isinstance(chain[-1].func, ast.Attribute) and isinstance(chain[-1].func.value, ast.Call):
+        chain.append(chain[-1].func.value)
+    root = chain.pop()
+    if _name(root) not in _ROOTS:
+        return None
+    at = _line(root, file)
+    reads = Reads(name=f"{file}:{root.lineno}", defined=at, guess=True)
+    reads = (
+        _of_pipeline(root, reads, file) if _name(root) == "DataPipeline" else _fluid(root, reads)
+    )
+    for one in reversed(chain):
+        if _name(one) in ("repeat", "with_epoch"):
+            reads = replace(reads, endless=reads.endless or "repeated")
+        elif _name(one) not in ("compose", "with_length"):
+            reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
+    return reads
+
+
+def _of_pipeline(root: ast.Call, reads: Reads, file: str) -> Reads:
+    for one in root.args:
+        if isinstance(one, ast.Call) and _name(one) in _LISTS:
+            drawn = "resampled" if _name(one) in _DRAWN else ""
+            line = _line(one, file) if drawn else Definition()
+            reads = replace(reads, shards=_shards(one), endless=drawn, endless_at=line)
+        elif isinstance(one, ast.Call):
+            reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
+        elif getattr(one, "attr", getattr(one, "id", "")) not in (
+            "split_by_node",
+            "split_by_worker",
+        ):
+            reads = replace(reads, stages=(*reads.stages, Stage(kind="other", at=reads.defined)))
+    return reads
+
+
+def _fluid(root: ast.Call, reads: Reads) -> Reads:
+    given = {one.arg: one.value for one in root.keywords}
+    drawn = given.get("resampled")
+    is_drawn = isinstance(drawn, ast.Constant) and drawn.value is True
+    how, called = _handler(given.get("handler"))
+    reader = [
+        Stage(kind=kind, at=reads.defined, handler=how, handler_name=called)
+        for kind in ("open", "expand", "group")
+    ]
+    if {"select_files", "rename_files"} & given.keys():
+        reader.append(Stage(kind="other", at=reads.defined))
+    return replace(
+        reads,
+        shards=_shards(root),
+        stages=tuple(reader),
+        endless="resampled" if is_drawn else "",
+        endless_at=reads.defined if is_drawn else Definition(),
+    )
+
+
+def _stages(call: ast.Call, file: str) -> Iterator[Stage]:
+    name, at = _name(call), _line(call, file)
+    given: dict[str, Any] = {one.arg: _value(one.value) for one in call.keywords if one.arg}
+    how, called = _handler(next((k.value for k in call.keywords if k.arg == "handler"), None))
+    one = Stage(kind="other", at=at, handler=how, handler_name=called)
+    if any(isinstance(arg, ast.Starred) for arg in call.args) or any(
+        k.arg is None for k in call.keywords
+    ):
+        yield one
+    elif name.startswith("tarfile_to_samples"):
+        yield from (replace(one, kind=kind) for kind in ("open", "expand", "group"))
+    else:
+        yield stage_of(one, name, [_value(arg) for arg in call.args], given)
+
+
+def _handler(node: ast.expr | None) -> tuple[str, str]:
+    if node is None:
+        return "raises", "reraise_exception"
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return handler_named(name), name
+
+
+def _shards(call: ast.Call) -> tuple[str, ...]:
+    """Give the addresses that stand there as a literal."""
+    said = _value(call.args[0]) if call.args else None
+    if isinstance(said, str):
+        try:
+            names = expand(said)
+        except TooManyError:
+            return ()
+        return tuple(one for one, _ in zip(names, range(_MOST), strict=False))
+    if isinstance(said, list) and all(isinstance(one, str) for one in said):
+        return tuple(said)
+    return ()
+
+
+def _value(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return _Unwritten()
+
+
+def _name(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _line(call: ast.Call, file: str) -> Definition:
+    return Definition(file=file, line=call.func.end_lineno or call.lineno)
