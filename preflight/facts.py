@@ -15,7 +15,14 @@ from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.loaders.facts import Held, Inherited, Loaded, Sent, Trip, Unloadable, Unsendable
 from preflight.models.facts import Copied, Uncopyable
 from preflight.objects.facts import Definition, Part, Weight
-from preflight.pairing.facts import Captioned, CaptionLengths, Length, Pairing, Unpaired
+from preflight.pairing.facts import (
+    Captioned,
+    CaptionFlaw,
+    CaptionLengths,
+    Length,
+    Pairing,
+    Unpaired,
+)
 from preflight.pipelines.facts import Arrived, Lacking, Loss, Reads, Stage, Survival
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
@@ -34,6 +41,7 @@ __all__ = [
     "CacheKeys",
     "CachePiece",
     "CachedTensor",
+    "CaptionFlaw",
     "CaptionLengths",
     "Captioned",
     "Checkpoint",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from preflight.formats.pictures.shape import Shape
-from preflight.pairing.facts import Captioned, Pairing
+from preflight.pairing.facts import Captioned, CaptionLengths, Pairing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +122,13 @@ def most_ratio(size: Sequence[Any]) -> tuple[float, int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionsSeen:
+    """Some of the captions of a folder."""
+
+    lengths: CaptionLengths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FolderFacts:
     """A folder of images and captions, with all below it."""
 
@@ -154,3 +161,6 @@ class FolderFacts:
 
     unread_tables: tuple[str, ...] = ()
     """Other tables that may hold captions, and are not read."""
+
+    captions: CaptionLengths = field(default_factory=CaptionLengths)
+    """How long those beside images are, and what is wrong with them; not of tables."""

@@ -14,9 +14,10 @@ from typing import Any
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
-from preflight.images.facts import FolderFacts, Picture, Pictures
+from preflight.images.captions import in_parts
+from preflight.images.facts import CaptionsSeen, FolderFacts, Picture, Pictures
 from preflight.images.folder import FolderListing, folder_facts, list_folder
-from preflight.images.kind import IMAGE, TABLE
+from preflight.images.kind import CAPTIONS, IMAGE, TABLE
 from preflight.images.pictures import Damages, PictureCounts
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
@@ -27,6 +28,7 @@ from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
 from preflight.pairing.facts import Captioned
 from preflight.pairing.folder_contents import FolderContents
+from preflight.pairing.lengths import Lengths
 from preflight.targets.sampled import DrawnSamples, outside
 from preflight.targets.targets import Folder
 from preflight.values.names import name_of
@@ -87,6 +89,9 @@ class Images:
 
     unread_tables: list[str] = field(default_factory=list)
     """Names of tables that could not be read."""
+
+    captions: Lengths = field(default_factory=Lengths)
+    """What the captions are that were read."""
 
     @property
     def there(self) -> int:
@@ -157,6 +162,7 @@ class Folders(Gather):
         for one in self._folders:
             one.left = 1
             yield from self._tables(one)
+            yield from self._captions(one)
             yield from self._images(one)
             one.left -= 1
             self._complete(one)
@@ -174,6 +180,26 @@ class Folders(Gather):
                 gather=self,
                 whole=(one, None),
                 stamp=stamp_of(path),
+            )
+
+    def _captions(self, one: Images) -> Iterator[Question]:
+        if self.run.job.look.depth == "index":
+            return
+        drawn = None
+        if one.sample is not None:
+            drawn = [(two.contents, names) for two, names in _sampled(one, one.sample)]
+        for contents, names in in_parts(one.listing, drawn):
+            one.left += 1
+            wire = {"folder": contents.path, "place": contents.place, "names": names}
+            yield Question(
+                kind=CAPTIONS,
+                wire=wire,
+                target=one.target,
+                at=Location(file=contents.place),
+                gives=(FolderFacts,),
+                gather=self,
+                whole=(one, None),
+                seconds=CAPTIONS.seconds(wire, "", ""),
             )
 
     def _images(self, one: Images) -> Iterator[Question]:
@@ -242,7 +268,11 @@ class Folders(Gather):
         one, directory = question.whole
         one.left -= 1
         if directory is None:
-            one.captioned += map(facts_of, told)
+            for facts in map(facts_of, told):
+                if isinstance(facts, CaptionsSeen):
+                    one.captions.merge([facts.lengths])
+                else:
+                    one.captioned.append(facts)
         else:
             path = question.wire["path"]
             one.read = True
@@ -294,8 +324,10 @@ class Folders(Gather):
     def _without(self, question: Question) -> None:
         one, directory = question.whole
         one.left -= 1
-        if directory is None:
+        if question.kind is TABLE:
             one.unread_tables.append(self.file_of(question))
+        elif directory is None:
+            one.read = True
         else:
             one.read = True
             directory.noted = False
@@ -307,7 +339,13 @@ class Folders(Gather):
         found = folder_facts(one.listing, one.damages, one.captioned)
         unread = (*found.unread_tables, *one.unread_tables)
         pictures = one.pictures.told()
-        found = replace(found, images=one.looked_at, pictures=pictures, unread_tables=unread)
+        found = replace(
+            found,
+            images=one.looked_at,
+            pictures=pictures,
+            unread_tables=unread,
+            captions=one.captions.told(),
+        )
         read_at = None if one.read else one.oldest
         self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.images.facts import FolderFacts, ImageDamage, Picture
+from preflight.images.facts import CaptionsSeen, FolderFacts, ImageDamage, Picture
 from preflight.kinds.kind import Kind
 from preflight.pairing.facts import Captioned
 from preflight.targets.folders import IMAGE_SUFFIXES
@@ -43,4 +43,14 @@ TABLE = Kind(
     may_be_left=True,
 )
 
-KINDS = (FOLDER, IMAGE, TABLE)
+CAPTIONS = Kind(
+    name="captions",
+    noun="part of the captions",
+    answers=(CaptionsSeen,),
+    reader="preflight.images.captions:look",
+    seconds=lambda plain, _root, _depth: 25e-6 * len(plain["names"]),
+    may_be_left=True,
+    about="caption",
+)
+
+KINDS = (FOLDER, IMAGE, TABLE, CAPTIONS)

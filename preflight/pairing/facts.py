@@ -78,12 +78,25 @@ class Length(NamedTuple):
     """Of the first few; only of the longest and of the shortest."""
 
 
+class CaptionFlaw(NamedTuple):
+    """How many captions are wrong in one way."""
+
+    kind: str
+    """`encoding` (no UTF-8), `utf-16`, `zeros` (nothing but null characters), `nul` (some of them
+    in it), `padding` (only behind it), `mark` (a byte-order mark before it), `not-fetched` (a
+    pointer of Git LFS), `empty` (no character but white space)."""
+
+    captions: int
+    names: tuple[str, ...] = ()
+    """Of the first few."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionLengths:
     """How long captions are, of which the text was read: what is plain text, or stands in a table.
 
     Characters are Unicode's, those of white space at both ends left out. With `--depth index`
-    nothing of a shard's captions is read.
+    no captions are read but those of tables.
     """
 
     captions: int = 0
@@ -109,6 +122,12 @@ class CaptionLengths:
 
     unread: int = 0
     """Captions so large that nobody would read them, and we did not."""
+
+    flaws: tuple[CaptionFlaw, ...] = ()
+    """What is wrong with them, by its kind; each caption is counted for one kind at most."""
+
+    numbers: int = 0
+    """Captions of nothing but numbers, such as the boxes of a detector."""
 
     @property
     def longest(self) -> Length | None:

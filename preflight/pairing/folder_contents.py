@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -57,6 +57,18 @@ class FolderContents:
             for name in f"{stems}.{suffix}".replace("/", f".{suffix}/").split("/")
             if name not in self.no_files
         )
+
+    def beside_an_image(self, extensions: Collection[str], *, literal: bool) -> Iterator[str]:
+        """Give the files of these extensions, in small letters or else as they are written.
+
+        Only those that stand beside an image of the same stem, and can be opened.
+        """
+        for suffixes, stems in self.stems.items():
+            if any(map(is_image_suffix, suffixes)):
+                for suffix in suffixes:
+                    if (suffix if literal else suffix.lower()) in extensions:
+                        names = (f"{stem}.{suffix}" for stem in stems.split("/"))
+                        yield from (one for one in names if one not in self.no_files)
 
     def unopenable(self, pairing: Pairing) -> Iterator[tuple[str, str]]:
         """Give the images and captions that are no files, and why not."""

@@ -1,16 +1,27 @@
-"""Counts how long captions are, in bounded memory."""
+"""Counts how long captions are and what is wrong with them, in bounded memory."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from operator import neg, pos
 
-from preflight.pairing.facts import CaptionLengths, Length
+from preflight.pairing.facts import CaptionFlaw, CaptionLengths, Length
 from preflight.pairing.rules import TEXTS, named_extension
 from preflight.targets.targets import CaptionRule
 from preflight.values.tally import Counted, Tally
 
 LONGEST = 1 << 20
 """Bytes of one caption that are read."""
+
+MARK = "\ufeff"
+"""What a byte-order mark is once it is decoded; Python's `strip` leaves it."""
+
+_POINTER = "version https://git-lfs.github.com/spec/"
+
+_NUMBERS = re.compile(r"[-+.,\deE\s]+").fullmatch
+
+_BYTE_ORDER = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lengths:
@@ -20,9 +31,38 @@ class Lengths:
         self._bytes = 0
         self._lengths = Tally[int](neg, pos)
         self._undecodable = Tally[int](int)
-        self._empty = 0
+        self._flaws = Tally[str](str)
+        self._empty = self._numbers = 0
         self.unread = 0
         """Captions of more bytes than are read."""
+
+    def read(self, content: bytes, name: str) -> bool:
+        """Count one more caption by its bytes, and say whether they are UTF-8."""
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            self.add(None, len(content), name)
+            self._flaws.add("utf-16" if content.startswith(_BYTE_ORDER) else "encoding", name)
+            return False
+        self.add(text, len(content), name)
+        if not text[:1].isalpha() or "\0" in text or text.startswith(_POINTER):
+            kind = _flaw_in(text)
+            if kind is not None:
+                self._flaws.add(kind, name)
+            elif _NUMBERS(text):
+                self._numbers += 1
+        return True
+
+    def merge(self, parts: Iterable[CaptionLengths]) -> None:
+        """Count what others have counted, who name other captions."""
+        for one in parts:
+            self._bytes += one.bytes
+            self._lengths.merge(map(Counted._make, one.lengths), one.others)
+            self._undecodable.merge([Counted(0, one.undecodable, one.undecodable_names)])
+            self._flaws.merge(map(Counted._make, one.flaws))
+            self._empty += one.empty
+            self._numbers += one.numbers
+            self.unread += one.unread
 
     def add(self, text: str | None, size: int, name: str) -> None:
         """Count one more caption by its bytes and its file; None: it is no UTF-8."""
@@ -48,7 +88,26 @@ class Lengths:
             undecodable=undecodable.things,
             undecodable_names=undecodable.names,
             unread=self.unread,
+            flaws=tuple(CaptionFlaw(*one) for one in self._flaws.counted()),
+            numbers=self._numbers,
         )
+
+
+def _flaw_in(text: str) -> str | None:
+    """Say what is wrong with a text that could be decoded; None where nothing is."""
+    if text.startswith(MARK):
+        return "mark"
+    if "\0" in text:
+        ends = text.strip("\0 \t\r\n")
+        if not ends:
+            return "zeros"
+        if "\0" not in ends and not text.startswith("\0"):
+            return "padding"
+        odd, even = text[1::2].count("\0"), text[::2].count("\0")
+        return "utf-16" if 4 * max(odd, even) > len(text) else "nul"  # most letters below 256
+    if text.startswith(_POINTER):
+        return "not-fetched"
+    return None if text.strip() else "empty"
 
 
 def fields_of_text(rule: CaptionRule) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -137,7 +138,10 @@ class ShardFacts:
     """What its samples are made of."""
 
     captions: CaptionLengths = field(default_factory=CaptionLengths)
-    """How long those are that are plain text."""
+    """How long those are that are plain text, and what is wrong with them."""
+
+    undecodable: Mapping[str, int] = field(default_factory=dict)
+    """By field, how many of its captions are no UTF-8; nothing is read with `--depth index`."""
 
     oddities: tuple[Oddity, ...] = ()
     arrived: tuple[Arrived, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from io import FileIO
@@ -113,6 +114,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         pictures=looked.pictures.told(),
         fields=fields_of(samples.groups[: len(samples.groups) - broken], samples.contents),
         captions=looked.captions.told(),
+        undecodable=dict(looked.undecodable),
         oddities=samples.strange.told(samples.groups),
         arrived=arriving(samples.groups, looked.spoiled, Cut.of(flaw, broken=broken)),
         videos=_videos(samples),
@@ -148,6 +150,7 @@ class _Looked:
         self.spoiled: dict[int, set[str]] = {}
         """By the number of a sample, its fields that a decoder refuses."""
 
+        self.undecodable: Counter[str] = Counter()
         self._size = size
         self._tell = tell
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
@@ -219,12 +222,9 @@ class _Looked:
             self.captions.unread += 1
             return
         content = self.near.at(begin, size)  # most come with their headers
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            text = None
+        if not self.captions.read(content, name):
+            self.undecodable[name.rpartition("/")[2].partition(".")[2].lower()] += 1
             self._spoil()
-        self.captions.add(text, size, name)
 
     def _window(self, member: Member) -> Window:
         read, begin, size = self.read, member.offset, member.size
