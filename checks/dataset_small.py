@@ -1,12 +1,14 @@
-"""A data set that is too small for the launch.
+"""A data set that is empty, or too small for the launch.
 
 What it finds
-    A data set without a single sample; one with fewer samples than one step of the optimizer takes
-    (the batch size, times the ranks, times the batches that gradients are accumulated over); and
-    one with fewer shards than there are ranks times workers. What is not said of the launch counts
-    as 1. `repeats` adds so many passes over the data to each epoch. Where some shards were not
-    read, samples are not counted; where a source or a loader of the job draws its shards with
-    replacement (`resampled=True`), nothing is asked.
+    A data set without a single sample, and one with fewer shards than there are ranks times
+    workers where a loader that was built, or a source, gives each shard to one of them: errors.
+    A loader's own workers count before those of the launch. Warnings: fewer shards than that where
+    nothing is known of how they are drawn, and fewer samples than one step of the optimizer takes
+    (the batch size, times the ranks, times the batches that gradients are accumulated over). What
+    is not said of the launch counts as 1. `repeats` adds so many passes over the data to each
+    epoch. Where some shards were not read, samples are not counted; where a loader of the job, or
+    else a source, draws its shards with replacement (`resampled=True`), nothing is asked.
 
 Why it matters
     A loader that drops its last batch gives none at all, and an epoch passes without a step. A
@@ -33,6 +35,8 @@ def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:
     """Say so where shards never end, or where samples that nobody counted may be enough."""
     if facts.resampled is not None and (facts.samples or facts.unread):
         return f"shards are drawn with replacement ({facts.resampled})"
+    if not facts.samples and not facts.unread and facts.damaged:
+        return "its shards are damaged; see shard-damaged"
     if not facts.unread or _lacks_shards(facts, job) or _passes(facts, job) >= _step(facts, job):
         return None
     shards = counted(facts.unread, "shard was", "shards were")
@@ -42,9 +46,9 @@ def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:
 
 @check(
     over=DatasetFacts,
-    title="data set too small for the launch",
-    many="data sets are too small for the launch",
-    severity=Severity.WARNING,
+    title="data set that is empty, or too small for the launch",
+    many="data sets are empty, or too small for the launch",
+    severity=Severity.ERROR,
     skip=_may_be_more,
 )
 def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
@@ -60,10 +64,12 @@ def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
         return
     short = [_too_few_samples(facts, job)] if _lacks_samples(facts, job) else []
     if _lacks_shards(facts, job):
+        sure = facts.drawn_once is not None and facts.perhaps_resampled is None
         yield dataset_small.found(
             "; ".join([*short, _too_few_shards(facts, job)]),
             at=facts.place,
-            why=f"{_without_shard(facts, job)} no shard, where each shard goes to one of them: "
+            severity=Severity.ERROR if sure else Severity.WARNING,
+            why=f"{_without_shard(facts, job)} no shard{_how_drawn(facts)}: "
             "webdataset raises ValueError (No samples found in dataset) there.",
             fix="Pack the data into more shards, or take fewer ranks or workers.",
             workaround="resampled=True lets every worker draw from all shards.",
@@ -73,6 +79,7 @@ def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
         yield dataset_small.found(
             short[0],
             at=facts.place,
+            severity=Severity.WARNING,
             why="A loader with drop_last=True gives no full batch to every rank, so that an epoch "
             "passes without a step; without it, the steps are smaller than was meant.",
             fix="Take a smaller batch, or add data.",
@@ -124,20 +131,39 @@ def _all(facts: DatasetFacts) -> int:
     return len(facts.shards) + facts.unread
 
 
-def _takers(job: Job) -> int:
-    return job.launch.ranks * max(1, job.launch.num_workers or 1)
+def _how_drawn(facts: DatasetFacts) -> str:
+    if facts.perhaps_resampled is not None:
+        return f", unless they are drawn with replacement, which {facts.perhaps_resampled} decides"
+    if facts.drawn_once is not None:
+        return f", since each shard goes to one of them ({facts.drawn_once})"
+    return ", where each shard goes to one of them"
+
+
+def _workers(facts: DatasetFacts, job: Job) -> int:
+    own = facts.workers
+    return max(1, (job.launch.num_workers if own is None else own) or 1)
+
+
+def _ranks(facts: DatasetFacts, job: Job) -> int:
+    return job.launch.ranks if facts.is_divided else 1
+
+
+def _takers(facts: DatasetFacts, job: Job) -> int:
+    return _ranks(facts, job) * _workers(facts, job)
 
 
 def _lacks_shards(facts: DatasetFacts, job: Job) -> bool:
-    return not facts.is_folder and _all(facts) < _takers(job)
+    return not facts.is_folder and _all(facts) < _takers(facts, job)
 
 
 def _too_few_shards(facts: DatasetFacts, job: Job) -> str:
-    ranks, workers = counted(job.launch.ranks, "rank"), job.launch.num_workers or 1
-    who = "workers" if workers > 1 else "ranks" if job.launch.ranks > 1 else "worker"
-    product = f": {ranks} x {counted(workers, 'worker')}" if workers > 1 else ""
-    return f"has {counted(_all(facts), 'shard')} for {_takers(job):,} {who}{product}"
+    number, workers = _ranks(facts, job), _workers(facts, job)
+    ranks = counted(number, "rank")
+    who = "workers" if workers > 1 else "ranks" if number > 1 else "worker"
+    own = f" of {facts.drawn_once}" if facts.workers is not None else ""
+    product = f": {ranks} x {counted(workers, 'worker')}{own}" if workers > 1 else ""
+    return f"has {counted(_all(facts), 'shard')} for {_takers(facts, job):,} {who}{product}"
 
 
 def _without_shard(facts: DatasetFacts, job: Job) -> str:
-    return counted(_takers(job) - _all(facts), "of them gets", "of them get")
+    return counted(_takers(facts, job) - _all(facts), "of them gets", "of them get")

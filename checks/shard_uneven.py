@@ -36,6 +36,8 @@ def _is_not_divided(facts: DatasetFacts, job: Job) -> str | None:
         return "a folder is divided by its samples"
     if facts.resampled is not None:
         return f"shards are drawn with replacement ({facts.resampled})"
+    if facts.perhaps_resampled is not None:
+        return f"shards may be drawn with replacement ({facts.perhaps_resampled})"
     if job.launch.ranks == 1:
         return "the job has one rank"
     if facts.unread:

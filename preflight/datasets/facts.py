@@ -60,6 +60,21 @@ class DatasetFacts:
     resampled: str | None = None
     """What draws the job's shards with replacement: a place or a loader; None: nothing known."""
 
+    perhaps_resampled: str | None = None
+    """Where an expression of a source decides whether they are drawn so."""
+
+    drawn_once: str | None = None
+    """What gives each shard to one worker, which raises without one: a place or a loader."""
+
+    workers: int | None = None
+    """Those of that loader, where it was built."""
+
+    is_divided: bool = True
+    """Whether that loader divides its shards among ranks, too; where none was built, it may."""
+
+    damaged: int = 0
+    """Shards among those that were read that cannot be read to their end."""
+
     shared: tuple[Shared, ...] = ()
     """By pairs of shards, the samples that stand in both."""
 

@@ -19,6 +19,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
+from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
 from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
@@ -26,6 +27,9 @@ from preflight.shards.fields import FieldCounts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import CaptionRule, Dataset, Folder, Shard, Source
 from preflight.values.names import name_of
+
+# Stages of a loader of which each worker raises that has no shard.
+_RAISING = {"split_by_worker", "check_empty"}
 
 # Pairs of shards whose common keys are named; there may be as many as shards.
 _NAMED = 200
@@ -48,6 +52,8 @@ class Collected:
     """Keys that the shards of a pair share, by the pair's place."""
 
     folder: FolderFacts | None = None
+    damaged: int = 0
+    """Shards that cannot be read to their end."""
 
     undecided: dict[str, Undecided] = field(default_factory=dict)
     """By their paths, shards that do not say by themselves what their captions are."""
@@ -60,6 +66,7 @@ class Collected:
             if is_open and pairing is not None and pairing.rule == "none" and pairing.images:
                 self.undecided[path] = Undecided(found.file, found.arrived, captions)
             self.read[path] = found.file, found.samples
+            self.damaged += bool(found.damage)
             nameless = tuple(
                 one._replace(smallest_names=(), largest_names=()) for one in found.fields.fields
             )
@@ -86,7 +93,7 @@ class Collected:
             hashes = [f"{one:x}" for one in pair.hashes]
             yield place, {"path": read[pair.other], "hashes": hashes}
 
-    def facts(self, root: str, resampled: str | None) -> DatasetFacts:
+    def facts(self, root: str) -> DatasetFacts:
         """Give what is known of it as a whole."""
         dataset, found = self.dataset, self.folder
         place = _common(dataset.shards) if dataset.folder is None else dataset.folder
@@ -110,7 +117,7 @@ class Collected:
             samples=sum(sizes),
             unread=len(set(dataset.shards)) + dataset.more - len(read),
             fields=told,
-            resampled=resampled,
+            damaged=self.damaged,
             shared=tuple(self._shared(files, sizes)),
         )
 
@@ -137,10 +144,9 @@ class Datasets(Gather):
         super().__init__(kind, run)
         self._all: list[Collected] = []
         self._of: defaultdict[str, list[Collected]] = defaultdict(list)
-        self._resampled: str | None = None
-        """By a source, which is a guess."""
-
+        self._sources: list[SourceFacts] = []
         self._loaders: list[Reads] = []
+        self._sent: list[Sent] = []
 
     def needs(self, target: Target) -> bool:
         """Whether it is a part, or a source that may say how the shards of a set are drawn."""
@@ -165,8 +171,10 @@ class Datasets(Gather):
         elif isinstance(facts, FolderFacts) and isinstance(target, Folder):
             for one in self._of.get(target.path, ()):
                 one.folder = facts
-        elif isinstance(facts, SourceFacts) and facts.resampled is not None:
-            self._resampled = self._resampled or facts.resampled
+        elif isinstance(facts, SourceFacts):
+            self._sources.append(facts)
+        elif isinstance(facts, Sent) and (facts.resampled or facts.shard_stages):
+            self._sent.append(facts)
         elif isinstance(facts, Reads) and facts.shards:
             self._loaders.append(facts)
             self._add_shards_of(facts)
@@ -178,19 +186,6 @@ class Datasets(Gather):
         if more:
             for _ in self.add(Dataset(name=reads.name, shards=more)):
                 continue
-
-    def _drawn(self, dataset: Dataset) -> str | None:
-        """Say what draws the shards of a set with replacement; a live loader knows best."""
-        root = self.run.job.root
-        mine = {os.path.abspath(os.path.join(root, one)) for one in dataset.shards}
-        by = [one for one in self._loaders if not mine.isdisjoint(one.shards)]
-        if not by:
-            return self._resampled
-        drawn = next((one for one in by if one.endless == "resampled"), None)
-        if drawn is None:
-            return None
-        at = drawn.endless_at
-        return f"{at.file}:{at.line}" if at.line else drawn.name
 
     def last_questions(self) -> Iterator[Question]:
         """Look for keys that stand in two shards, and ask for their names."""
@@ -216,6 +211,37 @@ class Datasets(Gather):
 
     def finish(self) -> Iterator[Look]:
         """Give what is known of each data set as a whole."""
+        alone = sum(bool(one.dataset.shards) for one in self._all) == 1
         for one in self._all:
-            facts = one.facts(self.run.job.root, self._drawn(one.dataset))
+            facts = one.facts(self.run.job.root)
+            if not facts.is_folder:
+                facts = replace(facts, **self._drawn(one.dataset, facts, alone=alone))
             yield Looked(facts=facts, target=one.dataset)
+
+    def _drawn(self, dataset: Dataset, facts: DatasetFacts, *, alone: bool) -> dict[str, Any]:
+        """Say how the shards of a data set are drawn: as its loader does, or else as sources say.
+
+        Which of several data sets a loader reads is told by its shards, or else by their number.
+        """
+        root = self.run.job.root
+        mine = {os.path.abspath(os.path.join(root, one)) for one in dataset.shards}
+        known = [one for one in self._loaders if not mine.isdisjoint(one.shards)]
+        for reads in known:
+            if reads.endless == "resampled":
+                at = reads.endless_at
+                return {"resampled": f"{at.file}:{at.line}" if at.line else reads.name}
+        shards = len(facts.shards) + facts.unread
+        loaders = [one for one in self._sent if alone or one.shards == shards]
+        for sent in () if known else loaders or self._sent:
+            if sent.resampled:
+                return {"resampled": sent.name}
+        raising = [one for one in loaders if set(one.shard_stages) >= _RAISING]
+        if raising:
+            one = min(raising, key=lambda two: two.own_workers or 0)
+            is_divided = "split_by_node" in one.shard_stages
+            return {"drawn_once": one.name, "workers": one.own_workers, "is_divided": is_divided}
+        told: dict[str, Any] = {}
+        for key in () if loaders or known else ("resampled", "perhaps_resampled", "drawn_once"):
+            places = filter(None, (getattr(source, key) for source in self._sources))
+            told[key] = next(places, None)
+        return told

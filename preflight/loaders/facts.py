@@ -101,6 +101,16 @@ class Sent:
     resampled: bool = False
     """Whether it draws its shards with replacement."""
 
+    own_workers: int | None = None
+    """How many it was made with, whatever the job's settings say."""
+
+    shards: int | None = None
+    """How many it lists, where it is a pipeline of webdataset; None: not known."""
+
+    shard_stages: tuple[str, ...] = ()
+    """Those of its stages that give shards out, and see to that each worker has some:
+    `split_by_node`, `split_by_worker`, `check_empty`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unloadable:

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from preflight.loaders.facts import Sent, Unsendable
@@ -30,6 +30,9 @@ from preflight.values.names import shown
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5
+
+_LISTS = frozenset({"SimpleShardList", "ResampledShards", "ResampledShardList"})
+_SHARD_STAGES = frozenset({"split_by_node", "split_by_worker", "check_empty"})
 
 SENT = ("dataset", "collate_fn", "worker_init_fn")
 """What torch hands to each worker. The sampler and the generator stay where they are."""
@@ -88,6 +91,8 @@ def walk_loader(
     method, method_from = start_method_of(own_attributes(real), start_method, root)
     parts = parts_of(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
+    own_workers = parts_of(real).get("num_workers")
+    stages = list(_stages(own_attributes(real), 0))
     walk = pickling.PickleWalk()
     if workers:
         walk = walked(list(_sent(parts).items()))
@@ -106,6 +111,13 @@ def walk_loader(
         cut=walk.cut,
         inherited=inherited(_sent(parts), root) if workers else None,
         resampled=resamples(own_attributes(real)),
+        own_workers=own_workers if isinstance(own_workers, int) else None,
+        shards=_listed(stages),
+        shard_stages=tuple(
+            one.__name__
+            for one in stages
+            if type(one) is types.FunctionType and one.__name__ in _SHARD_STAGES
+        ),
     )
 
 
@@ -122,6 +134,15 @@ def _real_loader(thing: object) -> object:
 def resamples(parts: Mapping[str, Any]) -> bool:
     """Whether a loader draws shards with replacement, by its own attributes and those in them."""
     return any(type(one).__name__ in RESAMPLED for one in _stages(parts, 0))
+
+
+def _listed(stages: Iterable[object]) -> int | None:
+    """Count the shards that a pipeline lists by their addresses."""
+    for one in stages:
+        urls = own_attributes(one).get("urls")
+        if type(one).__name__ in _LISTS and isinstance(urls, list):
+            return len(urls)
+    return None
 
 
 def _stages(parts: Mapping[str, Any], depth: int) -> Iterator[object]:

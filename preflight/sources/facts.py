@@ -107,5 +107,11 @@ class SourceFacts:
     pipelines: tuple[Reads, ...] = ()
     """Of a file, the pipelines of webdataset that are written out in it."""
 
+    perhaps_resampled: str | None = None
+    """Where an expression decides whether they are (`resampled=args.resampled`)."""
+
+    drawn_once: str | None = None
+    """Where each of them goes to one worker (`WebDataset(urls)`)."""
+
     in_allocation: bool = False
     """Whether this is a shell inside a Slurm allocation, from which srun starts the ranks."""

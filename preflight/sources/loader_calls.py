@@ -32,6 +32,10 @@ RESAMPLED = frozenset(
 """webdataset's classes, of this and of earlier versions, that draw shards with replacement."""
 
 
+_OTHER_WAYS = frozenset({"mode", "workersplitter", "empty_check"})
+"""Words to WebDataset by which a worker may do without a shard of its own."""
+
+
 class MethodCall(NamedTuple):
     """A call of `set_start_method` with a literal, which no test of the sources may pass over."""
 
@@ -161,17 +165,39 @@ def _always_runs(around: Around) -> bool:
 # --- shards ---------------------------------------------------------------------------------------
 
 
-def resampled_in(tree: ast.AST) -> int | None:
-    """Give the line of a source that draws shards with replacement; None where there is none."""
-    lines = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and _draws(node)]
-    return min(lines, default=None)
+class Draws(NamedTuple):
+    """Where a source reads shards, by how it draws them; each the first such line."""
+
+    resampled: int | None = None
+    """With replacement."""
+
+    perhaps: int | None = None
+    """As an expression says that is not written out: `resampled=args.resampled`."""
+
+    once: int | None = None
+    """Each once, and of the workers each a part, by WebDataset's own rule."""
 
 
-def _draws(call: ast.Call) -> bool:
+def draws_in(tree: ast.AST) -> Draws:
+    """Say how a source draws shards."""
+    lines: dict[str, int] = {}
+    for node in ast.walk(tree):
+        how = _draws(node) if isinstance(node, ast.Call) else None
+        if how is not None:
+            lines[how] = min(node.lineno, lines.get(how, node.lineno))  # type: ignore[attr-defined]
+    return Draws(**lines)
+
+
+def _draws(call: ast.Call) -> str | None:
     if called(call) in RESAMPLED:
-        return True
-    for keyword in call.keywords:
-        if keyword.arg == "resampled":  # what is not written out may be true
-            value = keyword.value
-            return not (isinstance(value, ast.Constant) and not value.value)
-    return False
+        return "resampled"
+    given = {one.arg: one.value for one in call.keywords}
+    value = given.get("resampled")
+    if value is not None:
+        if not isinstance(value, ast.Constant):
+            return "perhaps"
+        if value.value:
+            return "resampled"
+    if called(call) != "WebDataset" or None in given or not given.keys().isdisjoint(_OTHER_WAYS):
+        return None
+    return "once"

@@ -16,7 +16,7 @@ from preflight.pipelines.written import written_pipelines
 from preflight.sources.environment_reads import FoundReads, environment_reads, is_stored_before
 from preflight.sources.facts import EnvironmentRead, SourceFacts, Unguarded
 from preflight.sources.guard import modules_of_import, work_in, work_of_import
-from preflight.sources.loader_calls import LoaderCalls, loader_calls, resampled_in
+from preflight.sources.loader_calls import LoaderCalls, draws_in, loader_calls
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
@@ -50,7 +50,7 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
     found: dict[str, FoundReads] = {}
     unguarded: list[Unguarded | None] = []
     unreadable: list[tuple[str, ...]] = []
-    resampled: list[str] = []
+    draws: dict[str, str] = {}
     pipelines: tuple[Reads, ...] = ()
     for file in files[:_MOST_FILES]:
         name = name_of(file, root)
@@ -66,8 +66,9 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
             continue
         about = os.path.basename(file).removesuffix(".py") if is_folder else ""
         found[name] = environment_reads(parsed, name, about=about)
-        line = resampled_in(parsed.tree)
-        resampled += [f"{name}:{line}"] if line is not None else []
+        for how, line in draws_in(parsed.tree)._asdict().items():
+            if line is not None:
+                draws.setdefault(how, f"{name}:{line}")
         if not is_folder and any(
             "DataPipeline" in one or "WebDataset" in one for one in parsed.lines
         ):
@@ -90,8 +91,10 @@ def read_source(source: Source, root: str, environment: Mapping[str, str]) -> So
         unguarded=tuple(one for one in unguarded if one is not None),
         default_start_method=method,
         default_start_method_from=method_from,
-        resampled=resampled[0] if resampled else None,
         pipelines=pipelines,
+        resampled=draws.get("resampled"),
+        perhaps_resampled=draws.get("perhaps"),
+        drawn_once=draws.get("once"),
         in_allocation="SLURM_JOB_ID" in environment,
     )
 

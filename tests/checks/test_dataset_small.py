@@ -135,7 +135,139 @@ def test_a_data_set_without_a_sample_is_told_through_a_run(tmp_path: Path) -> No
     (finding,) = report.findings
     assert (finding.check, finding.at.file) == ("dataset-small", "empty.tar")
     assert finding.message == "holds no sample"
-    assert report.verdict == "go"
+    assert report.verdict == "no-go"
+
+
+def test_a_folder_that_the_settings_name_and_that_holds_no_image_is_an_error(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "notes.txt").write_text("nothing yet")
+    (tmp_path / "preflight.toml").write_text('[[data]]\npath = "photos"\n')
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    (finding,) = report.findings
+    assert (finding.check, finding.severity) == ("target-missing", Severity.ERROR)
+    assert report.verdict == "no-go"
+
+
+def test_a_data_set_of_nothing_but_a_damaged_shard_is_left_to_shard_damaged(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "x.tar").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(2_000))
+
+    report = preflight.run("x.tar", folder=str(tmp_path), elsewhere=True)
+
+    assert {one.check for one in report.findings} == {"shard-damaged"}
+
+
+MAKES = """
+import warnings
+warnings.simplefilter("ignore")
+import webdataset as wds
+from torch.utils.data import DataLoader
+
+RESAMPLED = {resampled}
+
+
+def make():
+    data = wds.WebDataset({urls!r}, shardshuffle=False, {options}resampled=RESAMPLED)
+    return DataLoader(data, batch_size=None, num_workers={workers})
+"""
+
+
+def job_of(
+    folder: Path, shards: int, workers: int, *, resampled: bool = False, options: str = ""
+) -> str:
+    """Write so many shards, and a source of which a loader is made; give the source."""
+    for number in range(shards):
+        content = tarred({f"{number}.txt": b"a dog"})
+        (folder / f"{number}.tar").write_bytes(content)
+    urls = [str(folder / f"{number}.tar") for number in range(shards)]
+    text = MAKES.format(urls=urls, workers=workers, resampled=resampled, options=options)
+    (folder / "train.py").write_text(text, encoding="utf-8")
+    return text
+
+
+@pytest.mark.parametrize(
+    ("shards", "workers", "options"),
+    [(2, 3, ""), (3, 3, ""), (2, 0, ""), (2, 3, "empty_check=False, ")],
+)
+def test_a_loader_is_judged_as_its_own_workers_behave(
+    tmp_path: Path, shards: int, workers: int, options: str
+) -> None:
+    """Its own number counts, and not that of the settings, which fits in each case."""
+    made: dict[str, Any] = {}
+    exec(job_of(tmp_path, shards, workers, options=options), made)  # noqa: S102  as a job does
+    try:
+        raises = len(list(made["make"]())) != shards
+    except ValueError:
+        raises = True
+
+    report = preflight.run(
+        f"{{0..{shards - 1}}}.tar",
+        "train:make",
+        folder=str(tmp_path),
+        elsewhere=True,
+        num_workers=1,
+        select=["dataset", "loader"],
+    )
+
+    found = [one for one in report.findings if one.check == "dataset-small"]
+    assert [one.severity for one in found] == [Severity.ERROR] * raises
+    assert [one.message for one in found] == (
+        ["has 2 shards for 3 workers: 1 rank x 3 workers of train:make"] * raises
+    )
+
+
+@pytest.mark.parametrize("resampled", [True, False])
+def test_a_loader_that_was_built_overrules_an_expression(
+    tmp_path: Path, *, resampled: bool
+) -> None:
+    job_of(tmp_path, 2, 4, resampled=resampled)
+
+    report = preflight.run("{0..1}.tar", "train:make", folder=str(tmp_path), elsewhere=True)
+
+    assert report.verdict == ("go" if resampled else "no-go")
+
+
+def test_an_expression_that_nobody_knows_is_a_warning_that_names_it(tmp_path: Path) -> None:
+    job_of(tmp_path, 2, 4)
+
+    report = preflight.run(
+        "{0..1}.tar", "source=train.py", folder=str(tmp_path), elsewhere=True, num_workers=4
+    )
+
+    (finding,) = report.findings
+    assert (finding.check, finding.severity) == ("dataset-small", Severity.WARNING)
+    assert "which train.py:11 decides" in (finding.why or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "severity"),
+    [
+        ({}, Severity.WARNING),
+        ({"drawn_once": "train.py:3"}, Severity.ERROR),
+        ({"drawn_once": "train.py:3", "perhaps_resampled": "train.py:9"}, Severity.WARNING),
+    ],
+    ids=["nobody says", "a source", "a source and an expression"],
+)
+def test_too_few_shards_are_an_error_where_it_is_known_how_they_are_drawn(
+    said: dict[str, str], severity: Severity
+) -> None:
+    facts = dataclasses.replace(shards(9, 9), **said)
+
+    (finding,) = found(facts, world_size=2, num_workers=2)
+
+    assert finding.severity is severity
+
+
+def test_a_loader_that_divides_nothing_among_ranks_needs_shards_for_its_workers() -> None:
+    facts = dataclasses.replace(shards(9, 9), drawn_once="train:make", workers=2, is_divided=False)
+
+    assert found(facts, world_size=8) == []
+    assert len(found(dataclasses.replace(facts, is_divided=True), world_size=8)) == 1
 
 
 def test_the_launch_is_taken_from_the_command(tmp_path: Path) -> None:

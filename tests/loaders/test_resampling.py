@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 import preflight
 from preflight.loaders.sent import resamples
-from preflight.sources.loader_calls import resampled_in
+from preflight.sources.loader_calls import draws_in
 from tests.archives import tarred
 
 
@@ -20,19 +20,20 @@ from tests.archives import tarred
     "line",
     [
         "wds.WebDataset(urls, resampled=True)",
-        "wds.WebDataset(urls, resampled=args.resampled)",
+        "wds.WebDataset(urls, resampled=1)",
         "wds.DataPipeline(wds.ResampledShards(urls), wds.tarfile_to_samples())",
         "ResampledShardList(urls)",
     ],
 )
 def test_a_source_that_draws_with_replacement_is_known(line: str) -> None:
-    assert resampled_in(ast.parse(f"\n\n{line}\n")) == 3
+    assert draws_in(ast.parse(f"\n\n{line}\n")).resampled == 3
 
 
 @pytest.mark.parametrize(
     "line",
     [
         "wds.WebDataset(urls, resampled=False)",
+        "wds.WebDataset(urls, resampled=args.resampled)",
         "wds.WebDataset(urls, shardshuffle=True)",
         "resampled = True",
         "audio = librosa.resample(audio, orig_sr=1, target_sr=2)",
@@ -40,7 +41,7 @@ def test_a_source_that_draws_with_replacement_is_known(line: str) -> None:
     ],
 )
 def test_other_sources_are_not(line: str) -> None:
-    assert resampled_in(ast.parse(line)) is None
+    assert draws_in(ast.parse(line)).resampled is None
 
 
 def loaders(*, resampled: bool) -> list[Any]:

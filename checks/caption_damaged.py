@@ -1,0 +1,112 @@
+"""A caption that is no plain text in UTF-8.
+
+What it finds
+    Texts with captions, in shards and beside the images of folders: bytes that are no UTF-8
+    (Latin-1, Windows-1252, Shift-JIS, …), UTF-16, null characters, a byte-order mark before the
+    text, pointers of Git LFS in place of it. UTF-8 of any language is whole, and so is a text that
+    ends with line feeds. With `--depth index` no caption is read; tables (metadata.jsonl) are
+    sample-unpaired's.
+
+Why it matters
+    webdataset's `decode()` and trainers that read folders (sd-scripts, SimpleTuner, OneTrainer)
+    decode captions as UTF-8: UnicodeDecodeError, or a sample that a handler drops without a word.
+    Null characters and a byte-order mark decode, and become a part of the text: the tokenizer gives
+    tokens for them, and a first word that is meant as a trigger is another one.
+
+What to do
+    Save the captions as UTF-8 without a byte-order mark (`iconv -f LATIN1 -t UTF-8`, once it is
+    known what they are). Write those anew that hold null characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preflight.check import check
+from preflight.facts import CaptionFlaw, FolderFacts, ShardFacts
+from preflight.finding import Finding, Severity
+from preflight.job import Job
+
+from ._captions import examples, not_read, of_many, place_of
+
+
+class _Words(NamedTuple):
+    """What is said of one kind of flaw."""
+
+    one: str
+    """Of a single caption, as a predicate."""
+
+    many: str
+    """Of several, behind `that`."""
+
+    fix: str
+
+
+_RAISES = "Captions are decoded as UTF-8: "
+_IN_SHARD = "webdataset's decode() raises, or a handler drops the sample without a word."
+_IN_FOLDER = "sd-scripts, SimpleTuner and others raise UnicodeDecodeError at it."
+_KEPT = "It decodes as UTF-8, and becomes part of the text, with tokens of its own."
+
+_PLAIN = "Save {} as UTF-8 without a byte-order mark."
+_ANEW = "Write {} anew: a text of which a part is lost is no caption."
+
+_WORDS = {
+    "encoding": _Words("is no UTF-8", "are no UTF-8", _PLAIN),
+    "utf-16": _Words("is UTF-16, and no UTF-8", "are UTF-16, and no UTF-8", _PLAIN),
+    "zeros": _Words("is nothing but null characters", "are nothing but null characters", _ANEW),
+    "nul": _Words("has null characters in its text", "have null characters in their text", _ANEW),
+    "padding": _Words(
+        "has null characters behind its text",
+        "have null characters behind their text",
+        "Cut the null characters off {}.",
+    ),
+    "mark": _Words("begins with a byte-order mark", "begin with a byte-order mark", _PLAIN),
+    "not-fetched": _Words(
+        "is a Git LFS pointer, and no text",
+        "are Git LFS pointers, and no text",
+        "Fetch {}:  git lfs pull",
+    ),
+}
+
+_MILDER = frozenset({"padding", "mark"})
+
+
+@check(
+    over=(ShardFacts, FolderFacts),
+    title="caption that is no plain text in UTF-8",
+    many="places hold captions that are no plain text in UTF-8",
+    severity=Severity.ERROR,
+    skip=not_read,
+)
+def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
+    """Tell all captions of one place that are wrong in one way as one."""
+    for flaw in facts.captions.flaws:
+        words = _WORDS.get(flaw.kind)
+        if words is None:
+            continue  # caption-empty
+        alone = flaw.captions == 1
+        message = f"has {of_many(flaw, facts)} that {words.many}: {examples(flaw, facts)}"
+        yield caption_damaged.found(
+            words.one if alone else message,
+            at=place_of(flaw, facts),
+            severity=Severity.WARNING if flaw.kind in _MILDER else Severity.ERROR,
+            why=_why(flaw, in_shard=isinstance(facts, ShardFacts)),
+            fix=words.fix.format("it" if alone else "them"),
+            evidence={"kind": flaw.kind, "captions": flaw.captions, "of": facts.captions.captions},
+            about=flaw.kind,
+        )
+
+
+def _why(flaw: CaptionFlaw, *, in_shard: bool) -> str:
+    if flaw.kind == "encoding":
+        return f"{_RAISES}{_IN_SHARD if in_shard else _IN_FOLDER}"
+    if flaw.kind == "utf-16":
+        return f"{_RAISES}it raises, or gives a null character beside each letter."
+    if flaw.kind == "not-fetched":
+        return "The job trains on the words of the pointer."
+    if flaw.kind == "zeros":
+        return "The image is trained with no text, or with tokens that mean nothing."
+    if flaw.kind == "mark":
+        return f"{_KEPT} A trigger word behind it is another word."
+    return _KEPT
