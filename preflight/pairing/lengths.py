@@ -104,7 +104,8 @@ def _flaw_in(text: str) -> str | None:
         if "\0" not in ends and not text.startswith("\0"):
             return "padding"
         odd, even = text[1::2].count("\0"), text[::2].count("\0")
-        return "utf-16" if 4 * max(odd, even) > len(text) else "nul"  # most letters below 256
+        # Of letters below 256 one byte of two is zero, always the same.
+        return "utf-16" if not min(odd, even) and 4 * (odd + even) > len(text) else "nul"
     if text.startswith(_POINTER):
         return "not-fetched"
     return None if text.strip() else "empty"

@@ -199,7 +199,7 @@ def test_a_loader_is_judged_as_its_own_workers_behave(
 ) -> None:
     """Its own number counts, and not that of the settings, which fits in each case."""
     made: dict[str, Any] = {}
-    exec(job_of(tmp_path, shards, workers, options=options), made)  # noqa: S102  as a job does
+    exec(job_of(tmp_path, shards, workers, options=options), made)
     try:
         raises = len(list(made["make"]())) != shards
     except ValueError:
