@@ -202,13 +202,17 @@ def _modules_in(folder: str) -> Iterator[str]:
 
 
 def _raising_package(error: BaseException) -> str | None:
-    """Name the installed package that raises while it is imported: it does not fit the others."""
-    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    own = [place for place, file in enumerate(files) if not _is_foreign(file)]
-    inner = files[own[-1] + 1 :] if own else []
-    if not inner or "importlib._bootstrap" not in inner[0]:
+    """Name the installed package that raises while it is imported: it does not fit the others.
+
+    Python leaves its own import system out of such tracebacks.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [place for place, one in enumerate(frames) if not _is_foreign(one.filename)]
+    inner = frames[own[-1] + 1 :] if own else []
+    first = next((one for one in inner if not one.filename.startswith("<frozen")), None)
+    if first is None or first.name != "<module>" or not is_installed(first.filename):
         return None
-    return next((_top_of(file) for file in inner if is_installed(file)), None)
+    return _top_of(first.filename)
 
 
 def _is_foreign(file: str) -> bool:

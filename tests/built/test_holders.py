@@ -1,0 +1,182 @@
+"""What is no loader and holds some is taken apart, and each loader in it is looked at."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Report
+
+pytestmark = pytest.mark.usefixtures("at_hand")
+
+# As the packages have them: Lightning, transformers, timm, accelerate.
+SOURCE = """
+import itertools
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+DATA = TensorDataset(torch.ones(4))
+
+
+def loads(**more):
+    return DataLoader(DATA, num_workers=1, collate_fn=lambda batch: batch, **more)
+
+
+class LightningDataModule:
+    trainer = None
+
+    def prepare_data(self): pass
+    def setup(self, stage): pass
+    def train_dataloader(self): raise NotImplementedError
+    def val_dataloader(self): raise NotImplementedError
+
+
+class Data(LightningDataModule):
+    def prepare_data(self): self.prepared = True
+    def setup(self, stage):
+        assert stage == "fit" and self.prepared
+        self.made = loads
+    def train_dataloader(self): return self.made()
+
+
+class DataOfTwo(Data):
+    def val_dataloader(self): return [loads(), loads()]
+
+
+class DataWithoutStage(Data):
+    def setup(self): self.made = loads
+
+
+class DataOfTrainer(Data):
+    def train_dataloader(self): return loads(batch_size=self.trainer.world_size)
+
+
+class DataWithFault(Data):
+    def train_dataloader(self): return 1 / 0
+
+
+class Trainer:
+    eval_dataset = None
+    def get_train_dataloader(self): return loads()
+    def get_eval_dataloader(self, dataset=None): raise ValueError("no eval_dataset")
+
+
+class PrefetchLoader:
+    def __init__(self, loader): self.loader = loader
+
+
+class CombinedLoader:
+    def __init__(self, iterables):
+        self._iterables = iterables
+        self._flattened = list(iterables.values())
+
+
+class DataLoaderShard(DataLoader):
+    def __init__(self, base):
+        self.base_dataloader = base
+        self.__dict__.update(base.__dict__)
+
+
+def prefetched(): return PrefetchLoader(loads())
+def prefetched_of_two(): return PrefetchLoader(loads()), PrefetchLoader(loads())
+def combined(): return CombinedLoader({"a": loads(), "b": loads()})
+def shard(): return DataLoaderShard(loads())
+
+
+def cycle(loader):
+    while True:
+        yield from loader
+
+
+def cycled(): return cycle(loads())
+
+
+def batches():
+    loader = loads()
+    yield from loader
+
+
+def iterator(): return iter(DataLoader(DATA))
+def my_loader(): return loads()
+def number(): return 7
+"""
+
+LOADERS = {
+    "Data": [".train_dataloader"],
+    "DataOfTwo": [".train_dataloader", ".val_dataloader[0]", ".val_dataloader[1]"],
+    "DataWithoutStage": [".train_dataloader"],
+    "Trainer": [".get_train_dataloader"],
+    "prefetched": [".loader"],
+    "prefetched_of_two": ["[0].loader", "[1].loader"],
+    "combined": ["._iterables['a']", "._iterables['b']"],
+    "shard": [""],
+    "cycled": [".loader"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("held")
+    (made / "train.py").write_text(SOURCE, encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def seen(folder: Path) -> Callable[[str], Report]:
+    """Look at one thing of the module."""
+    return functools.cache(lambda word: preflight.run(word, folder=str(folder)))
+
+
+def loaders_in(report: Report) -> list[str]:
+    """Name the loaders that were looked at: each has a collate function that cannot be sent."""
+    found = [one for one in report.findings if one.check == "loader-start-method"]
+    return sorted(str((one.evidence or {})["loader"]) for one in found)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_each_loader_in_it_is_looked_at(name: str, seen: Callable[[str], Report]) -> None:
+    report = seen(f"train:{name}")
+
+    assert loaders_in(report) == [f"train:{name}{part}" for part in LOADERS[name]]
+    assert report.verdict == "go"
+
+
+@pytest.mark.parametrize(
+    "word", [f"train:{name}{part}" for name, parts in LOADERS.items() for part in parts]
+)
+def test_the_name_of_each_can_be_typed(word: str, seen: Callable[[str], Report]) -> None:
+    assert loaders_in(seen(word)) == [word]
+
+
+def test_what_asks_its_trainer_is_no_fault(seen: Callable[[str], Report]) -> None:
+    report = seen("train:DataOfTrainer")
+
+    assert report.verdict == "cannot-judge"
+    assert "asks its trainer" in " ".join(str(report).split())
+
+
+def test_what_raises_in_it_is_told_by_its_line(seen: Callable[[str], Report]) -> None:
+    (finding,) = seen("train:DataWithFault").findings
+
+    assert "ZeroDivisionError" in finding.message
+    assert finding.at.file == "train.py"
+
+
+@pytest.mark.parametrize("name", ["batches", "iterator", "number"])
+def test_what_holds_none_is_told_with_a_word_that_works(
+    name: str, seen: Callable[[str], Report]
+) -> None:
+    """Nothing is asked of a generator: its first batch may be a step of the training."""
+    report = seen(f"train:{name}")
+
+    assert report.verdict == "cannot-judge"
+    (fix,) = {one.fix for outcome in report.checks for one in outcome.broken}
+    command = (fix or "").rpartition("  ")[2]
+    assert command == "preflight run train:my_loader"
+    assert seen(command.removeprefix("preflight run ")).verdict == "go"
+    said = {"batches": "a generator that gives", "iterator": "an iterator, ", "number": "int"}
+    assert said[name] in " ".join(str(report).split())

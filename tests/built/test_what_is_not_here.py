@@ -1,0 +1,251 @@
+"""What the user's code needs and is not here is no fault of the code, and no GO either."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Broken, Report
+from preflight.session.run import UsageError
+
+pytestmark = pytest.mark.usefixtures("at_hand")
+
+LOADER = "from torch.utils.data import DataLoader\n"
+LOADS = "    return DataLoader([1, 2])\n"
+
+CAUGHT = """
+    try:
+        import no_such_package_at_all
+    except ImportError as error:
+        raise RuntimeError('no attention') from error"""
+
+# What is done before a loader is made, and what is named for want of it, with what helps.
+NEEDS = {
+    "a rank": ('int(os.environ["RANK"])', "it needs RANK, which torchrun sets", "--world-size N"),
+    "a rank that is got": ('int(os.getenv("LOCAL_RANK"))', "it needs LOCAL_RANK", "--world-size N"),
+    "a rank that is asserted": ('assert "RANK" in os.environ', "it needs RANK", "--world-size N"),
+    "a task of Slurm": (
+        'int(os.environ["SLURM_PROCID"])',
+        "it needs SLURM_PROCID, which srun sets",
+        "Set SLURM_PROCID here as srun sets it",
+    ),
+    "a rendezvous": (
+        'torch.distributed.init_process_group("gloo")',
+        "it needs RANK",
+        "--world-size N",
+    ),
+    "a group that somebody else makes": (
+        "torch.distributed.get_rank() or torch.utils.data.DistributedSampler([1])",
+        "it needs a process group",
+        "--world-size N",
+    ),
+    "a launcher, by its own words": (
+        'raise SystemExit("start me with torchrun")',
+        "it needs a process group",
+        "--world-size N",
+    ),
+    "NCCL": (
+        'raise RuntimeError("Distributed package doesn\'t have NCCL built in")',
+        "it needs NCCL",
+        "--world-size N",
+    ),
+    "a package": ("import no_such_package_at_all", "it needs no_such_package_at_all", "--python"),
+    "a package by another name": (
+        "raise ModuleNotFoundError(\"No module named 'cv2'\", name='cv2')",
+        "it needs cv2",
+        "Install opencv-python",
+    ),
+    "a part of a package": ("import webdataset.no_such_part", "it needs webdataset.no", "Install"),
+    "a name of a package": ("from webdataset import NoSuchName", "it needs webdataset", "Install"),
+    "a package, by its own words": (
+        'raise ImportError("please install xformers")',
+        "it needs a package",
+        "Install what it asks for",
+    ),
+    "a package that was caught": (
+        CAUGHT,
+        "it needs no_such_package_at_all",
+        "Install no_such_package_at_all",
+    ),
+}
+
+
+def look(folder: Path, source: str, word: str = "train:make", **options: object) -> Report:
+    (folder / "train.py").write_text(source, encoding="utf-8")
+    return preflight.run(word, folder=str(folder), **options)
+
+
+def broken(report: Report) -> list[Broken]:
+    """Give what could not be looked at, each once."""
+    return list(dict.fromkeys(one for outcome in report.checks for one in outcome.broken))
+
+
+def factory(line: str) -> str:
+    return f"import os, torch, torch.distributed\n{LOADER}def make():\n    {line}\n{LOADS}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("needs")
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_what_is_not_here_is_no_line_to_mend(name: str, tmp_path: Path) -> None:
+    line, needs, helps = NEEDS[name]
+
+    report = look(tmp_path, factory(line), select=["target-unbuildable", "loader-"])
+
+    assert report.verdict == "cannot-judge"
+    assert report.findings == ()
+    (one,) = broken(report)
+    assert one.error.startswith(needs)
+    assert re.search(r"train\.py:\d+$", one.error)
+    assert helps in (one.fix or "")
+    assert "Mend this line" not in str(report)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a rank", "a rank that is asserted", "a rendezvous", "a group that somebody else makes"],
+)
+def test_the_number_of_ranks_helps_as_it_is_said_to(name: str, tmp_path: Path) -> None:
+    report = look(tmp_path, factory(NEEDS[name][0]), world_size=2, select=["target-", "loader-"])
+
+    assert report.verdict == "go"
+
+
+@pytest.mark.parametrize(
+    "variable", ["LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_PORT"]
+)
+def test_all_that_torchrun_sets_is_set(variable: str, tmp_path: Path) -> None:
+    report = look(tmp_path, factory(f'int(os.environ["{variable}"])'), world_size=2)
+
+    assert broken(report) == []
+
+
+def test_a_variable_that_is_set_as_it_is_said_to_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_PROCID", "0")
+
+    report = look(tmp_path, factory(NEEDS["a task of Slurm"][0]), elsewhere=True)
+
+    assert report.verdict == "go"
+
+
+OWN_FAULTS = {
+    "a module of the job, typed wrong": "import utlis",
+    "a module of a package of the job": "import own.absent",
+    "a name of a module of the job": "from utils import absent",
+    "a relative import without a package": "from . import utils",
+    "a file in a folder called gpu": "open('/no/such/gpu/file.yaml')",
+    "a key called cuda": "{}['cuda']",
+    "a number that is none": "int('cuda')",
+    "a key called RANK": "{}['RANK']",
+    "an attribute of torch": "torch.no_such_thing",
+}
+
+
+@pytest.mark.parametrize("name", OWN_FAULTS)
+def test_a_fault_of_the_users_own_stays_one(name: str, tmp_path: Path) -> None:
+    """Also with the words of a GPU or of a launcher in it."""
+    (tmp_path / "utils.py").write_text("")
+    (tmp_path / "own").mkdir()
+
+    report = look(tmp_path, factory(OWN_FAULTS[name]))
+
+    assert report.verdict == "no-go"
+    assert [one.check for one in report.findings] == ["target-unbuildable"]
+    assert (report.findings[0].fix or "").startswith("Mend this line")
+
+
+def test_a_module_that_is_not_there_was_typed_wrong(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no module trian"):
+        look(tmp_path, LOADER, "trian:make")
+
+
+def test_an_installed_package_that_raises_is_no_fault_of_the_line_that_imports_it(
+    tmp_path: Path,
+) -> None:
+    """Packages that do not fit each other raise all sorts of things while they are imported."""
+    site = tmp_path / "env" / "site-packages" / "odd_package"
+    site.mkdir(parents=True)
+    (site / "__init__.py").write_text("raise AttributeError('module numpy has no bool8')\n")
+    source = f"import sys\nsys.path.append({str(site.parent)!r})\nimport odd_package as make\n"
+
+    report = look(tmp_path, source)
+
+    assert report.verdict == "cannot-judge"
+    assert broken(report)[0].error.startswith("it needs odd_package, which is absent here or not")
+
+
+def test_one_cause_is_told_once_for_all_that_is_made_by_one_module(tmp_path: Path) -> None:
+    """However many checks wanted to see it, and however many things it would have made."""
+    (tmp_path / "train.py").write_text("import no_such_package_at_all\n" + factory("pass"))
+    (tmp_path / "preflight.toml").write_text(
+        '[[loader]]\nname = "one"\ncall = "train:make"\n[[loader]]\nname = "two"\n'
+        'call = "train:make"\n'
+    )
+
+    report = preflight.run(folder=str(tmp_path))
+
+    page = " ".join(str(report).split())
+    assert page.count("No module named") == 1
+    assert page.count("could not look at") == 1
+    assert "one and two: it needs no_such_package_at_all" in page
+    assert "2 places could not be looked at" in page
+
+
+NO_GPU = 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = ""\nimport torch\n'
+
+GPUS = {
+    "moved": "torch.nn.Linear(2, 2).to('cuda')",
+    "by method": "torch.nn.Linear(2, 2).cuda()",
+    "made there": "torch.ones(2, device='cuda')",
+    "asserted": "assert torch.cuda.is_available()",
+    "counted": "8 // torch.cuda.device_count()",
+    "by its own words": "raise RuntimeError('this trainer requires a GPU')",
+    "as its driver says": "raise RuntimeError('Found no NVIDIA driver on your system.')",
+}
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_a_gpu_that_is_not_here_is_this_machines_where_the_job_runs_here(
+    name: str, tmp_path: Path
+) -> None:
+    report = look(
+        tmp_path,
+        f"{NO_GPU}def make():\n    return {GPUS[name]}\n".replace(
+            "return assert", "assert"
+        ).replace("return raise", "raise"),
+    )
+
+    (finding,) = report.findings
+    assert finding.check == "gpu-unusable"
+    assert str(finding.at).startswith("train.py:5")
+    assert report.verdict_by == {"job": "go", "machine": "no-go"}
+    assert "--elsewhere" in (finding.workaround or "")
+
+
+def test_a_gpu_of_another_machine_leaves_open_what_is_made_there(tmp_path: Path) -> None:
+    report = look(tmp_path, f"{NO_GPU}def make():\n    return {GPUS['moved']}\n", elsewhere=True)
+
+    assert report.verdict == "cannot-judge"
+    assert broken(report)[0].error.startswith("it needs CUDA, which is not here, so it was not")
+
+
+def test_a_factory_that_takes_its_device_is_made_on_the_cpu_as_it_is_said_to(
+    tmp_path: Path,
+) -> None:
+    """The line that is told is put into preflight.toml as it stands."""
+    source = f"{NO_GPU}def make(device='cuda'):\n    return torch.nn.Linear(2, 2).to(device)\n"
+    report = look(tmp_path, source, elsewhere=True)
+
+    prose, _, line = (broken(report)[0].fix or "").rpartition("  ")
+    assert "preflight.toml" in prose
+    (tmp_path / "preflight.toml").write_text(line + "\n")
+
+    assert preflight.run(folder=str(tmp_path), elsewhere=True).verdict == "go"
