@@ -81,6 +81,23 @@ class DataLoaderShard(DataLoader):
         self.__dict__.update(base.__dict__)
 
 
+class Adapter:
+    def __init__(self, base):
+        self.base_dataloader = base
+        self.__class__ = type("DataLoaderDispatcher", (type(self), type(base)), {})
+    def __getattr__(self, name):
+        if name == "base_dataloader":
+            raise AttributeError
+        return getattr(self.base_dataloader, name)
+
+
+class Wrapper:
+    def __init__(self, base): self.base_dataloader = base
+    def __getattr__(self, name): return getattr(self.__dict__["base_dataloader"], name)
+
+
+def adapted(): return Adapter(loads())
+def wrapped(): return Wrapper(loads())
 def prefetched(): return PrefetchLoader(loads())
 def prefetched_of_two(): return PrefetchLoader(loads()), PrefetchLoader(loads())
 def combined(): return CombinedLoader({"a": loads(), "b": loads()})
@@ -114,6 +131,8 @@ LOADERS = {
     "prefetched_of_two": ["[0].loader", "[1].loader"],
     "combined": ["._iterables['a']", "._iterables['b']"],
     "shard": [""],
+    "adapted": [""],
+    "wrapped": [".base_dataloader"],
     "cycled": [".loader"],
 }
 

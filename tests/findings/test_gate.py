@@ -90,6 +90,12 @@ def test_a_finding_is_no_go_whatever_else_broke() -> None:
     assert result.reasons == ("a could not look at 1 target.",)
 
 
+def test_what_several_checks_could_not_look_at_is_said_once() -> None:
+    both = [outcome(one, "broken", broken=BROKEN) for one in ("a", "m")]
+
+    assert judge(outcomes=both).reasons == ("a and m could not look at 1 target.",)
+
+
 def test_anything_broken_cannot_be_judged_unless_it_may_be_skipped() -> None:
     outcomes = [outcome("a", "broken", broken=BROKEN)]
 
