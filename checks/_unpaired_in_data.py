@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from preflight.facts import DatasetFacts, Lacking, ShardFacts, Uncaptioned
+from preflight.facts import DatasetCaptions, Lacking, ShardFacts, Uncaptioned
 from preflight.finding import Finding, Location, Severity
 from preflight.values.names import counted, first_of
 
@@ -45,7 +45,7 @@ def _does(one: Lacking) -> str:
     return "raises at the first of them" if one.how == "raises" else "raises, or drops them"
 
 
-def by_data_set(found: Callable[..., Finding], facts: DatasetFacts) -> Iterator[Finding]:
+def by_data_set(found: Callable[..., Finding], facts: DatasetCaptions) -> Iterator[Finding]:
     """Tell the images of a shard that lack the caption which most of the data set have."""
     for one in facts.uncaptioned:
         yield found(

@@ -7,14 +7,14 @@ What it finds
     images without a caption file of the same stem, or without a line in a metadata.jsonl, and the
     other way round. Also what is there and will not be read: an image whose extension the pipeline
     does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside
-    `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises. Where no
-    rule was named, only where more than half of
-    all images have captions of one kind; masks, regularisation images, caches and the files of
-    trainers need none. Links in a shard are shard-unsafe, samples whose files stand apart
-    shard-split-sample, images and texts in two folders shard-foreign; they are not told here again.
-    Where the rule itself fits nearly nothing that is there, that is one finding. What may stand
-    behind the damage of a shard is not said to be missing. Other tables (csv, parquet) are not
-    read: where they are what captions the images, the check is skipped and says so.
+    `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises. Where
+    no rule was named, only where more than half of all images have captions of one kind; masks,
+    regularisation images, caches and the files of trainers need none. Links in a shard are
+    shard-unsafe, samples whose files stand apart shard-split-sample, images and texts in two
+    folders shard-foreign; they are not told here again. Where the rule itself fits nearly nothing
+    that is there, that is one finding. What may stand behind the damage of a shard is not said to
+    be missing. Other tables (csv, parquet) are not read: where they are what captions the images,
+    the check is skipped and says so.
 
 Why it matters
     webdataset's `to_tuple("jpg;png", "txt")` raises on such a sample, or drops it without a word
@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from preflight.check import check
-from preflight.facts import DatasetFacts, FolderFacts, Pairing, ShardFacts, Unpaired
+from preflight.facts import DatasetCaptions, FolderFacts, Pairing, ShardFacts, Unpaired
 from preflight.finding import Finding, Location, Severity
 from preflight.formats.suffixes.images import SAME_FORMAT
 from preflight.job import Job
@@ -57,8 +57,8 @@ _TOLD_TOGETHER = frozenset({"mask", "folder", "row"})
 _TABLE = "metadata.jsonl"
 
 
-def _is_left_out(facts: ShardFacts | FolderFacts | DatasetFacts, _job: Job) -> str | None:
-    if isinstance(facts, DatasetFacts):
+def _is_left_out(facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job) -> str | None:
+    if isinstance(facts, DatasetCaptions):
         return None
     if isinstance(facts, FolderFacts):
         return _tables_alone(facts)
@@ -84,15 +84,17 @@ def _tables_alone(facts: FolderFacts) -> str | None:
 
 
 @check(
-    over=(ShardFacts, FolderFacts, DatasetFacts),
+    over=(ShardFacts, FolderFacts, DatasetCaptions),
     title="image without its caption, or caption without its image",
     many="places where images and captions do not pair",
     severity=Severity.ERROR,
     skip=_is_left_out,
 )
-def sample_unpaired(facts: ShardFacts | FolderFacts | DatasetFacts, _job: Job) -> Iterator[Finding]:
+def sample_unpaired(
+    facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job
+) -> Iterator[Finding]:
     """Tell what fails for one reason as one, and then each sample that lacks something."""
-    if isinstance(facts, DatasetFacts):
+    if isinstance(facts, DatasetCaptions):
         yield from in_data.by_data_set(sample_unpaired.found, facts)
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
         yield from in_data.by_loader(sample_unpaired.found, facts)

@@ -6,7 +6,7 @@ Files are named as reports name them: relative to the job's folder, with forward
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
-from preflight.datasets.facts import DatasetFacts, KeyNames, Uncaptioned
+from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames, Uncaptioned
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
@@ -49,6 +49,7 @@ __all__ = [
     "Content",
     "Copied",
     "Damage",
+    "DatasetCaptions",
     "DatasetFacts",
     "Definition",
     "EnvironmentRead",

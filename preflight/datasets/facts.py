@@ -78,12 +78,6 @@ class DatasetFacts:
     shared: tuple[Shared, ...] = ()
     """By pairs of shards, the samples that stand in both."""
 
-    uncaptioned: tuple[Uncaptioned, ...] = ()
-    """Shards that by themselves do not say what their captions are, while the data set does."""
-
-    captioned: int = 0
-    """Images of the data set that have such a caption."""
-
     @property
     def place(self) -> Location:
         """Where it is, for a finding: its only shard, its folder, or what the user called it."""
@@ -91,6 +85,17 @@ class DatasetFacts:
             return Location(file=self.shards[0])
         name = None if self.name == self.file else self.name
         return Location(file=None if self.file == "." and name else self.file, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetCaptions:
+    """What the captions of a data set say of shards that by themselves do not say theirs."""
+
+    name: str
+    file: str
+    uncaptioned: tuple[Uncaptioned, ...]
+    captioned: int
+    """Images of the data set that have such a caption."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from preflight.datasets.captions import Undecided, without_caption
-from preflight.datasets.facts import DatasetFacts
+from preflight.datasets.facts import DatasetCaptions, DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
 from preflight.findings.finding import Location
 from preflight.findings.looks import Look, Looked
@@ -106,17 +106,13 @@ class Collected:
         read = self._in_order()
         files = [self.read[path][0] for path in read]
         sizes = [self.read[path][1] for path in read]
-        told = self.fields.told()
-        uncaptioned, captioned = without_caption(told, self.undecided.values())
         return replace(
             whole,
-            uncaptioned=uncaptioned,
-            captioned=captioned,
             shards=tuple(files),
             sizes=tuple(sizes),
             samples=sum(sizes),
             unread=len(set(dataset.shards)) + dataset.more - len(read),
-            fields=told,
+            fields=self.fields.told(),
             damaged=self.damaged,
             shared=tuple(self._shared(files, sizes)),
         )
@@ -217,6 +213,12 @@ class Datasets(Gather):
             if not facts.is_folder:
                 facts = replace(facts, **self._drawn(one.dataset, facts, alone=alone))
             yield Looked(facts=facts, target=one.dataset)
+            lack, captioned = without_caption(facts.fields, one.undecided.values())
+            if lack:
+                whole = DatasetCaptions(
+                    name=facts.name, file=facts.file, uncaptioned=lack, captioned=captioned
+                )
+                yield Looked(facts=whole, target=one.dataset)
 
     def _drawn(self, dataset: Dataset, facts: DatasetFacts, *, alone: bool) -> dict[str, Any]:
         """Say how the shards of a data set are drawn: as its loader does, or else as sources say.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.datasets.facts import DatasetFacts, KeyNames
+from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
 from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard, Source
@@ -12,7 +12,7 @@ DATASET = Kind(
     noun="data set",
     word="data",
     target=Dataset,
-    facts={DatasetFacts: "data set"},
+    facts={DatasetFacts: "data set", DatasetCaptions: "data set"},
     made_of=(Shard, Folder),
     led_to_by=(Loader, Built),
     gather="preflight.datasets.gather:Datasets",

@@ -44,7 +44,7 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
     parts = own_attributes(loader)
     outer = parts.get("pipeline")
     told = _Told(lines)
-    if isinstance(outer, list) and outer:  # webdataset's WebLoader
+    if type(outer) is list and outer:  # webdataset's WebLoader
         parts = own_attributes(outer[0])
         told.repeats(own_attributes(loader))
     dataset = parts.get("dataset")
@@ -92,13 +92,13 @@ class _Told:
         inner = parts.get("pipeline")
         if depth > _DEEPEST:
             return
-        if isinstance(inner, list):
+        if type(inner) is list:
             for stage in list(inner):
                 self._take(stage, depth)
             self.repeats(parts)
-        elif isinstance(parts.get("dataset"), object) and "dataset" in parts:
+        elif "dataset" in parts:
             self.walk(parts["dataset"], depth + 1)
-        elif isinstance(parts.get("urls"), list):
+        elif type(parts.get("urls")) is list:
             self._take(thing, depth)
 
     def repeats(self, parts: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ class _Told:
     def _take(self, stage: object, depth: int) -> None:
         parts = own_attributes(stage)
         urls = parts.get("urls")
-        if isinstance(urls, list):
+        if type(urls) is list:
             self.shards += [one for one in urls if type(one) is str]
             if (_whole(parts.get("nshards")) or 0) >= _ENDLESS:
                 self.endless = "resampled"
@@ -193,7 +193,7 @@ def _applied(
     """Give the function of a stage and what it is called with beside the data."""
     if type(stage) is functools.partial:
         return stage.func, stage.args, stage.keywords
-    if "f" in parts and isinstance(parts.get("args"), tuple):  # webdataset's FilterFunction
+    if "f" in parts and type(parts.get("args")) is tuple:  # webdataset's FilterFunction
         return parts["f"], parts["args"], parts.get("kw") or {}
     return (stage, (), {}) if type(stage) is types.FunctionType else (None, (), {})
 
@@ -261,18 +261,18 @@ def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
     images = any(type(h) is str or _name_of(type(h)) == "ImageHandler" for h in handlers)
     only = parts.get("only")
     if only is not None:
-        only = tuple(sorted(only.split() if isinstance(only, str) else only))
+        only = tuple(sorted(only.split() if type(only) is str else only))
     return replace(one, kind="decode", images=images, only=only)
 
 
 def _alternatives(wanted: object) -> tuple[str, ...]:
-    if isinstance(wanted, str):
+    if type(wanted) is str:
         return tuple(wanted.split(";"))
-    return tuple(wanted) if isinstance(wanted, (list, tuple)) else ()
+    return tuple(wanted) if type(wanted) in (list, tuple) else ()
 
 
 def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
-    if name == "to_tuple" and len(args) == 1 and isinstance(args[0], str) and " " in args[0]:
+    if name == "to_tuple" and len(args) == 1 and type(args[0]) is str and " " in args[0]:
         args = args[0].split()
     strict = given.get("missing_is_error", True) if name == "to_tuple" else None
     if strict is None:
@@ -282,7 +282,7 @@ def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any])
 
 def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
     options = {"handler", "keep", "keep_unselected", "must_match", "duplicate_is_error"}
-    pairs = [pair for pair in args if isinstance(pair, tuple) and len(pair) == 2]
+    pairs = [pair for pair in args if type(pair) is tuple and len(pair) == 2]
     pairs += [(new, old) for new, old in given.items() if new not in options]
     fields = tuple((old,) if name == "rename_keys" else _alternatives(old) for _, old in pairs)
     keeps = given.get("keep", True) if name == "rename" else given.get("keep_unselected", False)
@@ -318,8 +318,8 @@ def _path_in(one: object) -> str | None:
     """Give a path by itself, or the first of a pair (`samples` of torchvision's ImageFolder)."""
     if type(one) is tuple and one:
         one = one[0]
-    if isinstance(one, os.PathLike):
-        one = os.fspath(one) if type(one).__module__.startswith("pathlib") else None
+    if type(one).__module__ in ("pathlib", "pathlib._local"):  # no user's own kind of path
+        one = os.fspath(one)  # type: ignore[call-overload]
     return one if type(one) is str and one else None
 
 
@@ -328,4 +328,4 @@ def _columns(dataset: object) -> tuple[str, ...]:
     if not type(dataset).__module__.startswith("datasets."):
         return ()
     features = getattr(own_attributes(dataset).get("_info"), "features", None)
-    return tuple(map(str, features)) if isinstance(features, dict) else ()
+    return tuple(map(str, features)) if issubclass(type(features), dict) else ()

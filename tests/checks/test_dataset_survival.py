@@ -278,7 +278,7 @@ def test_where_no_loader_is_made_a_source_says_what_is_read_and_that_it_is_a_gue
     "source",
     [
         SOURCE.replace("{shards}", "config.path").replace("pilrgb", "pil"),
-        'import webdataset as wds\n\nx = wds.WebDataset(a, handler=b).decode().to_tuple("jpg", "txt")\n',
+        'import webdataset as wds\n\nx = wds.WebDataset(a).decode().to_tuple("jpg", "txt")\n',
         "import webdataset as wds\n\nx = wds.WebDataset(a).to_tuple(*fields)\n",
         "import webdataset as wds\n\nx = wds.WebDataset(a).map(pick)\n",
     ],
