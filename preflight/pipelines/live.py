@@ -199,7 +199,7 @@ def _applied(
 
 
 def _name_of(thing: object) -> str:
-    if isinstance(thing, type):
+    if issubclass(type(thing), type):
         return type.__dict__["__name__"].__get__(thing)  # type: ignore[no-any-return]
     if type(thing) in (types.FunctionType, types.BuiltinFunctionType):
         return thing.__name__  # type: ignore[attr-defined, no-any-return]
@@ -265,7 +265,7 @@ def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
     return replace(one, kind="decode", images=images, only=only)
 
 
-def _alternatives(wanted: object) -> tuple[str, ...]:
+def _alternatives(wanted: Any) -> tuple[str, ...]:
     if type(wanted) is str:
         return tuple(wanted.split(";"))
     return tuple(wanted) if type(wanted) in (list, tuple) else ()
@@ -327,5 +327,5 @@ def _columns(dataset: object) -> tuple[str, ...]:
     """Give the columns of a data set of the package `datasets`."""
     if not type(dataset).__module__.startswith("datasets."):
         return ()
-    features = getattr(own_attributes(dataset).get("_info"), "features", None)
+    features: Any = getattr(own_attributes(dataset).get("_info"), "features", None)
     return tuple(map(str, features)) if issubclass(type(features), dict) else ()
