@@ -2,19 +2,22 @@
 
 What it finds
     In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
+    In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
     image that the data set's rule asks for, or a field that a live loader takes, which overrules
     every guess; images of a shard without the caption that most of its data set have. In a folder,
     images without a caption file of the same stem, or without a line in a metadata.jsonl, and the
     other way round. Also what is there and will not be read: an image whose extension the pipeline
     does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside
-    `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises. Where
-    no rule was named, only where more than half of all images have captions of one kind; masks,
-    regularisation images, caches and the files of trainers need none. Links in a shard are
-    shard-unsafe, samples whose files stand apart shard-split-sample, images and texts in two
-    folders shard-foreign; they are not told here again. Where the rule itself fits nearly nothing
-    that is there, that is one finding. What may stand behind the damage of a shard is not said to
-    be missing. Other tables (csv, parquet) are not read: where they are what captions the images,
-    the check is skipped and says so.
+    `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises.
+    Where no rule was named, images lack a caption where half of all or more have one of one kind;
+    where fewer have a text, that is one finding, and where none has any, nothing is said. By such a
+    guess, what a tenth of all samples lacks is an error, and less a warning. Masks, regularisation
+    images, caches and the files of trainers need no caption. Links in a shard are shard-unsafe,
+    samples whose files stand apart shard-split-sample, images and texts in two folders
+    shard-foreign; they are not told here again.
+    Where the rule itself fits nearly nothing that is there, that is one finding. What may stand
+    behind the damage of a shard is not said to be missing. Other tables (csv, parquet) are not
+    read: where they are what captions the images, the check is skipped and says so.
 
 Why it matters
     webdataset's `to_tuple("jpg;png", "txt")` raises on such a sample, or drops it without a word
@@ -28,6 +31,7 @@ What to do
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from preflight.check import check
@@ -56,6 +60,12 @@ _TOLD_TOGETHER = frozenset({"mask", "folder", "row"})
 
 _TABLE = "metadata.jsonl"
 
+_SHARE = 0.1
+"""The part of all samples that a guess calls an error where it lacks something."""
+
+_MANY = 0.25
+"""The part of all images that is no chance where it has a caption."""
+
 
 def _is_left_out(facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job) -> str | None:
     if isinstance(facts, DatasetCaptions):
@@ -73,12 +83,13 @@ def _is_left_out(facts: ShardFacts | FolderFacts | DatasetCaptions, _job: Job) -
 
 def _tables_alone(facts: FolderFacts) -> str | None:
     """Say so where the captions may stand in a table of a kind that is not read."""
-    if facts.pairing.looks_for or any(table.damage for table in facts.tables):
+    named = facts.pairing.rule != "auto" or 2 * facts.pairing.whole > facts.pairing.samples
+    if (facts.pairing.looks_for and named) or any(table.damage for table in facts.tables):
         return None
     reason = "of the tables that may hold captions, this version reads metadata.jsonl alone"
     if facts.pairing.rule == "table":
         return f'{reason} (captions = "table")'
-    if facts.pairing.rule == "none" and facts.unread_tables:
+    if facts.pairing.rule in ("none", "auto") and facts.unread_tables:
         return f"{reason}: {first_of(facts.unread_tables, len(facts.unread_tables), most=1)}"
     return None
 
@@ -126,8 +137,11 @@ def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
             told = frozenset(failing)
             left = tuple(one for one in left if one not in told)
             yield of_the_rule(found, facts.file, failing, pairing, in_shard=in_shard)
+    few = _few_that_lack(left, pairing)
     for one in left:
-        yield _of_one(one, left, facts, pairing)
+        yield _of_one(one, left, facts, few)
+    if pairing.few > 1:
+        yield _of_a_few(facts, pairing)
     if together["mask"]:
         yield names.of_masks(found, facts.file, together["mask"])
     yield from names.of_folders(found, together["folder"])
@@ -144,22 +158,59 @@ def _told_here(pairing: Pairing) -> tuple[Unpaired, ...]:
     return tuple(one for one in pairing.unpaired if one.because not in _TOLD_ELSEWHERE)
 
 
+# --- a few
+
+
+def _few_that_lack(left: Sequence[Unpaired], pairing: Pairing) -> frozenset[str]:
+    """Say of what so few samples lack theirs that it is no error where the rule is a guess."""
+    counts = Counter(one.lacks for one in left if not one.because)
+    mostly = 4 * pairing.whole >= pairing.images  # else most are not meant to have any
+    is_tabled = bool(pairing.looks_for) and "/" in pairing.looks_for[0]  # read by imagefolder
+    share = 0.5 if is_tabled else _SHARE
+    return frozenset(
+        lacks
+        for lacks, count in counts.items()
+        if not mostly or share * (count + pairing.whole) > count
+    )
+
+
+def _of_a_few(facts: ShardFacts | FolderFacts, pairing: Pairing) -> Finding:
+    """Tell that only some images have a text: they may be captions, and the others lack theirs."""
+    share = pairing.few / max(1, pairing.images)
+    severity = Severity.ERROR if share >= _MANY else Severity.WARNING
+    lacking = pairing.images - pairing.few
+    return sample_unpaired.found(
+        f"has a caption for {pairing.few:,} of {counted(pairing.images, 'image')}, and none for "
+        f"{lacking:,}",
+        at=Location(file=facts.file),
+        severity=severity if share >= _SHARE else Severity.NOTE,
+        why="Where the texts are captions (a guess, as no rule is named), a captioner stopped on "
+        "its way: the other images are left out, or trained with an empty caption.",
+        fix='Write the other captions; or say captions = "none" in preflight.toml.',
+        evidence={"lacks": "caption", "samples": lacking},
+        about="few",
+    )
+
+
 # --- one sample
 
 
 def _of_one(
-    one: Unpaired, left: Sequence[Unpaired], facts: ShardFacts | FolderFacts, pairing: Pairing
+    one: Unpaired, left: Sequence[Unpaired], facts: ShardFacts | FolderFacts, few: frozenset[str]
 ) -> Finding:
+    pairing = facts.pairing
+    assert pairing is not None  # noqa: S101  for the type checker
     in_shard, at = isinstance(facts, ShardFacts), Location(file=one.name)
     if in_shard:
         at = Location(file=facts.file, name=f"member {one.name}")
-    message, severity, fix = _message, _severity, _fix
+    message, fix, severity = _message, _fix, _severity(one, pairing, few, in_shard=in_shard)
     if one.because in names.NAMES:
-        message, severity, fix = names.message, names.severity, names.rename
+        message, fix = names.message, names.rename
+        severity = names.severity(one, pairing, in_shard=in_shard)
     return sample_unpaired.found(
         message(one),
         at=at,
-        severity=severity(one, pairing, in_shard=in_shard),
+        severity=severity,
         why=_why(one, left, pairing, in_shard=in_shard),
         fix=fix(one),
         evidence={"lacks": one.lacks, "expected": shown(one.expected)},
@@ -177,12 +228,12 @@ def _message(one: Unpaired) -> str:
     return f"{lacks}: there is no {expected}"
 
 
-def _severity(one: Unpaired, pairing: Pairing, *, in_shard: bool) -> Severity:
-    """In a folder a guess, or a text that captions nothing, leaves the job alive."""
-    if in_shard or one.because:
+def _severity(one: Unpaired, pairing: Pairing, few: frozenset[str], *, in_shard: bool) -> Severity:
+    """By what was asked for; by a guess, by how many lack it. A text too many harms no folder."""
+    if one.because:
         return Severity.ERROR
-    guessed = pairing.rule == "auto" or one.lacks == "image"
-    return Severity.WARNING if guessed else Severity.ERROR
+    mild = one.lacks in few if pairing.rule == "auto" else False
+    return Severity.WARNING if mild or (one.lacks == "image" and not in_shard) else Severity.ERROR
 
 
 def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shard: bool) -> str:

@@ -36,6 +36,15 @@ class Unpaired:
     """The table that names it, where one does."""
 
 
+class CaptionSuffix(NamedTuple):
+    """How many samples have a caption of one suffix."""
+
+    suffix: str
+    """As it is written; in shards in small letters, as webdataset reads it."""
+
+    samples: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
     """How the images and captions of one shard or folder go together."""
@@ -64,6 +73,12 @@ class Pairing:
 
     looks_for: tuple[str, ...] = ()
     """Extensions of captions, the likeliest first; empty where nothing is paired."""
+
+    suffixes: tuple[CaptionSuffix, ...] = ()
+    """Of the captions of whole samples, where these are texts; the commonest first."""
+
+    few: int = 0
+    """Images beside which a text lies, where these are too few for a rule to be guessed."""
 
     beside: tuple[str, ...] = ()
     """Extensions of other files that most images without a caption have, the commonest first."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from preflight.pairing.facts import Captioned, Pairing, Unpaired
+from preflight.pairing.facts import Captioned, CaptionSuffix, Pairing, Unpaired
 from preflight.pairing.folder_contents import FolderContents, Stems, count_of, put
 from preflight.pairing.folder_tables import by_folder, missing, tabled
 from preflight.pairing.misnamed import Meant, match
@@ -22,6 +22,7 @@ from preflight.pairing.rules import (
     TABLE,
     FileGroup,
     extension_of,
+    in_order,
     is_image_suffix,
     named_extension,
 )
@@ -84,7 +85,10 @@ def pair_contents(
         rule = CaptionRule(rule="none")
     told = by_folder(captioned)
     parts = [_part(one, contents[0], rule, told.get(one.place, {})) for one in contents]
-    pairing = pair([group for one in parts for group in one.grouped()], rule, shard=False)
+    bare = [one for one in parts if one.captionless] if rule.rule == "auto" else []
+    guessed_by = [group for one in parts if bare and one not in bare for group in one.grouped()]
+    grouped = [group for one in parts for group in one.grouped()]
+    pairing = pair(grouped, rule, shard=False, guessed_by=guessed_by)
     unpaired = pairing.unpaired
     if unpaired:
         # Groups that lack something are of those that stand for many: each of them is told.
@@ -94,13 +98,42 @@ def pair_contents(
         for one in parts:
             one.usual_image = _usual_image(one.contents.stems)
         unpaired = tuple(
-            _explained(one, by_place, rule) for one in pair(groups, rule, shard=False).unpaired
+            _explained(one, by_place, rule)
+            for one in pair(groups, rule, shard=False, guessed_by=guessed_by).unpaired
         )
+    if 2 * sum(map(_images, bare)) > sum(map(_images, parts)):  # so most need no caption
+        unpaired = tuple(one for one in unpaired if one.because != "folder")
     return replace(
         pairing,
+        suffixes=_told_apart(pairing.suffixes, contents),
         images=pairing.images + sum(one.spared for one in parts),
         unpaired=(*unpaired, *missing(captioned, told, contents)),
     )
+
+
+def _images(part: _Part) -> int:
+    return count_of(part.stems, is_image_suffix)
+
+
+def _told_apart(
+    suffixes: Sequence[CaptionSuffix], contents: Sequence[FolderContents]
+) -> tuple[CaptionSuffix, ...]:
+    """Take `.TXT` for `.txt` where the file system does, as on Windows and macOS."""
+    counts: Counter[str] = Counter()
+    for suffix, samples in suffixes:
+        counts[suffix.lower() if _is_spelled_anyhow(suffix, contents) else suffix] += samples
+    return in_order(CaptionSuffix(*one) for one in counts.items())
+
+
+def _is_spelled_anyhow(suffix: str, contents: Sequence[FolderContents]) -> bool:
+    for one in contents:
+        for stem in one.holding(suffix):
+            path = os.path.join(one.path, stem)
+            other = f"{path}.{suffix.swapcase()}"
+            if other != f"{path}.{suffix}" and os.path.lexists(other):
+                return os.path.samefile(other, f"{path}.{suffix}")
+            return False
+    return False
 
 
 def _usual_image(stems: Stems) -> str | None:

@@ -23,6 +23,7 @@ from preflight.pairing.rules import (
     keys_of,
     made_of,
     settle,
+    suffixes_of,
 )
 from preflight.pairing.side_files import mask_of
 from preflight.targets.targets import CaptionRule
@@ -36,11 +37,13 @@ def pair(
     *,
     shard: bool,
     links: Mapping[str, Sequence[str]] | None = None,
+    guessed_by: Sequence[FileGroup] | None = None,
 ) -> Pairing:
     """Find the images without a caption, and the captions without an image.
 
     Of one shard, whose samples come in their order, and whose names are read as webdataset does; or
-    of one tree of folders. Links are suffixes by their keys, which webdataset passes over.
+    of one tree of folders. Links are suffixes by their keys, which webdataset passes over. Where
+    nobody named a rule it may be guessed by some of the groups alone.
     """
     alike = _alike(groups) if shard else groups
     samples = sum(one.many for one in alike)
@@ -54,11 +57,12 @@ def pair(
         alike = _alike(groups)
     once = not shard or len(set(keys_of(groups))) == len(groups)
     images = sum(one.many * sum(map(is_image_suffix, one.suffixes)) for one in (*alike, *masks))
-    applied = settle(alike if once else _alike(_put_together(groups)), rule, shard=shard)
+    by = guessed_by or (alike if once else _alike(_put_together(groups)))
+    applied = settle(by, rule, shard=shard)
     if applied is None:
-        captions = captions_of_a_few(alike, rule, shard=shard)
+        captions, few = captions_of_a_few(alike, rule, shard=shard)
         name = "table" if rule.rule == "table" else "none"
-        return Pairing(rule=name, samples=samples, images=images, captions=captions)
+        return Pairing(rule=name, samples=samples, images=images, captions=captions, few=few)
     apart = {} if once else _apart(groups, applied)
     found = [*_unpaired(groups, alike, applied, links or {}, apart), *map(_of_mask, masks)]
     if shard and found:
@@ -76,6 +80,7 @@ def pair(
         ),
         takes=applied.images,
         looks_for=applied.captions,
+        suffixes=suffixes_of(alike, applied),
         beside=_beside(alike, applied),
     )
 

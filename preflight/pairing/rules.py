@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, overload
 
 from preflight.formats.suffixes.images import EXTENSIONS
+from preflight.pairing.facts import CaptionSuffix
 from preflight.targets.targets import CaptionRule
 
 TABLE = "jsonl/"
@@ -175,7 +176,10 @@ def _captions(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) ->
 def _most_common(
     groups: Sequence[FileGroup], named: tuple[str, ...], *, shard: bool
 ) -> tuple[str, ...]:
-    """Give the first kind of caption that more than half of all images have."""
+    """Give the first kind of caption that more than half of all images have.
+
+    Or else texts, where just half have one.
+    """
     pictured = {one.key: one.many for one in groups if any(map(is_image_suffix, one.suffixes))}
     told: dict[str, set[str]] = {}
     for one in groups:
@@ -190,26 +194,55 @@ def _most_common(
         keys = set().union(*(told.get(one, ()) for one in extensions))
         return sum(pictured[key] for key in keys)
 
-    for guess in (named,) if named else _GUESSES[shard]:
+    images = sum(pictured.values())
+    guesses = (named,) if named else _GUESSES[shard]
+    most = [(guess, images + 1) for guess in guesses]
+    for guess, least in (*most, (guesses[0], max(1, images))):
         kinds = sorted((one for one in guess if one in told), key=lambda one: -number(one))
         meant = (MEANT,) if guess in (TEXTS, named) else ()
-        if 2 * number(*kinds, *meant) > sum(pictured.values()):
+        if 2 * number(*kinds, *meant) >= least:
             return (*kinds, *(one for one in guess if one not in kinds))
     return ()
 
 
-def captions_of_a_few(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) -> int:
-    """Count the captions of images where too few have one for a rule to be guessed."""
+def captions_of_a_few(
+    groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool
+) -> tuple[int, int]:
+    """Count the captions of images where too few have one for a rule to be guessed, and the texts.
+
+    Texts are counted once for each image.
+    """
     if rule.rule != "auto":
-        return 0
+        return 0, 0
     counted: Counter[str] = Counter()
+    named = named_extension(rule, small=True)
+    texts = 0
     for one in groups:
         if any(map(is_image_suffix, one.suffixes)):
-            for suffix in one.suffixes:
-                counted[extension_of(suffix).lower()] += one.many
-    named = named_extension(rule, small=True)
+            extensions = [extension_of(suffix).lower() for suffix in one.suffixes]
+            for extension in extensions:
+                counted[extension] += one.many
+            texts += one.many * (not {*extensions}.isdisjoint(named or TEXTS))
     kinds = (named,) if named else _GUESSES[shard]
-    return next(filter(None, (sum(counted[one] for one in kind) for kind in kinds)), 0)
+    captions = next(filter(None, (sum(counted[one] for one in kind) for kind in kinds)), 0)
+    return captions, texts
+
+
+def suffixes_of(groups: Sequence[FileGroup], rule: Rule) -> tuple[CaptionSuffix, ...]:
+    """Count the samples that have a caption of each suffix, where such captions are texts."""
+    counts: Counter[str] = Counter()
+    for one in groups:
+        if rule.images_of(one.suffixes):
+            for suffix in rule.captions_of(one.suffixes):
+                read = suffix.lower() if rule.shard else suffix
+                if suffix != TABLE and extension_of(suffix).lower() != "json":
+                    counts[read] += one.many
+    return in_order(CaptionSuffix(*one) for one in counts.items())
+
+
+def in_order(suffixes: Iterable[CaptionSuffix]) -> tuple[CaptionSuffix, ...]:
+    """Put the commonest first."""
+    return tuple(sorted(suffixes, key=lambda one: (-one.samples, one.suffix)))
 
 
 def _fields(groups: Sequence[FileGroup]) -> frozenset[str]:

@@ -75,7 +75,8 @@ class DataSettings(_Table):
     `prompt` and `none`: beside no image."""
 
     caption_extension: str | None = None
-    """Of the texts with captions, such as `.txt`; where it is not said, txt or caption."""
+    """Of the texts with captions, such as `.txt`, which each image then needs; where it is not
+    said, txt or caption."""
 
     images: tuple[str, ...] = ()
     """Extensions that the pipeline takes for images, such as `["jpg", "png"]`; empty: every one."""

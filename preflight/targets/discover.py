@@ -201,9 +201,13 @@ def _may_be_filled(path: str, job: Job) -> bool:
 
 
 def captions_of(data: DataSettings) -> CaptionRule:
-    """Give the rule by which captions of a data set are found."""
+    """Give the rule by which captions of a data set are found.
+
+    Whoever names the extension of captions wants them, though they do not say more.
+    """
+    named = data.captions == "auto" and (data.caption_extension or "").strip(".")
     return CaptionRule(
-        rule=data.captions,
+        rule="textfile" if named else data.captions,
         extension=(data.caption_extension or "").lstrip(".") or None,
         images=tuple(extension.lstrip(".").lower() for extension in data.images),
     )

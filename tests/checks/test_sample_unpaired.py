@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import preflight
 from preflight.file_access.facts import Damage
 from preflight.findings import registry
 from preflight.findings.finding import Finding, Location, Severity
@@ -16,7 +17,7 @@ from preflight.pairing.facts import Captioned, Pairing, Unpaired
 from preflight.settings.job import Job
 from preflight.shards.facts import ShardFacts
 from preflight.testing import ask
-from tests.archives import shard_facts
+from tests.archives import photo, shard_facts, tarred
 
 NO_CAPTION = Unpaired(name="dog.jpg", lacks="caption", expected="dog.txt")
 TO_IMAGES = "to images in preflight.toml if the job reads it"
@@ -509,3 +510,74 @@ def test_tables_of_shards_are_not_read_and_it_is_said(tmp_path: Path) -> None:
     facts = shard_facts(tmp_path, ("0.jpg", "1.jpg"), rule="table")
 
     assert "no tables" in (reason_of(facts) or "")
+
+
+def written(tmp_path: Path, images: int, captions: int, *, shard: bool) -> str:
+    """Write so many images, of which some have a caption; give the word for it."""
+    files = {f"{number:04}.jpg": photo() for number in range(images)}
+    files |= {f"{number:04}.txt": b"a dog" for number in range(captions)}
+    if shard:
+        (tmp_path / "x.tar").write_bytes(tarred(sorted(files.items())))
+        return "x.tar"
+    (tmp_path / "data").mkdir()
+    for name, content in files.items():
+        (tmp_path / "data" / name).write_bytes(content)
+    return "data"
+
+
+@pytest.mark.parametrize("shard", [True, False], ids=["shard", "folder"])
+@pytest.mark.parametrize(
+    ("images", "captions", "severity", "findings"),
+    [
+        (30, 0, None, 0),
+        (30, 30, None, 0),
+        (30, 1, None, 0),
+        (30, 2, Severity.NOTE, 1),
+        (30, 3, Severity.WARNING, 1),
+        (30, 8, Severity.ERROR, 1),
+        (30, 15, Severity.ERROR, 15),
+        (30, 21, Severity.ERROR, 9),
+        (30, 28, Severity.WARNING, 2),
+    ],
+)
+def test_one_rule_says_of_a_guess_how_bad_it_is_in_shards_and_folders(
+    tmp_path: Path,
+    images: int,
+    captions: int,
+    severity: Severity | None,
+    findings: int,
+    *,
+    shard: bool,
+) -> None:
+    word = written(tmp_path, images, captions, shard=shard)
+
+    report = preflight.run(word, folder=str(tmp_path), elsewhere=True, select=["sample-unpaired"])
+
+    assert len(report.findings) == findings
+    assert {one.severity for one in report.findings} == ({severity} if severity else set())
+
+
+def test_folders_of_classes_stay_silent_beside_one_with_captions(tmp_path: Path) -> None:
+    for place, captioned in (("cats", False), ("cows", False), ("dogs", True)):
+        (tmp_path / "data" / place).mkdir(parents=True)
+        for number in range(4):
+            (tmp_path / "data" / place / f"{number}.jpg").write_bytes(photo())
+            if captioned:
+                (tmp_path / "data" / place / f"{number}.txt").write_bytes(b"a dog")
+
+    report = preflight.run("data", folder=str(tmp_path), elsewhere=True)
+
+    assert report.findings == ()
+
+
+@pytest.mark.parametrize("shard", [True, False], ids=["shard", "folder"])
+def test_what_the_settings_ask_for_is_an_error_however_few_lack_it(
+    tmp_path: Path, *, shard: bool
+) -> None:
+    word = written(tmp_path, 30, 29, shard=shard)
+    settings = f'[[data]]\npath = "{word}"\ncaptions = "textfile"\n'
+    (tmp_path / "preflight.toml").write_text(settings)
+
+    (finding,) = preflight.run(folder=str(tmp_path), elsewhere=True).findings
+
+    assert finding.severity is Severity.ERROR

@@ -41,7 +41,11 @@ def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
         groups += [FileGroup(f"{place}/{stem}", tuple(here[stem])) for stem in here if stem in kept]
         if not (told & kept):
             bare.add(place)
-    pairing = pair(groups, rule, shard=False)
+    apart = {one.key for one in groups if os.path.dirname(one.key) in bare}
+    rest = [one for one in groups if apart and one.key not in apart and rule.rule == "auto"]
+    pairing = pair(groups, rule, shard=False, guessed_by=rest)
+    of_images = [any(one in {"jpg", "JPG", "png"} for one in two.suffixes) for two in groups]
+    mostly = 2 * len(apart) > sum(of_images)
 
     def explained(one: Unpaired) -> Unpaired:
         place = one.name.rpartition("/")[0]
@@ -53,7 +57,9 @@ def one_by_one(folder: Path, rule: CaptionRule) -> Pairing:
             return replace(one, because="folder")
         return one
 
-    return replace(pairing, unpaired=tuple(map(explained, pairing.unpaired)))
+    told_of = [explained(one) for one in pairing.unpaired]
+    left = [one for one in told_of if not (mostly and one.because == "folder")]
+    return replace(pairing, unpaired=tuple(left))
 
 
 def fill(folder: Path, chance: random.Random) -> None:

@@ -47,7 +47,6 @@ def unpaired(
         groups(),
         groups("a: jpg txt", "b: png txt"),
         groups("a: jpg", "b: jpg", "c: jpg txt"),
-        groups("a: jpg", "b: jpg txt"),
         groups("a: txt", "b: txt"),
         groups("a: input.jpg output.png txt", "b: input.jpg output.png txt"),
         groups("a: jpg mask.png json", "b: jpg mask.png json"),
@@ -57,7 +56,7 @@ def unpaired(
         groups("a: jpg txt npz", "b: jpg caption", "c: jpg txt", "latents: npz"),
     ],
     ids=[
-        *("nothing", "pairs", "captions for a few", "captions for half", "texts only"),
+        *("nothing", "pairs", "captions for a few", "texts only"),
         *("several images", "image and mask", "dots in names", "large letters", "classes"),
         "two extensions of captions",
     ],
@@ -341,3 +340,32 @@ def fits(sample: dict[str, object]) -> bool:
     except ValueError:
         return False
     return True
+
+
+@pytest.mark.parametrize("shard", [True, False], ids=["shard", "folder"])
+def test_where_just_half_have_a_caption_the_others_lack_it(*, shard: bool) -> None:
+    found = unpaired(groups("a: jpg", "b: jpg txt"), AUTO, shard=shard)
+
+    assert [(one.name, one.lacks) for one in found] == [("a.jpg", "caption")]
+
+
+@pytest.mark.parametrize("shard", [True, False], ids=["shard", "folder"])
+def test_half_of_json_is_no_rule(*, shard: bool) -> None:
+    """Downloaders leave it beside some of their images."""
+    assert unpaired(groups("a: jpg", "b: jpg json"), AUTO, shard=shard) == ()
+
+
+def test_texts_of_a_few_are_counted() -> None:
+    made = groups("a: jpg", "b: jpg txt caption", "c: jpg", "d: jpg", "e: jpg json")
+
+    assert pair(made, AUTO, shard=True).few == 1
+    assert pair(made, CaptionRule(rule="none"), shard=True).few == 0
+
+
+def test_suffixes_are_counted_as_they_are_read() -> None:
+    made = groups("a: jpg TXT", "b: jpg txt", "c: jpg txt caption", "d: jpg Caption")
+
+    in_shard, in_folder = (pair(made, AUTO, shard=shard).suffixes for shard in (True, False))
+
+    assert in_shard == (("txt", 3), ("caption", 2))
+    assert in_folder == (("txt", 2), ("Caption", 1), ("TXT", 1), ("caption", 1))
