@@ -143,7 +143,9 @@ def make_job_of_the_pages(folder: Path) -> None:
     for place in ("photos", "train/10_sks dog", "reg/1_dog"):
         put(folder / place, "a.jpg", "b.jpg", content=photo(width=32, height=32))
         put(folder / place, "a.txt", "b.txt", content=b"a photograph")
-    put(folder, *(f"data/train-{number:03}.tar" for number in range(100)), content=tarred({}))
+    for number in range(100):
+        content = tarred({f"{number}.txt": b"a dog"})
+        put(folder, f"data/train-{number:03}.tar", content=content)
     for place in ("cache/text", "out/checkpoint-500"):
         put(folder, f"{place}/a.safetensors", content=WHOLE)
     zipfile.ZipFile(folder / "train" / "10_sks dog" / "a_0032x0032_sdxl.npz", "w").close()
