@@ -59,8 +59,8 @@ def test_two_suffixes_are_told_with_their_numbers(tmp_path: Path, *, shard: bool
         (
             Severity.ERROR,
             (
-                "has captions of 2 suffixes (18 .txt and 6 .caption): a trainer that reads .txt finds "
-                "none for 6 of 24 images"
+                "has captions of 2 suffixes (18 .txt and 6 .caption): a trainer that reads .txt "
+                "finds none for 6 of 24 images"
             ),
         )
     ]

@@ -554,7 +554,7 @@ def test_checks_are_listed_and_explained(preflight: Run) -> None:
 def test_init_writes_settings_that_run(preflight: Run, sound: Path) -> None:
     """It looks around, reads sources, imports nothing, and takes nothing out of a file."""
     folder = sound.parent
-    put(folder, "a.tar", content=tarred({}))
+    put(folder, "a.tar", content=tarred({"0.txt": b"a dog"}))
     (folder / "train.py").write_text(
         "open('imported', 'w').close()\nfrom torch.utils.data import DataLoader\n"
         "def make_loader():\n    return DataLoader([1])\n"
