@@ -182,7 +182,7 @@ def test_only_machine_findings_exit_4(preflight: Run, cache: Path) -> None:
     ("words", "code", "said"),
     [
         ("s3://bucket/{000..009}.tar", 3, "not read by this version"),
-        ("s3://bucket/a.tar --may-skip shard,sample,image", 0, ""),
+        ("s3://bucket/a.tar --may-skip shard,sample,image,caption", 0, ""),
         ("--require loader-unpicklable", 3, "is required"),
     ],
     ids=["remote", "remote, and may be skipped", "a loader that must be looked at"],
