@@ -115,9 +115,9 @@ SAMPLE = 2560
 """Bytes that one of these samples takes: two headers, 1,024 bytes of image, 512 of caption."""
 
 
-def flipped(content: bytes, offset: int) -> bytes:
+def flipped(content: bytes, offset: int, bits: int = 1) -> bytes:
     damaged = bytearray(content)
-    damaged[offset] ^= 1
+    damaged[offset] ^= bits
     return bytes(damaged)
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from preflight.formats.bytes.blocks import Block, Read
 from preflight.formats.bytes.damaged import DamagedError
+from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.stored import StoredFile, look
 
 T = TypeVar("T")
@@ -23,10 +24,13 @@ HARM = f"{os.system.__module__}.system"
 
 
 class Harm:
-    """What says that it is made by a call of a shell."""
+    """What says that it is made by a call of a shell, which leaves a trace if it is made."""
+
+    def __init__(self, trace: Path | None = None) -> None:
+        self.command = f'echo > "{trace}"' if trace else "true"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return os.system, ("true",)
+        return os.system, (self.command,)
 
 
 def saved(thing: object, **options: Any) -> bytes:
@@ -82,6 +86,12 @@ def reader(content: bytes) -> Read:
 
 def held_in(content: bytes, suffix: str) -> StoredFile:
     return look(reader(content), len(content), suffix)
+
+
+def flaw_in(content: bytes, suffix: str) -> Flaw:
+    flaw = held_in(content, suffix).flaw
+    assert flaw is not None
+    return flaw
 
 
 def kind_in(content: bytes, suffix: str) -> str:

@@ -14,18 +14,24 @@ from pathlib import Path
 import pytest
 import torch
 
+from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.packing import inflated
 from preflight.formats.stored import StoredFile
 from preflight.formats.torch import torchfile
 from preflight.formats.torch.pickle_globals import FRAMED
 from tests import contents
-from tests.contents import held_in, kind_in
+from tests.archives import flipped, zeroed
+from tests.contents import flaw_in, held_in, kind_in
 
 TENSORS = {"a": torch.arange(40.0), "b": torch.arange(7), "n": 3}
 
 
-def held(content: bytes, suffix: str = ".pt") -> StoredFile:
-    return held_in(content, suffix)
+def held(content: bytes) -> StoredFile:
+    return held_in(content, ".pt")
+
+
+def flaw_of(content: bytes) -> Flaw:
+    return flaw_in(content, ".pt")
 
 
 def kind_of(content: bytes) -> str:
@@ -76,7 +82,7 @@ def test_every_flipped_bit_that_torch_would_notice_or_not_is_found() -> None:
     directory = WHOLE.index(b"PK\1\2")
     for at in [*range(0, directory, 97), *range(directory, len(WHOLE))]:
         for bit in (1 << number for number in range(8)):
-            damaged = WHOLE[:at] + bytes([WHOLE[at] ^ bit]) + WHOLE[at + 1 :]
+            damaged = flipped(WHOLE, at, bit)
             result = loads(damaged)
             changed += result == "changed"
             assert result == "same" or kind_of(damaged) != "none", (at, bit, result)
@@ -86,24 +92,19 @@ def test_every_flipped_bit_that_torch_would_notice_or_not_is_found() -> None:
 
 def corrupted(content: bytes, chance: random.Random) -> bytes:
     """Damage it in one of seven ways."""
-    damaged = bytearray(content)
     at, other = chance.randrange(len(content)), chance.randrange(len(content))
     length = chance.randrange(1, 700)
-    ways: list[Callable[[], object]] = [
-        lambda: damaged.__setitem__(at, damaged[at] ^ 1 << chance.randrange(8)),
-        lambda: damaged.__delitem__(slice(at, None)),
-        lambda: damaged.__setitem__(slice(at, at + 512), bytes(len(damaged[at : at + 512]))),
-        lambda: damaged.__delitem__(slice(at, at + length)),
-        lambda: damaged.__setitem__(slice(at, at), chance.randbytes(length)),
-        lambda: damaged.__setitem__(
-            slice(at, at + 64), chance.randbytes(len(damaged[at : at + 64]))
-        ),
-        lambda: damaged.__setitem__(
-            slice(at, at + length), content[other : other + len(damaged[at : at + length])]
-        ),
+    most = len(content) - at
+    ways: list[Callable[[], bytes]] = [
+        lambda: flipped(content, at, 1 << chance.randrange(8)),
+        lambda: content[:at],
+        lambda: zeroed(content, at, at + min(512, most)),
+        lambda: content[:at] + content[at + length :],
+        lambda: content[:at] + chance.randbytes(length) + content[at:],
+        lambda: content[:at] + chance.randbytes(min(64, most)) + content[at + 64 :],
+        lambda: content[:at] + content[other:][: min(length, most)] + content[at + length :],
     ]
-    chance.choice(ways)()
-    return bytes(damaged)
+    return chance.choice(ways)()
 
 
 def test_five_hundred_random_damages_are_found_where_they_change_anything() -> None:
@@ -121,12 +122,11 @@ def test_five_hundred_random_damages_are_found_where_they_change_anything() -> N
 def test_a_pickle_and_storages_that_disagree_are_found() -> None:
     """Two writers, each with its checksums in order; torch.load(mmap=True) compares nothing."""
     shorter = with_record(WHOLE, "data/0", lambda data: data[:-4])
-    assert held(shorter).flaw is not None
     assert kind_of(shorter) == "storage"
-    assert "156 bytes in data/0; its pickle speaks of 160" in str(held(shorter).flaw)
+    assert "156 bytes in data/0; its pickle speaks of 160" in flaw_of(shorter).text
     lacking = with_record(WHOLE, "data/1", lambda _: None)
     assert kind_of(lacking) == "unfinished"
-    assert "lacks the record data/1" in str(held(lacking).flaw)
+    assert "lacks the record data/1" in flaw_of(lacking).text
 
 
 class _Raises:
@@ -142,10 +142,9 @@ def test_an_archive_without_content_is_found(tmp_path: Path) -> None:
     with pytest.raises(MemoryError):
         torch.save([TENSORS, _Raises()], path)
 
-    flaw = held(path.read_bytes()).flaw
+    flaw = flaw_of(path.read_bytes())
 
     assert loads(path.read_bytes()) == "refused"
-    assert flaw is not None
     assert flaw.kind == "unfinished"
     assert flaw.text == (
         "holds no data.pkl, so nothing was saved in it: "
@@ -198,9 +197,8 @@ def test_an_archive_packed_again_is_left_alone() -> None:
 @pytest.mark.parametrize("size", [400, 600, 1000, 1500], ids=str)
 def test_a_cut_archive_says_how_large_it_must_have_been(size: int) -> None:
     """Its pickle comes first, and names the storages that were to follow."""
-    flaw = held(WHOLE[:size]).flaw
+    flaw = flaw_of(WHOLE[:size])
 
-    assert flaw is not None
     assert flaw.kind == "cut"
     at_least = torchfile.least_size(lambda at, count: WHOLE[:size][at : at + count], size)
     if at_least is None:
@@ -214,8 +212,8 @@ def test_a_cut_at_the_end_of_a_page_is_guessed_to_be_a_killed_writer() -> None:
     """Writers hand over whole pages; the text says that it is a guess."""
     content = saved({"a": torch.zeros(5000)})
 
-    assert str(held(content[:8192]).flaw).count("most likely killed in mid-write") == 1
-    assert "likely" not in str(held(content[:8191]).flaw)
+    assert flaw_of(content[:8192]).text.count("most likely killed in mid-write") == 1
+    assert "likely" not in flaw_of(content[:8191]).text
 
 
 # --- before the zip format ------------------------------------------------------------------------
@@ -241,7 +239,7 @@ def test_a_legacy_file_cut_anywhere_is_found() -> None:
 
     assert kinds == {"cut"}
     size = len(LEGACY)
-    assert f"ends at {size - 9:,} of {size:,} bytes" in str(held(LEGACY[:-9]).flaw)
+    assert f"ends at {size - 9:,} of {size:,} bytes" in flaw_of(LEGACY[:-9]).text
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
@@ -254,10 +252,9 @@ def test_a_wrong_bit_in_front_of_the_pickles_is_found(protocol: int) -> None:
 
     for at in places:
         for bit in range(8):
-            wrong = bytearray(content)
-            wrong[at] ^= 1 << bit
-            assert loads(bytes(wrong)) == "refused"
-            assert kind_of(bytes(wrong)) == "structure", (at, bit)
+            wrong = flipped(content, at, 1 << bit)
+            assert loads(wrong) == "refused"
+            assert kind_of(wrong) == "structure", (at, bit)
 
 
 def test_most_wrong_bits_in_the_pickles_of_a_legacy_file_are_told() -> None:
@@ -265,11 +262,10 @@ def test_most_wrong_bits_in_the_pickles_of_a_legacy_file_are_told() -> None:
     end = LEGACY.index(TENSORS["a"].numpy().tobytes()[-64:])  # type: ignore[attr-defined]
     told, refused = 0, 0
     for at in range(end - 96):
-        wrong = bytearray(LEGACY)
-        wrong[at] ^= 1 << at % 8
-        if loads(bytes(wrong)) == "refused":
+        wrong = flipped(LEGACY, at, 1 << at % 8)
+        if loads(wrong) == "refused":
             refused += 1
-            found = held(bytes(wrong))
+            found = held(wrong)
             told += found.flaw is not None or bool(found.globals)
 
     assert refused > 100
@@ -289,12 +285,9 @@ def test_what_gzip_has_packed_is_verified_by_its_checksum(content: bytes) -> Non
     for end in chance.sample(range(1, len(packed)), 100):
         assert kind_of(packed[:end]) != "none", end
     for at in chance.sample(range(10, len(packed)), 100):
-        wrong = bytearray(packed)
-        wrong[at] ^= 1 << chance.randrange(8)
-        if _unpacks_to(bytes(wrong), content):
-            assert kind_of(bytes(wrong)) == "none", at
-        else:
-            assert kind_of(bytes(wrong)) in ("checksum", "cut"), at
+        wrong = flipped(packed, at, 1 << chance.randrange(8))
+        kinds = ("none",) if _unpacks_to(wrong, content) else ("checksum", "cut")
+        assert kind_of(wrong) in kinds, at
 
 
 def _unpacks_to(packed: bytes, content: bytes) -> bool:
@@ -310,7 +303,7 @@ def test_what_stands_behind_a_gzip_stream_is_found(rest: bytes) -> None:
     packed = gzip.compress(WHOLE)
 
     assert kind_of(packed + rest) == "trailing"
-    assert f"goes on for {len(rest):,} byte" in str(held(packed + rest).flaw)
+    assert f"goes on for {len(rest):,} byte" in flaw_of(packed + rest).text
     with pytest.raises((OSError, EOFError)):
         gzip.decompress(packed + rest)
 
@@ -320,21 +313,18 @@ def test_pages_that_were_lost_from_a_gzip_stream_are_told() -> None:
     packed = gzip.compress(random.Random(2).randbytes(40_000).hex().encode())
     told = "of zero bytes in it most likely never reached the disk"
 
-    midst = held(packed[:8192] + bytes(4096) + packed[12288:]).flaw
-    assert midst is not None
+    midst = flaw_of(zeroed(packed, 8192, 12288))
     assert (midst.kind, midst.text.endswith(f": 1 page {told}")) == ("checksum", True)
-    end = held(packed[:8192] + bytes(len(packed) - 8192)).flaw
-    assert end is not None
-    assert end.text.endswith(told)
-    assert "zero bytes" not in str(held(packed[:9000]).flaw)
+    assert flaw_of(zeroed(packed, 8192, len(packed))).text.endswith(told)
+    assert "zero bytes" not in flaw_of(packed[:9000]).text
 
 
 def test_a_longer_stream_under_a_shorter_one_is_guessed_at() -> None:
     """Two processes opened it, and the shorter file was written last."""
     packed = gzip.compress(WHOLE)
 
-    assert "written over a longer file" in str(held(packed + b"x" * 5000).flaw)
-    assert "likely" not in str(held(packed + b"\n").flaw)
+    assert "written over a longer file" in flaw_of(packed + b"x" * 5000).text
+    assert "likely" not in flaw_of(packed + b"\n").text
 
 
 def test_several_gzip_streams_and_zeros_behind_them_are_left_alone() -> None:
@@ -356,8 +346,7 @@ def test_a_stream_that_is_not_unpacked_to_its_end_is_left_alone(
 
     found = held(content)
     assert (found.format, found.flaw, found.verified) == ("gzip", None, False)
-    assert found.unread is not None
-    assert "its gzip stream, of which 1." in found.unread
+    assert "its gzip stream, of which 1." in (found.unread or "")
 
 
 def test_what_stands_behind_a_legacy_file_is_left_alone() -> None:
@@ -449,10 +438,9 @@ def test_a_storage_of_a_later_torch_is_not_judged_by_its_size() -> None:
 )
 def test_what_a_server_says_in_place_of_a_file_is_found(body: bytes) -> None:
     """As `wget` and `curl` keep it; torch.load blames pickle."""
-    flaw = held(body).flaw
+    flaw = flaw_of(body)
 
     assert loads(body) == "refused"
-    assert flaw is not None
     assert flaw.kind == "foreign"
     assert flaw.text.startswith("is what a server says in place of a file (")
 

@@ -17,7 +17,7 @@ from preflight.formats.arrays import npz
 from preflight.formats.packing import inflated, packed
 from preflight.formats.stored import StoredFile, look_at_whole
 from preflight.formats.torch import pickles
-from tests.contents import archive, held_in, saved, written
+from tests.contents import archive, flaw_in, held_in, saved, written
 
 MANY = {"a": [None] * 50_000}
 """More than is followed in these tests, and in itself nothing odd."""
@@ -68,8 +68,7 @@ def test_a_pickle_that_is_too_long_is_told(name: str, said: str) -> None:
     held = look_at(CONTENTS[name])
 
     assert held.flaw is None
-    assert held.unread is not None
-    assert held.unread.startswith(said)
+    assert (held.unread or "").startswith(said)
 
 
 def test_a_pickle_that_is_too_large_to_be_held_is_told_once(
@@ -116,15 +115,11 @@ def test_what_a_pickle_names_before_it_is_too_much_is_told(monkeypatch: pytest.M
     assert held.unread is not None
 
 
-# --- gzip -----------------------------------------------------------------------------------------
-
-
 def test_what_is_too_large_to_be_looked_into_is_told_though_its_checksum_agrees() -> None:
     held = look_at(gzip.compress(saved(torch.zeros(9_000_000))))
 
     assert (held.flaw, held.verified) == (None, True)
-    assert held.unread is not None
-    assert held.unread.startswith("what is in its gzip stream, 36.0 MB from ")
+    assert (held.unread or "").startswith("what is in its gzip stream, 36.0 MB from ")
 
 
 def test_of_millions_of_empty_streams_some_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +129,8 @@ def test_of_millions_of_empty_streams_some_are_unpacked(monkeypatch: pytest.Monk
     held = look_at(gzip.compress(b"", mtime=0) * 100_000)
 
     assert (held.flaw, held.verified) == (None, False)
-    assert held.unread is not None
-    assert held.unread.startswith("its gzip stream, of which 0 bytes from its first ")
+    assert (held.unread or "").startswith("its gzip stream, of which 0 bytes from its first ")
     assert look_at(gzip.compress(noise, mtime=0) * 6_000, ".dat").verified
-
-
-# --- archives -------------------------------------------------------------------------------------
 
 
 def test_ten_thousand_wrong_records_are_counted() -> None:
@@ -147,9 +138,7 @@ def test_ten_thousand_wrong_records_are_counted() -> None:
     records = [(f"{number}.npy", b"some text") for number in range(10_000)]
     content = archive(*records, method=zipfile.ZIP_STORED)
     content = content.replace(zlib.crc32(b"some text").to_bytes(4, "little"), b"\1\2\3\4")
-    flaw = look_at(content, ".npz").flaw
 
-    assert flaw is not None
-    assert flaw.text.startswith(
+    assert flaw_in(content, ".npz").text.startswith(
         "has wrong bytes in 10,000 of its 10,000 records, first in 0.npy (their CRCs differ): "
     )
