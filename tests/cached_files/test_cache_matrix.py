@@ -32,7 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
-from tests.contents import saved, unchecked, written
+from tests.contents import archive, saved, unchecked, written
 
 SEEDS = range(500)
 
@@ -117,24 +117,16 @@ def joined(one: bytes, other: bytes, at: int, *, lost: int = 0) -> bytes:
     return one[:at] + other[at + lost :]
 
 
-def with_page(one: bytes, other: bytes, at: int) -> bytes:
-    return put(one, at, other[at : at + PAGE])
-
-
 def flipped(content: bytes, begin: int, end: int, chance: random.Random) -> bytes:
     at = chance.randrange(begin, end)
     return put(content, at, bytes([content[at] ^ 1 << chance.randrange(8)]))
 
 
 def storage_in(content: bytes) -> tuple[int, int]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        record = max(archive.infolist(), key=lambda one: one.file_size)
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        record = max(file.infolist(), key=lambda one: one.file_size)
     begin = content.index(b"data/0", record.header_offset)
     return begin + PAGE, begin + record.file_size - PAGE
-
-
-def headers_in(content: bytes) -> tuple[int, int]:
-    return content.index(b"PK\1\2"), len(content)
 
 
 # Each of these, and what torch.load may make of it.
@@ -152,11 +144,11 @@ DAMAGES: dict[str, Damage] = {
     "a tail of zeros": lambda a, _b, c: a[: page_in(a, c)].ljust(len(a), b"\0"),
     "a bit in a tensor": lambda a, _b, c: flipped(a, *storage_in(a), c),
     "a bit in the pickle": lambda a, _b, c: flipped(a, 64, 500, c),
-    "a bit in the directory": lambda a, _b, c: flipped(a, *headers_in(a), c),
+    "a bit in the directory": lambda a, _b, c: flipped(a, a.index(b"PK\1\2"), len(a), c),
     "pages of two writers": interleaved,
     "a shorter one over it": lambda a, b, _c: b[:-800] + a[len(b) - 800 :],
     "its head and the tail of another": lambda a, b, c: joined(a, b, c.randrange(1, len(a))),
-    "a page of another": lambda a, b, c: with_page(a, b, page_in(a, c)),
+    "a page of another": lambda a, b, c: put(a, at := page_in(a, c), b[at : at + PAGE]),
     "512 bytes lost": lambda a, _b, c: joined(a, a, c.randrange(len(a)), lost=512),
     "much behind it": lambda a, _b, c: a + c.randbytes(c.randrange(70_000, 99_000)),
     "many zeros behind it": lambda a, _b, c: a + bytes(c.randrange(70_000, 99_000)),
@@ -269,8 +261,8 @@ def streamed(thing: Any) -> bytes:
 def appended(content: bytes) -> bytes:
     """Add a note to it, as `zip` does."""
     out = io.BytesIO(content)
-    with zipfile.ZipFile(out, "a") as archive:
-        archive.writestr(f"{archive.namelist()[0].partition('/')[0]}/note.txt", "by hand")
+    with zipfile.ZipFile(out, "a") as file:
+        file.writestr(f"{file.namelist()[0].partition('/')[0]}/note.txt", "by hand")
     return out.getvalue()
 
 
@@ -393,13 +385,10 @@ def sparse(path: Path, *, checksum: int) -> None:
 
 def checksum_of_zeros(size: int) -> int:
     """Work out the checksum of so many zero bytes, without having them."""
-    found, power = 0, zlib.crc32(b"\0")
-    length = 1
-    done = 0
+    found, power, length = 0, zlib.crc32(b"\0"), 1
     while size:
         if size & 1:
-            found = combined(found, power, length) if done else power
-            done += length
+            found = combined(found, power, length)
         power = combined(power, power, length)
         length *= 2
         size >>= 1
@@ -424,8 +413,7 @@ def test_an_archive_of_more_than_4_gib_is_read_to_its_end(tmp_path: Path) -> Non
         file.seek(LARGE - 1_000_000)
         file.write(b"\x01")
     facts = read_cache(str(path), str(tmp_path), lambda _: None)
-    assert facts.damage is not None
-    assert facts.damage.kind == "checksum"
+    assert facts.damage and facts.damage.kind == "checksum"
 
 
 # --- other formats --------------------------------------------------------------------------------
@@ -441,18 +429,11 @@ def tensors() -> bytes:
     return struct.pack("<Q", len(header)) + header + random.Random(1).randbytes(4102)
 
 
-def arrays(write: Callable[..., object]) -> bytes:
-    return written(write, a=np.arange(3000.0), b=np.arange(7))
-
-
-def array() -> bytes:
-    return written(np.save, np.arange(3000.0))
-
-
+ARRAYS = {"a": np.arange(3000.0), "b": np.arange(7)}
 OTHERS: dict[str, tuple[str, bytes]] = {
-    "npz": ("a.npz", arrays(np.savez)),
-    "packed npz": ("a.npz", arrays(np.savez_compressed)),
-    "npy": ("a.npy", array()),
+    "npz": ("a.npz", written(np.savez, **ARRAYS)),
+    "packed npz": ("a.npz", written(np.savez_compressed, **ARRAYS)),
+    "npy": ("a.npy", written(np.save, np.arange(3000.0))),
     "safetensors": ("a.safetensors", tensors()),
     "gzip'd torch": ("a.pt", gzip.compress(saved(embedding(1)), mtime=0)),
 }
@@ -498,16 +479,12 @@ def unpacked(content: bytes) -> object:
 # --- hostile --------------------------------------------------------------------------------------
 
 
-def repacked(records: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method, compresslevel=9) as archive:
-        for name, data in records.items():
-            archive.writestr(name, data)
-    return out.getvalue()
+def stored(*records: tuple[str, bytes]) -> bytes:
+    return archive(*records, method=zipfile.ZIP_STORED)
 
 
 def overlapping() -> bytes:
-    content = repacked({"x/data.pkl": b"\x80\x02}q\x00.", "x/data/0": b"abc" * 99})
+    content = stored(EMPTY, ("x/data/0", b"abc" * 99))
     second = content.rindex(b"PK\1\2")
     return put(content, second + 42, bytes(4))
 
@@ -518,7 +495,8 @@ def planted(folder: Path) -> bytes:
     return b"\x80\x02c__builtin__\nexec\nX" + struct.pack("<L", len(command)) + command + b"\x85R."
 
 
-MARKS = b"(" * 400_000
+EMPTY = ("x/data.pkl", b"\x80\x02}q\x00.")
+VERSION = ("x/version", b"3\n")
 HOSTILE: dict[str, tuple[Callable[[Path], bytes], bool]] = {
     "2^32 records": (
         lambda _: (
@@ -532,30 +510,22 @@ HOSTILE: dict[str, tuple[Callable[[Path], bytes], bool]] = {
     ),
     "records that overlap": (lambda _: overlapping(), True),
     "a memo of gigabytes": (
-        lambda _: repacked({"x/data.pkl": b"\x80\x02Nr\xff\xff\xff\xff.", "x/version": b"3\n"}),
+        lambda _: stored(("x/data.pkl", b"\x80\x02Nr\xff\xff\xff\xff."), VERSION),
         False,
     ),
     "a text of gigabytes": (
-        lambda _: repacked({"x/data.pkl": b"\x80\x04\x8d" + b"\xff" * 7 + b"\x7f."}),
+        lambda _: stored(("x/data.pkl", b"\x80\x04\x8d" + b"\xff" * 7 + b"\x7f.")),
         True,
     ),
-    "a million marks": (lambda _: repacked({"x/data.pkl": MARKS, "x/version": b"3\n"}), True),
+    "a million marks": (lambda _: stored(("x/data.pkl", b"(" * 400_000), VERSION), True),
     "a bomb for a pickle": (
-        lambda _: repacked(
-            {"x/data.pkl": bytes(200_000_000), "x/version": b"3\n"}, zipfile.ZIP_DEFLATED
-        ),
+        lambda _: archive(("x/data.pkl", bytes(200_000_000)), VERSION),
         False,
     ),
-    "a bomb for a tensor": (
-        lambda _: repacked(
-            {"x/data.pkl": b"\x80\x02}q\x00.", "x/data/0": bytes(300_000_000)},
-            zipfile.ZIP_DEFLATED,
-        ),
-        False,
-    ),
+    "a bomb for a tensor": (lambda _: archive(EMPTY, ("x/data/0", bytes(300_000_000))), False),
     "a bomb of gzip": (lambda _: gzip.compress(bytes(300_000_000), 1, mtime=0), False),
     "a pickle that runs a program": (
-        lambda folder: repacked({"x/data.pkl": planted(folder), "x/version": b"3\n"}),
+        lambda folder: stored(("x/data.pkl", planted(folder)), VERSION),
         False,
     ),
     "a bare pickle that runs a program": (planted, False),
@@ -600,7 +570,7 @@ def test_what_was_made_to_do_harm_takes_little_time_and_memory_and_runs_nothing(
 
 def test_names_that_lead_elsewhere_are_only_names(tmp_path: Path) -> None:
     """Nothing is unpacked to disk, and what a console would obey is escaped."""
-    content = repacked({"../../x\x1b[2J/data.pkl": b"\x80\x02}q\x00.", "/etc/passwd": b"abc"})
+    content = stored(("../../x\x1b[2J/data.pkl", EMPTY[1]), ("/etc/passwd", b"abc"))
     damaged = put(content, content.index(b"abc"), b"?")
 
     facts = facts_of(damaged, tmp_path)

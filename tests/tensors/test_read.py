@@ -7,13 +7,13 @@ import gzip
 import json
 import os
 import pickle
+import random
 import struct
 import subprocess
 import sys
 import time
-import tracemalloc
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,6 +30,7 @@ from preflight.tensors.numbers import PIECE, pieces_of
 from preflight.tensors.read import read_content
 from preflight.values.wire import from_wire, to_wire
 from tests import contents
+from tests.conftest import said_by
 from tests.questions import ask, questions
 
 pytestmark = [
@@ -242,15 +243,12 @@ def test_a_distributed_tensor_is_looked_at_in_its_own_part(tmp_path: Path) -> No
     if done.returncode:
         pytest.skip(f"no group here: {done.stderr[-300:]}")
     look = (
-        "import sys\nfrom preflight.tensors.read import read_content\n"
+        "from preflight.tensors.read import read_content\n"
         f"one, = read_content({str(path)!r}, '.', {{}}, lambda _: None).tensors\n"
         "print(one.shape, one.nan)\n"
     )
-    root = Path(__file__).parents[2]
-    words = [sys.executable, "-c", look]
-    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
 
-    assert done.stdout.strip() == "(2, 2) 1", done.stderr
+    assert said_by(look) == "(2, 2) 1"
 
 
 def test_a_view_drags_its_storage_along(saved: Save) -> None:
@@ -420,12 +418,8 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path, suffix: str) -> None:
     else:
         write(path, array)
     del array
-    tracemalloc.start()
-    try:
-        read(path)
-        assert tracemalloc.get_traced_memory()[1] < 30_000_000
-    finally:
-        tracemalloc.stop()
+
+    assert contents.with_peak(lambda: read(path))[1] < 30_000_000
 
 
 # --- what is not loaded ---------------------------------------------------------------------------
@@ -443,14 +437,12 @@ def test_a_damaged_file_is_left_to_cache_damaged(tmp_path: Path, name: str, kept
 
 
 @pytest.mark.parametrize(
-    ("thing", "reason"),
-    [
-        (argparse.Namespace(a=1), "torch.load refuses what it names (weights_only)"),
-        (np.float32(1), "torch.load refuses what it names (weights_only)"),
-    ],
+    "thing", [argparse.Namespace(a=1), np.float32(1)], ids=["settings", "a number of numpy"]
 )
-def test_what_torch_refuses_is_left_to_cache_unsafe(saved: Save, thing: Any, reason: str) -> None:
-    assert saved({"a": torch.ones(1), "b": thing}).skipped == reason
+def test_what_torch_refuses_is_left_to_cache_unsafe(saved: Save, thing: Any) -> None:
+    content = saved({"a": torch.ones(1), "b": thing})
+
+    assert content.skipped == "torch.load refuses what it names (weights_only)"
 
 
 def test_what_is_no_file_for_torch_is_passed_over(tmp_path: Path) -> None:
@@ -469,17 +461,13 @@ def test_what_is_no_file_for_torch_is_passed_over(tmp_path: Path) -> None:
 def test_nothing_is_run(tmp_path: Path) -> None:
     """A file that leaves another behind when it is loaded leaves none."""
     trace = tmp_path / "was-run"
-
-    class Harm:
-        def __reduce__(self) -> Any:
-            return os.system, (f"echo > {trace}",)
-
-    torch.save({"a": Harm()}, tmp_path / "a.pt")
-    torch.save({"a": Harm()}, tmp_path / "b.pt", _use_new_zipfile_serialization=False)
-    (tmp_path / "c.pt").write_bytes(pickle.dumps(Harm()))
-    (tmp_path / "d.npy").write_bytes(pickle.dumps(Harm()))
-    np.save(tmp_path / "e.npy", np.array([Harm()], dtype=object))
-    np.savez(tmp_path / "f.npz", np.array([Harm()], dtype=object))
+    harm = contents.Harm(trace)
+    torch.save({"a": harm}, tmp_path / "a.pt")
+    torch.save({"a": harm}, tmp_path / "b.pt", _use_new_zipfile_serialization=False)
+    (tmp_path / "c.pt").write_bytes(pickle.dumps(harm))
+    (tmp_path / "d.npy").write_bytes(pickle.dumps(harm))
+    np.save(tmp_path / "e.npy", np.array([harm], dtype=object))
+    np.savez(tmp_path / "f.npz", np.array([harm], dtype=object))
     (tmp_path / "g.pt").write_bytes(gzip.compress((tmp_path / "a.pt").read_bytes()))
     for path in sorted(tmp_path.iterdir()):
         assert read(path).skipped, path
@@ -515,8 +503,6 @@ def test_what_is_no_file_cannot_be_looked_at(tmp_path: Path) -> None:
 
 def test_random_damage_breaks_nothing(tmp_path: Path) -> None:
     """Every file is either loaded, or left to another check, or said to be beyond loading."""
-    import random
-
     whole = contents.saved({"a": torch.arange(20_000.0)})
     content = whole[:1500] + whole[-1500:]
     small = contents.saved({"a": torch.arange(20.0), "b": [torch.ones(3)]})
@@ -537,18 +523,22 @@ def test_random_damage_breaks_nothing(tmp_path: Path) -> None:
 # --- in a process of ours -------------------------------------------------------------------------
 
 
+def told(folder: Path, *names: str) -> list[Mapping[str, Any]]:
+    """Give what a process answers about each of these files."""
+    plains = [{"path": str(folder / name)} for name in names]
+    answers = ask(questions(CONTENT, plains, folder), folder)
+    return [one.told[0] for one in answers if isinstance(one, Answer)]
+
+
 def test_a_process_answers_with_what_it_loaded(tmp_path: Path) -> None:
     """Torch fits into it, and so does a file that is larger than its limit leaves room for."""
     torch.save({"a": BAD}, tmp_path / "a.pt")
     np.save(tmp_path / "b.npy", np.ones(3, dtype=np.float32))
 
-    plains = [{"path": str(tmp_path / name)} for name in ("a.pt", "b.npy")]
-    first, second = ask(questions(CONTENT, plains, tmp_path), tmp_path)
+    first, _ = told(tmp_path, "a.pt", "b.npy")
 
-    assert isinstance(first, Answer)
-    assert first.told[0]["type"] == "Content"
-    assert first.told[0]["tensors"][0]["nan"] == 1
-    assert isinstance(second, Answer)
+    assert first["type"] == "Content"
+    assert first["tensors"][0]["nan"] == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory holds on Linux")
@@ -562,10 +552,7 @@ def test_a_file_that_asks_for_all_memory_is_stopped(tmp_path: Path) -> None:
     (tmp_path / "a.pt").write_bytes(hostile)
     torch.save(torch.ones(3), tmp_path / "b.pt")
 
-    plains = [{"path": str(tmp_path / name)} for name in ("a.pt", "b.pt")]
-    first, second = ask(questions(CONTENT, plains, tmp_path), tmp_path)
+    first, second = told(tmp_path, "a.pt", "b.pt")
 
-    assert isinstance(first, Answer)
-    assert first.told[0]["skipped"] == "it is damaged; see cache-damaged"
-    assert isinstance(second, Answer)
-    assert second.told[0]["kind"] == "tensor"
+    assert first["skipped"] == "it is damaged; see cache-damaged"
+    assert second["kind"] == "tensor"

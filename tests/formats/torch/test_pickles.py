@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import collections
 import datetime
+import io
 import pickle
 import pickletools
 import random
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import pytest
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_machine import Name, Storage
 from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
-from tests.contents import damage_by, reader
+from tests.contents import damage_by, reader, with_peak
 
 
 def kind_of(content: bytes) -> str:
@@ -120,14 +120,12 @@ def test_a_persistent_id_of_somebody_else_is_passed_over(protocol: int) -> None:
         def persistent_id(self, obj: object) -> object:
             return "elsewhere" if obj is Slotted else None
 
-    import io
-
     out = io.BytesIO()
     Pickler(out, protocol).dump([Slotted, Slotted])
 
-    assert walk_bytes(out.getvalue())._replace(steps=0, framed=False) == WalkedPickle(
-        len(out.getvalue()), (), walk_bytes(out.getvalue()).texts
-    )
+    walked = walk_bytes(out.getvalue())
+    whole = WalkedPickle(len(out.getvalue()), (), walked.texts)
+    assert walked._replace(steps=0, framed=False) == whole
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:
@@ -151,16 +149,6 @@ def test_nothing_that_a_pickle_names_is_imported() -> None:
     assert "this" not in sys.modules
 
 
-def peak_of(content: bytes) -> int:
-    """Walk it, and give the most bytes that were held meanwhile."""
-    tracemalloc.start()
-    try:
-        kind_of(content)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 HOSTILE = {
     "a memo of four billion": b"\x80\x02Nr\xff\xff\xff\xff.",
     "a terabyte of bytes": b"\x80\x04\x8e" + (2**40).to_bytes(8, "little") + b"x.",
@@ -177,7 +165,7 @@ HOSTILE = {
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 def test_a_pickle_made_to_exhaust_its_reader_exhausts_nothing(content: bytes) -> None:
     """Loading it would take the machine's memory, or never end."""
-    assert peak_of(content) < 20_000_000
+    assert with_peak(lambda: kind_of(content))[1] < 20_000_000
 
 
 def test_a_pickle_that_holds_too_much_is_given_up_and_not_called_damaged() -> None:
