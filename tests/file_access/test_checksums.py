@@ -19,6 +19,7 @@ from preflight.file_access.large import Large
 from preflight.file_access.opened import reading
 from preflight.formats.bytes.blocks import LEAST_EXPECTED, Read, checksum, expecting
 from preflight.formats.stored import StoredFile, look
+from tests.archives import flipped, zeroed
 from tests.contents import archive as zipped
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="one thread reads all there")
@@ -153,17 +154,16 @@ def test_an_archive_is_judged_as_by_one_thread(tmp_path: Path, archive: bytes) -
     kinds = []
     headers = [one.header_offset for one in zipfile.ZipFile(io.BytesIO(archive)).infolist()]
     for number in range(36):
-        wrong = bytearray(archive)
         match number % 3:
             case 0:
-                wrong[chance.randrange(len(wrong))] ^= 1 << chance.randrange(8)
+                wrong = flipped(archive, chance.randrange(len(archive)), 1 << chance.randrange(8))
             case 1:
                 at = chance.choice(headers) + chance.randrange(30)
-                wrong[at] ^= 1 << chance.randrange(8)
+                wrong = flipped(archive, at, 1 << chance.randrange(8))
             case _:
-                begin = chance.randrange(len(wrong))
-                wrong[begin : begin + 4096] = bytes(len(wrong[begin : begin + 4096]))
-        two, one = both(tmp_path, bytes(wrong))
+                begin = chance.randrange(len(archive))
+                wrong = zeroed(archive, begin, min(begin + 4096, len(archive)))
+        two, one = both(tmp_path, wrong)
         assert two == one
         kinds.append(two.flaw.kind if two.flaw is not None else "none")
 

@@ -25,6 +25,7 @@ from preflight.findings.report import Outcome, Recalled, Report
 from preflight.values.stamps import digest_of
 from tests.archives import saved as saved_as
 from tests.archives import tarred
+from tests.conftest import ROOT
 from tests.files import HOUR, WHOLE, put, stamp
 
 pytestmark = pytest.mark.usefixtures("at_hand")
@@ -374,15 +375,9 @@ def test_runs_at_the_same_time_agree(preflight: Run, job: Path) -> None:
 def test_a_run_that_is_killed_leaves_what_it_has_read(job: Path) -> None:
     """Or nothing; the next run is none the worse for it."""
     words = [sys.executable, "-m", "preflight", "run", *ALL, "--elsewhere"]
-    root = str(Path(__file__).parents[2])
+    env, nowhere = {**os.environ, "PYTHONPATH": str(ROOT)}, subprocess.DEVNULL
     for wait in (0.1, 0.3, 0.5, 0.7):
-        with subprocess.Popen(
-            words,
-            cwd=job,
-            env={**os.environ, "PYTHONPATH": root},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
+        with subprocess.Popen(words, cwd=job, env=env, stdout=nowhere, stderr=nowhere) as process:
             time.sleep(wait)
             process.kill()
 

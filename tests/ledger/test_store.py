@@ -19,9 +19,10 @@ import pytest
 
 from preflight.ledger import readers_version as versions
 from preflight.ledger.store import FILE, Ledger, Remembered, mark_of
+from tests.archives import zeroed
+from tests.conftest import ROOT, said_by
 from tests.files import HOUR, put, stamp
 
-ROOT = Path(__file__).parents[2]
 VERSION = "of the readers"
 
 
@@ -84,16 +85,10 @@ def keep(tmp_path: Path) -> Iterator[Callable[[Path], None]]:
                 "held = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
                 "held.execute('BEGIN EXCLUSIVE')\nprint('locked', flush=True)\nsys.stdin.read()"
             )
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", code, str(path)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                )
-            )
+            words, pipe = [sys.executable, "-c", code, str(path)], subprocess.PIPE
+            process = stack.enter_context(subprocess.Popen(words, stdin=pipe, stdout=pipe))
             stack.callback(process.kill)
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"locked\n"
+            assert process.stdout and process.stdout.readline() == b"locked\n"
 
         yield lock
 
@@ -144,16 +139,13 @@ def test_what_was_read_is_remembered_as_it_was_handed_over(desk: Desk) -> None:
 def test_nothing_is_written_and_nothing_imported_where_nothing_was_read(desk: Desk) -> None:
     """A run that looks at no file pays nothing for the ledger."""
     code = (
-        "import sys\nfrom preflight.ledger.store import Ledger\n"
+        "from preflight.ledger.store import Ledger\n"
         f"ledger = Ledger(folder={str(desk.folder / 'state')!r}, trusted=1, tell=print)\n"
         f"ledger.recall('how', [{desk.file('a')!r}])\nledger.write()\n"
         "print('sqlite3' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
 
-    assert done.stdout == "False\n"
+    assert said_by(code) == "False"
     assert not (desk.folder / "state").exists()
 
 
@@ -221,14 +213,10 @@ def test_a_file_written_in_place_with_its_old_time_is_read_again(desk: Desk) -> 
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     after = os.stat(path)
 
-    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (
-        before.st_size,
-        before.st_mtime_ns,
-        before.st_ino,
-    )
+    for name in ("st_size", "st_mtime_ns", "st_ino"):
+        assert getattr(after, name) == getattr(before, name)
     assert desk.known(path) == []
-    assert marked is not None
-    assert mark_of(str(desk.folder), ["a"]) != marked
+    assert None is not marked != mark_of(str(desk.folder), ["a"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="not every file system there numbers files")
@@ -348,31 +336,22 @@ def test_rows_that_nobody_would_believe_are_dropped(desk: Desk) -> None:
 # --- damaged, locked, not to be written -----------------------------------------------------------
 
 
-def garble(path: Path) -> None:
-    path.write_bytes(random.Random(1).randbytes(path.stat().st_size))
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "garbled": lambda whole: random.Random(1).randbytes(len(whole)),
+    "cut": lambda whole: whole[:4096],
+    "with a page of zeros": lambda whole: zeroed(whole, 4096, 8192),
+    "with a turned bit": lambda whole: whole.replace(b"the facts", b"the fects"),
+}
 
 
-def cut(path: Path) -> None:
-    os.truncate(path, 4096)
-
-
-def zero_a_page(path: Path) -> None:
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(bytes(4096))
-
-
-def turn_a_bit(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"the facts", b"the fects"))
-
-
-@pytest.mark.parametrize("damage", [garble, cut, zero_a_page, turn_a_bit])
-def test_a_damaged_ledger_is_set_aside_and_kept(desk: Desk, damage: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_ledger_is_set_aside_and_kept(
+    desk: Desk, damage: Callable[[bytes], bytes]
+) -> None:
     path = desk.file("a")
     desk.read(path, facts="the facts")
-    damage(desk.path)
-    damaged = desk.path.read_bytes()
+    damaged = damage(desk.path.read_bytes())
+    desk.path.write_bytes(damaged)
 
     assert desk.known(path) == []
     desk.read(path, facts="the facts")
@@ -547,8 +526,7 @@ def test_a_run_that_is_killed_leaves_a_sound_ledger(desk: Desk) -> None:
     known = 1
     for _ in range(25):
         with begin_to_write(desk, 1, len(paths)) as writer:
-            assert writer.stdout is not None
-            writer.stdout.readline()
+            assert writer.stdout and writer.stdout.readline()
             time.sleep(dice.uniform(0, 0.1))
             writer.kill()
             writer.communicate()

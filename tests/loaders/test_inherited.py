@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from preflight.loaders.facts import Held, Sent
 from preflight.loaders.inherited import inherited
 from preflight.loaders.sent import Known, walk_loader
 from preflight.objects.facts import Definition
+from tests.conftest import said_by
 
 HERE = str(Path(__file__).parent)
 
@@ -93,8 +92,7 @@ def test_what_is_closed_in_time_is_not_told(pictures: Pictures) -> None:
     pictures.close()
     found = look(pictures, 2).inherited
 
-    assert found is not None
-    assert found.held == ()
+    assert found and found.held == ()
 
 
 def test_a_file_in_the_folder_is_named_as_reports_name_it(tmp_path: Path) -> None:
@@ -143,9 +141,8 @@ def test_the_monitor_of_a_progress_bar_is_not_told() -> None:
 def test_looking_imports_no_torch() -> None:
     """Where the user's code has not, nothing of CUDA can have been started."""
     code = (
-        "import sys; from preflight.loaders.inherited import inherited\n"
+        "from preflight.loaders.inherited import inherited\n"
         "print(inherited({'dataset': object()}, '.').cuda, 'torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == ["False", "False"]
+    assert said_by(code) == "False False"

@@ -9,7 +9,6 @@ import functools
 import multiprocessing
 import multiprocessing.pool
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -26,6 +25,7 @@ from preflight.loaders.facts import Sent
 from preflight.loaders.sent import Known, is_dataset, is_loader, kind_of, walk_loader
 from preflight.loaders.starting import FROM_LAUNCH, FROM_LOADER, configured
 from preflight.objects.facts import Definition
+from tests.conftest import said_by
 
 HERE = str(Path(__file__).parent)
 
@@ -316,20 +316,13 @@ def test_settings_that_torch_does_not_take_are_told() -> None:
         configured(DataLoader(Numbers(), num_workers=1), None, "teleport")
 
 
-def said_by(code: str) -> str:
-    """Run a piece of code in a process of its own."""
-    words = [sys.executable, "-c", code]
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
-
-
-SETTLED = f"""
-import multiprocessing, sys
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+SETTLED = """
+import multiprocessing
 from preflight.loaders.starting import start_method_of
-before = start_method_of({{}}, None, '.')
+before = start_method_of({}, None, '.')
 again = multiprocessing.get_start_method(allow_none=True)
 multiprocessing.set_start_method("spawn")
-print(before, again, start_method_of({{}}, None, '.'), sep="|")
+print(before, again, start_method_of({}, None, '.'), sep="|")
 """
 
 

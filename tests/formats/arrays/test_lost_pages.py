@@ -14,10 +14,9 @@ import pytest
 from preflight.cached_files.read import read_cache
 from preflight.findings.finding import Finding, Severity
 from preflight.formats.arrays.lost_pages import PAGE, ZeroPages
-from preflight.formats.stored import StoredFile
 from preflight.testing import ask
 from tests.archives import zeroed
-from tests.contents import held_in
+from tests.contents import kind_in
 
 CHANCE = np.random.default_rng(11)
 NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8", "int64": "I64"}
@@ -37,13 +36,8 @@ def saved(*, pad: int = 0, **arrays: np.ndarray) -> bytes:  # type: ignore[type-
     )
 
 
-def held(content: bytes) -> StoredFile:
-    return held_in(content, ".safetensors")
-
-
 def kind_of(content: bytes) -> str:
-    flaw = held(content).flaw
-    return "none" if flaw is None else flaw.kind
+    return kind_in(content, ".safetensors")
 
 
 def noise(*shape: int, dtype: str = "float16") -> np.ndarray:  # type: ignore[type-arg]
@@ -144,10 +138,8 @@ def test_most_pages_that_were_lost_from_the_middle_are_found(make: Callable[[], 
 def test_an_end_that_was_lost_is_found_where_it_takes_more_than_one_part() -> None:
     """A channel and part of another, or a tensor and part of another."""
     latents, two = TENSORS["latents"](), TENSORS["embeddings"]()
-    for page in range(2, 28):
-        assert kind_of(zeroed(latents, page * PAGE, len(latents))) == "pages", page
-    for page in range(2, 28):
-        assert kind_of(zeroed(two, page * PAGE, len(two))) == "pages", page
+    for content, page in itertools.product((latents, two), range(2, 28)):
+        assert kind_of(zeroed(content, page * PAGE, len(content))) == "pages", page
 
 
 def test_a_large_file_is_looked_at_in_the_same_way(tmp_path: Path) -> None:
@@ -157,8 +149,7 @@ def test_a_large_file_is_looked_at_in_the_same_way(tmp_path: Path) -> None:
     for begin, end in ((9 << 19, 10 << 19), (2 << 20, (2 << 20) + PAGE), (5 << 20, len(content))):
         path.write_bytes(zeroed(content, begin, end))
         damage = read_cache(str(path), str(tmp_path), lambda _: None).damage
-        assert damage is not None
-        assert (damage.kind, damage.offset) == ("pages", begin)
+        assert damage and (damage.kind, damage.offset) == ("pages", begin)
     path.write_bytes(content)
     assert read_cache(str(path), str(tmp_path), lambda _: None).damage is None
 

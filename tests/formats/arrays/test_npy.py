@@ -12,6 +12,7 @@ import pytest
 
 from preflight.formats.arrays import npy
 from preflight.formats.bytes.blocks import Block
+from tests.archives import flipped
 from tests.contents import damage_by, written
 
 RECORD = np.dtype([("a", "<f4"), ("b", "<i8", (2, 3)), ("c", "S5")])
@@ -110,9 +111,8 @@ def test_every_wrong_bit_in_a_header_that_numpy_cannot_read_is_found(name: str) 
     said: set[tuple[str, str]] = set()
     for at in range(10, content.index(b"\n")):
         for bit in range(8):
-            wrong = bytearray(content)
-            wrong[at] ^= 1 << bit
-            said.add((said_of_header(bytes(wrong)), kind_of(bytes(wrong))))
+            wrong = flipped(content, at, 1 << bit)
+            said.add((said_of_header(wrong), kind_of(wrong)))
 
     assert ("refused", "structure") in said
     assert not said & {("refused", "none"), ("read", "structure")}
@@ -126,27 +126,24 @@ def test_a_wrong_byte_in_a_header_that_changes_how_much_is_read_is_found(name: s
     told = refused = 0
     for at in range(10, content.index(b"}")):
         for bit in range(8):
-            wrong = bytearray(content)
-            wrong[at] ^= 1 << bit
-            found = kind_of(bytes(wrong)) != "none"
+            wrong = flipped(content, at, 1 << bit)
+            found = kind_of(wrong) != "none"
             try:
-                np.load(io.BytesIO(bytes(wrong)))
+                np.load(io.BytesIO(wrong))
             except (ValueError, KeyError, SyntaxError, TypeError, tokenize.TokenError):
                 refused += 1
                 told += found
             else:
-                assert not found, bytes(wrong[:120])
+                assert not found, wrong[:120]
 
     assert told >= 0.97 * refused > 100
 
 
 def test_a_shape_made_to_exhaust_its_reader_exhausts_nothing() -> None:
     """Sixty-four dimensions of nineteen digits each, in a file of a kilobyte."""
-    shape = b"(" + b"9999999999999999999, " * 64 + b")"
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': ("
 
-    assert (
-        kind_of(made(b"{'descr': '<f4', 'fortran_order': False, 'shape': " + shape)) == "structure"
-    )
+    assert kind_of(made(header + b"9999999999999999999, " * 64 + b")")) == "structure"
 
 
 def made(header: bytes, data: bytes = b"") -> bytes:
@@ -192,17 +189,18 @@ def test_a_shape_with_a_zero_takes_no_bytes(shape: bytes) -> None:
 def test_a_header_that_numpy_would_not_read_is_not_searched() -> None:
     """Above 10,000 bytes it reads one only if told to trust it; then the array is its business."""
     header = b"{'shape': (1,)," + b"'descr': '<f8[" * 80_000
+    content = made(header)
     asked: list[int] = []
 
     def read(offset: int, size: int) -> Block:
         asked.append(size)
-        return memoryview(made(header))[offset : offset + size]
+        return memoryview(content)[offset : offset + size]
 
-    npy.check(read, len(made(header)))
+    npy.check(read, len(content))
 
     assert max(asked) < 100
     with pytest.raises(ValueError, match="max_header_size"):
-        np.load(io.BytesIO(made(header)))
+        np.load(io.BytesIO(content))
 
 
 def test_a_long_header_that_numpy_itself_writes_is_left_alone() -> None:

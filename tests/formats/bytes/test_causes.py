@@ -14,6 +14,7 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import read_archive
 from tests import contents
+from tests.archives import flipped
 from tests.contents import saved
 
 
@@ -24,8 +25,7 @@ def test_a_turned_bit_is_found_wherever_it_is(size: int) -> None:
     content = chance.randbytes(size)
     for _ in range(50):
         at = chance.choice([0, size - 1, chance.randrange(size)])
-        turned = bytearray(content)
-        turned[at] ^= 1 << chance.randrange(8)
+        turned = flipped(content, at, 1 << chance.randrange(8))
 
         assert causes.turned_bit(zlib.crc32(turned) ^ zlib.crc32(content), size) == at
 
@@ -81,12 +81,8 @@ def put(at: int, new: bytes, content: bytes = WHOLE) -> bytes:
     return content[:at] + new + content[at + len(new) :]
 
 
-def turned(at: int, bit: int) -> bytes:
-    return put(at, bytes([WHOLE[at] ^ bit]))
-
-
 def test_a_bit_that_is_turned_is_named_by_its_byte() -> None:
-    assert said(turned(BEGIN + 777, 4)) == (
+    assert said(flipped(WHOLE, BEGIN + 777, 4)) == (
         f"has wrong bytes in data/0 (its CRC differs): "
         f"one bit is turned, in byte {BEGIN + 777:,}, most likely by memory or a disk"
     )
@@ -99,7 +95,7 @@ NAME = WHOLE.index(b"x/data/0")
 
 SAID = {
     "a bit of the checksum": (
-        turned(WHOLE.rindex(b"PK\1\2") + 16, 1),
+        flipped(WHOLE, WHOLE.rindex(b"PK\1\2") + 16),
         ": one bit of the CRC is turned, and most likely none of the record",
     ),
     # Pages are those of the file, not of the record.
@@ -110,7 +106,10 @@ SAID = {
         put(BEGIN + 12_345, OTHER),
         "(its CRC differs): most likely several processes wrote it at once",
     ),
-    "a bit of a name": (turned(NAME, 8), "one bit is turned, most likely by memory or a disk"),
+    "a bit of a name": (
+        flipped(WHOLE, NAME, 8),
+        "one bit is turned, most likely by memory or a disk",
+    ),
     "another name": (put(NAME, b"other/00"), causes.SEVERAL),
     "no header": (put(NAME - 30, b"garb"), causes.SEVERAL),
     "a header of zeros": (put(NAME - 30, bytes(60)), causes.NEVER_WRITTEN),

@@ -12,6 +12,7 @@ import zlib
 import pytest
 
 from preflight.formats.packing.packed import Packed, can_unpack
+from tests.archives import flipped
 
 CONTENT = bytes(range(256)) * 5000
 PACKERS = {"gzip stream": gzip.compress, "bzip2 stream": bz2.compress, "xz stream": lzma.compress}
@@ -52,9 +53,8 @@ def test_zeros_behind_a_stream_are_no_second_one() -> None:
 
 @pytest.mark.parametrize("kind", PACKERS)
 def test_a_wrong_byte_is_an_error_that_ends_the_stream(kind: str) -> None:
-    content = bytearray(PACKERS[kind](CONTENT))
-    content[len(content) // 2] ^= 0xFF
-    stream = packed(bytes(content), kind)
+    content = PACKERS[kind](CONTENT)
+    stream = packed(flipped(content, len(content) // 2, 0xFF), kind)
 
     stream.read(len(CONTENT), 1)
 
@@ -64,9 +64,7 @@ def test_a_wrong_byte_is_an_error_that_ends_the_stream(kind: str) -> None:
 
 def test_a_checksum_that_differs_keeps_nothing_back() -> None:
     """As with tarfile, which does not look at it."""
-    content = bytearray(gzip.compress(b"first"))
-    content[-6] ^= 1
-    stream = packed(bytes(content))
+    stream = packed(flipped(gzip.compress(b"first"), -6))
 
     assert stream.read(0, 99) == b"first"
     assert (stream.error or "").endswith("incorrect data check")

@@ -14,6 +14,7 @@ from preflight.formats.magic import what_is
 from preflight.formats.packing import inflated
 from preflight.formats.packing.packed import Packed
 from preflight.formats.packing.zstd import MAGIC, MOST_WINDOW
+from tests.archives import flipped
 from tests.contents import with_peak
 
 zstandard = pytest.importorskip("zstandard")
@@ -125,10 +126,7 @@ def test_what_is_no_frame_behind_one_is_told_as_zstd_refuses_it(junk: bytes) -> 
 
 
 def test_a_wrong_checksum_keeps_nothing_back() -> None:
-    content = bytearray(frame(CONTENT))
-    content[-1] ^= 1
-
-    found, stream = unpacked(bytes(content))
+    found, stream = unpacked(flipped(frame(CONTENT), -1))
 
     assert len(found) > len(CONTENT) - (1 << 18)
     assert "doesn't match checksum" in (stream.error or "")
@@ -137,10 +135,7 @@ def test_a_wrong_checksum_keeps_nothing_back() -> None:
 def test_a_wrong_byte_anywhere_ends_quietly_in_an_error_or_other_bytes() -> None:
     whole = frame(bytes(range(200)) * 9)
     for position in range(len(whole)):
-        damaged = bytearray(whole)
-        damaged[position] ^= 0x55
-
-        found, stream = unpacked(bytes(damaged))
+        found, stream = unpacked(flipped(whole, position, 0x55))
 
         told = stream.error or stream.tail or stream.endless
         assert told or found == bytes(range(200)) * 9, position
@@ -189,8 +184,7 @@ def test_a_frame_that_lies_is_an_error(content: bytes, said: str) -> None:
     found, stream = unpacked(content + bytes(99))
 
     assert found == b""
-    assert stream.error is not None
-    assert said in stream.error
+    assert stream.error is not None and said in stream.error
 
 
 @pytest.mark.parametrize(

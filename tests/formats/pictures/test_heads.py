@@ -14,13 +14,7 @@ from preflight.formats.pictures.heads import shape_in, shape_of
 from preflight.formats.pictures.jpeg import frame_in, walk_jpeg
 from preflight.formats.pictures.picture import walk_image
 from preflight.formats.pictures.shape import Shape
-from tests.archives import flipped, photo
-
-
-def saved(image: Image.Image, image_format: str, **options: object) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, image_format, **options)
-    return stream.getvalue()
+from tests.archives import flipped, photo, saved
 
 
 def turned() -> bytes:
@@ -29,9 +23,9 @@ def turned() -> bytes:
     return saved(Image.new("RGB", (40, 30)), "JPEG", exif=exif)
 
 
-def frames(image_format: str, **options: object) -> bytes:
+def frames(image_format: str) -> bytes:
     several = [Image.new("RGBA", (40, 30), (9 * number, 0, 99, 255)) for number in range(3)]
-    return saved(several[0], image_format, save_all=True, append_images=several[1:], **options)
+    return saved(several[0], image_format, save_all=True, append_images=several[1:])
 
 
 PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")

@@ -14,12 +14,12 @@ import torch
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_forms import Forms
 from preflight.formats.torch.pickles import walk_bytes
+from tests.archives import flipped
+from tests.contents import saved
 
 
 def pickle_of(thing: Any, protocol: int = 2) -> bytes:
-    out = io.BytesIO()
-    torch.save(thing, out, pickle_protocol=protocol)
-    with zipfile.ZipFile(out) as archive:
+    with zipfile.ZipFile(io.BytesIO(saved(thing, pickle_protocol=protocol))) as archive:
         return archive.read("archive/data.pkl")
 
 
@@ -52,11 +52,7 @@ def test_whatever_else_differs_is_read_as_if_it_were_the_first_of_its_kind() -> 
     forms = Forms()
     plain = pickle_of({"a": torch.zeros(5), "b": [1, 2.5, None, True, "text", b"bytes"]})
     two = pickle_of({"a": torch.zeros(5), "b": torch.zeros(6), "text": "abc"})
-    others = [
-        plain[:at] + bytes([plain[at] ^ 1 << bit]) + plain[at + 1 :]
-        for at in range(len(plain))
-        for bit in range(8)
-    ]
+    others = [flipped(plain, at, 1 << bit) for at in range(len(plain)) for bit in range(8)]
     others += [
         two.replace(b"abc", b"abd"),
         two.replace(b"FloatStorage", b"ShortStorage"),

@@ -15,6 +15,7 @@ import torch
 
 from preflight.formats.stored import StoredFile
 from preflight.formats.torch.quick import read_whole
+from tests.archives import flipped
 from tests.contents import archive, held_in, saved, unchecked
 
 THINGS: dict[str, Callable[[], Any]] = {
@@ -52,12 +53,12 @@ def damages(content: bytes) -> Iterator[bytes]:
     """Turn bits, cut, lose, put in, copy and clear; all of the directory, bit by bit."""
     for at in range(content.index(b"PK\1\2"), len(content)):
         for bit in (1, 8, 128):
-            yield content[:at] + bytes([content[at] ^ bit]) + content[at + 1 :]
+            yield flipped(content, at, bit)
     for seed in range(500):
         chance = random.Random(seed)
         at, size = chance.randrange(len(content)), chance.randrange(1, 600)
         other = chance.randrange(len(content))
-        yield content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :]
+        yield flipped(content, at, 1 << chance.randrange(8))
         yield content[:at]
         yield content[:at] + content[at + size :]
         yield content[:at] + chance.randbytes(size) + content[at:]
@@ -74,7 +75,7 @@ def before_the_empty_record() -> Iterator[bytes]:
     begin = EMPTY.rindex(b"PK\3\4", 0, EMPTY.index(b"archive/data/0"))
     for at in range(begin, begin + 30):
         for bit in range(8):
-            yield EMPTY[:at] + bytes([EMPTY[at] ^ 1 << bit]) + EMPTY[at + 1 :]
+            yield flipped(EMPTY, at, 1 << bit)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import struct
 import sys
 import time
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch import torchfile
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import read_archive
-from tests.archives import sparse
+from tests.archives import flipped, sparse
 
 with_holes = pytest.mark.skipif(
     sys.platform != "linux", reason="a file with holes may take its size"
@@ -137,22 +138,15 @@ class Writer:
         return whole
 
 
-class Storage:
-    """A storage, as torch names it."""
-
-    def __init__(self, key: str, size: int) -> None:
-        self.key, self.size = key, size
-
-
-def pickled(*storages: Storage) -> bytes:
+def pickled(sizes: Mapping[str, int]) -> bytes:
     """Name storages as torch does, but for the tensors around them."""
     text = b"\x80\x02]("
-    for one in storages:
-        key = one.key.encode()
+    for name, size in sizes.items():
+        key = name.encode()
         text += (
             b"(X\7\0\0\0storagectorch.storage\nUntypedStorage\n"
             + (b"X" + struct.pack("<L", len(key)) + key + b"X\3\0\0\0cpu")
-            + pickle.dumps(one.size, 2)[2:-1]
+            + pickle.dumps(size, 2)[2:-1]
             + b"tQ"
         )
     return text + b"e."
@@ -164,8 +158,7 @@ LARGE = {"0": 4 * GIB + 4096, "1": 80, "2": 5 * GIB + 5, "3": NARROW, "4": 7}
 def written(sizes: dict[str, int] = LARGE, *, checksum: bool = True) -> Writer:
     """Write tensors of such sizes, all of zeros."""
     writer = Writer()
-    storages = [Storage(key, size) for key, size in LARGE.items()]
-    writer.add(b"x/data.pkl", pickled(*storages), checksum=checksum)
+    writer.add(b"x/data.pkl", pickled(LARGE), checksum=checksum)
     for key, size in sizes.items():
         writer.add(b"x/data/" + key.encode(), size, checksum=checksum)
     writer.add(b"x/version", b"3\n", checksum=checksum)
@@ -213,9 +206,8 @@ def test_every_wrong_byte_in_a_number_of_64_bits_is_found() -> None:
     assert len(writer.extras) == (2 + 1 + 3 + 3 + 1 + 1) * 8
 
     for at in writer.extras:
-        directory = bytearray(writer.directory)
-        directory[at] ^= 0x10
-        assert kind_of(writer.finish(bytes(directory))) != "none", at
+        directory = flipped(writer.directory, at, 0x10)
+        assert kind_of(writer.finish(directory)) != "none", at
 
 
 def test_a_directory_that_lacks_its_numbers_of_64_bits_is_found() -> None:
@@ -232,8 +224,7 @@ def test_a_cut_of_a_large_file_says_how_much_was_to_come(tmp_path: Path) -> None
     file = written().finish()
     facts = read_at(tmp_path, Sparse(file.pieces, 6 * GIB), "index")
 
-    assert facts.damage is not None
-    assert facts.damage.kind == "cut"
+    assert facts.damage and facts.damage.kind == "cut"
     assert "ends at 6,442,450,944 of at least 13," in facts.damage.text
 
 
@@ -259,7 +250,7 @@ def test_the_structure_of_a_real_file_of_13_gib_takes_no_time(tmp_path: Path) ->
 def test_a_record_behind_a_gap_of_5_gib_is_verified(tmp_path: Path) -> None:
     """Between records there may be anything; here is a hole, which is not read."""
     writer = Writer()
-    writer.add(b"x/data.pkl", pickled(Storage("0", 9_000_000)))
+    writer.add(b"x/data.pkl", pickled({"0": 9_000_000}))
     writer.file.size += 5 * GIB
     writer.add(b"x/data/0", 9_000_000)
     good = read_at(tmp_path, writer.finish(), "bytes")
@@ -267,8 +258,7 @@ def test_a_record_behind_a_gap_of_5_gib_is_verified(tmp_path: Path) -> None:
     bad = read_at(tmp_path, writer.finish(), "bytes")
 
     assert (good.damage, good.verified) == (None, True)
-    assert bad.damage is not None
-    assert bad.damage.kind == "checksum"
+    assert bad.damage and bad.damage.kind == "checksum"
 
 
 @with_holes
@@ -284,8 +274,7 @@ def test_a_record_that_is_a_hole_takes_no_time(tmp_path: Path) -> None:
 
     assert time.process_time() - begun < 60
     assert (good.damage, good.verified) == (None, True)
-    assert bad.damage is not None
-    assert not bad.verified
+    assert bad.damage and not bad.verified
 
 
 def test_an_archive_that_only_archive_py_reads_is_read_through_the_same_numbers() -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 import copy
 import functools
 import random
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from torch.nn.utils import parametrizations, weight_norm
 
 from preflight.objects.copying.copy_trial import attempt
 from preflight.objects.copying.copying import try_copy
+from tests.conftest import said_by
 
 pytestmark = pytest.mark.filterwarnings(  # of torch, while it makes old-fashioned models
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"
@@ -442,23 +441,23 @@ class DrawsNumbers:
         return nn.Linear(2, 2)
 
 
+def states() -> tuple[Any, ...]:
+    return random.getstate(), torch.get_rng_state().tolist(), str(numpy.random.get_state())  # noqa: NPY002
+
+
 def test_everything_is_left_as_it_was() -> None:
     model = Net(own=DrawsNumbers(), lock=threading.Lock())
     where = [p.data_ptr() for p in model.parameters()]
-    states = (random.getstate(), torch.get_rng_state().tolist(), str(numpy.random.get_state()))  # noqa: NPY002
+    before = states()
     try_copy(model)
 
     assert "__deepcopy__" not in vars(torch.UntypedStorage)
     assert [p.data_ptr() for p in model.parameters()] == where
-    assert states == (
-        random.getstate(),
-        torch.get_rng_state().tolist(),
-        str(numpy.random.get_state()),  # noqa: NPY002
-    )
+    assert states() == before
 
 
 FRESH = """
-import os, sys, warnings, torch
+import os, warnings, torch
 before = dict(os.environ), list(warnings.filters)
 from preflight.objects.copying.copying import try_copy
 assert try_copy(torch.nn.Linear(2, 2)).error is None
@@ -469,12 +468,7 @@ print(*(name for name in ("sympy", "torch._dynamo", "torch._inductor") if name i
 
 def test_the_first_look_brings_no_compiler_into_the_process() -> None:
     """Which would set variables of the environment and filter warnings."""
-    run = subprocess.run(
-        [sys.executable, "-c", FRESH],
-        capture_output=True, text=True, check=True, timeout=120, cwd=Path(__file__).parents[3],
-    )  # fmt: skip
-
-    assert run.stdout == "\n"
+    assert said_by(FRESH) == ""
 
 
 class Interrupted:

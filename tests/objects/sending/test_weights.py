@@ -9,10 +9,10 @@ import collections
 import functools
 import pickle
 import random
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing import reduction
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
 from preflight.objects.facts import Part
 from preflight.objects.sending.weights import LARGE, MOST_PARTS, weigh
+from tests.conftest import said_by
 
-ROOT = Path(__file__).parents[3]
 MB = 10**6
 HEAVY = 100 * MB
 
@@ -42,11 +42,10 @@ class Trainer(Held):
         return x
 
 
+@dataclass
 class Slotted:
     __slots__ = ("images",)
-
-    def __init__(self, images: object) -> None:
-        self.images = images
+    images: object
 
 
 class Batch(list):  # type: ignore[type-arg]
@@ -382,9 +381,9 @@ class Endless:
         raise MemoryError
 
 
+@dataclass
 class Deep:
-    def __init__(self, below: object) -> None:
-        self.below = below
+    below: object
 
 
 @pytest.mark.parametrize("make", [
@@ -449,7 +448,7 @@ class Data: pass
 
 data = Data()
 data.images = numpy.zeros((1000, 1000, 1000), numpy.uint8)
-data.mapped = numpy.memmap(sys.argv[1], numpy.uint8, "r")
+data.mapped = numpy.memmap("images.bin", numpy.uint8, "r")
 data.tensor = torch.empty(10**9, dtype=torch.uint8)
 data.scattered = data.images[:, ::2]
 unit = 1 if sys.platform == "darwin" else 1024
@@ -465,11 +464,7 @@ def test_gigabytes_are_weighed_in_no_memory(tmp_path: Path) -> None:
     """Their data is counted where it is, and no page of it is touched."""
     with (tmp_path / "images.bin").open("wb") as file:
         file.truncate(10**9)
-    done = subprocess.run(
-        [sys.executable, "-c", _COST, str(tmp_path / "images.bin")],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    weighed, taken = map(int, done.stdout.split())
+    weighed, taken = map(int, said_by(_COST, folder=tmp_path).split())
 
     assert weighed > 2.5 * 10**9
     assert taken < 20 * MB
@@ -478,12 +473,9 @@ def test_gigabytes_are_weighed_in_no_memory(tmp_path: Path) -> None:
 def test_importing_it_costs_nothing_heavy() -> None:
     """It may run where neither torch nor numpy is."""
     code = (
-        "import sys, preflight.objects.sending.weights as w\n"
+        "import preflight.objects.sending.weights as w\n"
         "print(w.weigh([('dataset', {'a': 'x' * 10**8})]).parts[0].path)\n"
         "print([name for name in ('torch', 'numpy') if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
 
-    assert done.stdout.split("\n")[:2] == ["dataset['a']", "[]"]
+    assert said_by(code, "-S").split("\n") == ["dataset['a']", "[]"]
