@@ -20,6 +20,12 @@ def put(folder: Path, *names: str, content: bytes = b"") -> None:
         (folder / name).write_bytes(content)
 
 
+def write(path: Path, content: bytes, *, age: float = HOUR) -> None:
+    """Write a file that changed so many seconds ago."""
+    put(path.parent, path.name, content=content)
+    stamp(path, age)
+
+
 def stamp(path: Path, age: float = HOUR) -> None:
     """Say of a file that it changed so many seconds ago."""
     then = time.time_ns() - int(age * 1e9)
@@ -32,3 +38,10 @@ def md5(text: str) -> str:
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def cut(path: Path) -> None:
+    """Leave what a killed writer leaves, with the time that it had."""
+    then = path.stat().st_mtime
+    os.truncate(path, 4096)
+    os.utime(path, (then, then))

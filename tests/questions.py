@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from preflight.findings import registry
 from preflight.findings.finding import Location
+from preflight.findings.judge import ask_checks
+from preflight.findings.looks import Looked
+from preflight.findings.report import Outcome
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.ledger.recall import Memory
 from preflight.processes import ask as asking
+from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 from preflight.targets.targets import Host
@@ -55,3 +60,11 @@ def ask(
     how = asking.Asking(options=told, python=None, jobs=1, timeout=timeout)
     results = asking.ask([batch], how)
     return [one for one in results if not isinstance(one, asking.Took)]
+
+
+def outcome_of(check: str, facts: object, job: Job) -> Outcome:
+    """Ask one check about one thing, as a run does, and give what became of it."""
+    checks = {check: registry.built_in()[check]}
+    looks = [Looked(facts=facts)]
+    (outcome,) = ask_checks(checks, job, looks, tell=lambda _: None, words=words).outcomes
+    return outcome

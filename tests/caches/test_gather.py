@@ -34,22 +34,16 @@ from preflight.settings.job import Job
 from preflight.targets.targets import CacheFolder
 from preflight.values.stamps import digest_of, stamps_of
 from preflight.values.wire import to_wire
+from tests import files
 from tests.archives import slow
 from tests.children import opened_by
+from tests.files import WHOLE
 from tests.questions import run_of
-
-WHOLE = (2).to_bytes(8, "little") + b"{}"
-HOUR = 3_600
 
 
 def write(folder: Path, names: list[str], content: bytes = WHOLE) -> None:
-    """Write files that changed an hour ago."""
-    folder.mkdir(exist_ok=True)
     for name in names:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
-        then = time.time() - HOUR
-        os.utime(folder / name, (then, then))
+        files.write(folder / name, content)
 
 
 def look(folder: Path, *words: str, **flags: object) -> Report:

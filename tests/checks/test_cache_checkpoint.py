@@ -14,6 +14,8 @@ import preflight
 from preflight.checkpoints.order import checkpoints
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
+from tests.archives import flipped
+from tests.files import cut
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -45,11 +47,9 @@ def found(folder: Path) -> list[Finding]:
     return list(look(folder).findings)
 
 
-def cut(path: Path) -> None:
-    """Leave what a killed writer leaves, with the time that it had."""
-    then = path.stat().st_mtime
-    os.truncate(path, 4096)
-    os.utime(path, (then, then))
+def told(folder: Path, *words: str) -> str:
+    (finding,) = look(folder, *words).findings
+    return finding.message
 
 
 def save(path: Path, **tensors: object) -> None:
@@ -92,8 +92,8 @@ def test_older_ones_stop_no_job_whose_newest_is_whole(out: Path) -> None:
 
     for _ in range(2):
         report = preflight.run("checkpoint=out", folder=str(out.parent), elsewhere=True)
-        told = {(one.check, one.at.file): one.severity for one in report.findings}
-        assert told == {
+        graves = {(one.check, one.at.file): one.severity for one in report.findings}
+        assert graves == {
             ("cache-damaged", "out/checkpoint-100/model.npz"): Severity.WARNING,
             ("cache-damaged", "out/checkpoint-200/rng/state.npz"): Severity.WARNING,
             ("cache-checkpoint", "out"): Severity.NOTE,
@@ -189,9 +189,7 @@ def test_damage_that_is_loaded_without_a_word_stops_no_job(tmp_path: Path) -> No
             path = tmp_path / "out" / f"checkpoint-{number}" / name
             save(path, weights=torch.full((4096,), float(number)))
     newest = tmp_path / "out" / "checkpoint-300"
-    content = bytearray((newest / "model.pt").read_bytes())
-    content[8000] ^= 1
-    (newest / "model.pt").write_bytes(content)
+    (newest / "model.pt").write_bytes(flipped((newest / "model.pt").read_bytes(), 8000))
 
     (finding,) = found(tmp_path)
     assert finding.why == (
@@ -227,9 +225,9 @@ def test_a_newest_that_lacks_a_file_is_found(out: Path) -> None:
     """The writer was killed between two files."""
     (out / "checkpoint-300" / "rng" / "state.npz").unlink()
 
-    (finding,) = found(out.parent)
-
-    assert finding.message.startswith("checkpoint-300 lacks rng/state.npz, which the others have; ")
+    assert told(out.parent).startswith(
+        "checkpoint-300 lacks rng/state.npz, which the others have; "
+    )
 
 
 @pytest.mark.parametrize("others", [1, 2, 3])
@@ -264,9 +262,9 @@ def test_folders_that_are_no_begun_checkpoint_are_left_alone(out: Path) -> None:
 def test_one_file_is_called_by_its_name(out: Path) -> None:
     cut(out / "checkpoint-300" / "model.npz")
 
-    (finding,) = look(out.parent, "checkpoint=out/checkpoint-300/model.npz").findings
+    said = told(out.parent, "checkpoint=out/checkpoint-300/model.npz")
 
-    assert finding.message.startswith("model.npz has 1 damaged of 1 file: model.npz ends at 4,096 ")
+    assert said.startswith("model.npz has 1 damaged of 1 file: model.npz ends at 4,096 ")
 
 
 def test_one_that_was_deleted_while_it_was_looked_at_is_none_to_go_on_from(out: Path) -> None:
@@ -283,9 +281,7 @@ def test_where_none_is_whole_that_is_said(out: Path) -> None:
     for number in (100, 200, 300):
         cut(out / f"checkpoint-{number}" / "model.npz")
 
-    (finding,) = found(out.parent)
-
-    assert "none of them is whole" in finding.message
+    assert "none of them is whole" in told(out.parent)
 
 
 def test_single_files_are_checkpoints_too(tmp_path: Path) -> None:
@@ -297,10 +293,10 @@ def test_single_files_are_checkpoints_too(tmp_path: Path) -> None:
         os.utime(path, (1_700_000_000 + number,) * 2)
     cut(tmp_path / "out" / "epoch-2.npz")
 
-    (finding,) = found(tmp_path)
+    said = told(tmp_path)
 
-    assert finding.message.startswith("epoch-2.npz has 1 damaged of 1 file: epoch-2.npz ")
-    assert "the newest whole one is epoch-1.npz" in finding.message
+    assert said.startswith("epoch-2.npz has 1 damaged of 1 file: epoch-2.npz ")
+    assert "the newest whole one is epoch-1.npz" in said
 
 
 def test_the_newest_is_that_of_the_highest_number(out: Path) -> None:
@@ -338,9 +334,7 @@ def test_a_model_that_lies_beside_its_checkpoints_is_no_newer_one(out: Path, nam
     assert found(out.parent) == []
     cut(out / "checkpoint-300" / "model.npz")
 
-    (finding,) = found(out.parent)
-
-    assert finding.message.startswith("checkpoint-300 has ")
+    assert told(out.parent).startswith("checkpoint-300 has ")
 
 
 @pytest.mark.parametrize(("ranks", "is_told"), [(8, 0), (7, 1), (5, 1), (4, 0), (1, 0), (0, 1)])
@@ -362,7 +356,7 @@ def test_a_folder_of_checkpoints_is_known_by_their_names(out: Path, word: str) -
 
 def test_the_page_names_the_newest_where_there_are_several(out: Path) -> None:
     def said() -> str:
-        (target,) = look(out.parent, "checkpoint=out").targets
+        (target,) = look(out.parent).targets
         return target.text
 
     assert said() == "9 files, newest checkpoint: checkpoint-300"
@@ -399,20 +393,15 @@ def test_notes_with_an_end_are_left_alone(out: Path, text: str) -> None:
 def test_notes_that_were_cut_are_found(out: Path, text: str, said: str) -> None:
     (out / "checkpoint-300" / "trainer_state.json").write_text(text)
 
-    (finding,) = found(out.parent)
-
-    assert f"has 1 damaged of 4 files: checkpoint-300/trainer_state.json {said}; " in (
-        finding.message
-    )
+    damage = f"has 1 damaged of 4 files: checkpoint-300/trainer_state.json {said}; "
+    assert damage in told(out.parent)
 
 
 def test_a_newest_without_the_notes_that_are_written_last_is_found(out: Path) -> None:
     for number in (100, 200):
         (out / f"checkpoint-{number}" / "trainer_state.json").write_text("{}")
 
-    (finding,) = found(out.parent)
-
-    assert finding.message.startswith("checkpoint-300 lacks trainer_state.json, which the others")
+    assert told(out.parent).startswith("checkpoint-300 lacks trainer_state.json, which the others")
 
 
 def model(folder: Path, *, parts: int) -> None:
@@ -443,9 +432,7 @@ def test_a_piece_that_the_index_names_and_that_is_not_there_is_found(tmp_path: P
 def test_a_checkpoint_lacks_what_its_own_index_names(out: Path) -> None:
     model(out / "checkpoint-300", parts=1)
 
-    (finding,) = found(out.parent)
-
-    assert finding.message.startswith(
+    assert told(out.parent).startswith(
         "checkpoint-300 lacks model-00002-of-00003.npz and model-00003-of-00003.npz, which its "
         "index names; the newest whole one is checkpoint-200"
     )
@@ -472,9 +459,8 @@ def test_a_tensor_that_the_index_names_and_its_piece_does_not_hold_is_found(
     assert look(tmp_path, "base").findings == ()
     index.write_text(json.dumps({"weight_map": {**weights, "gate": "a.safetensors"}}))
 
-    (finding,) = look(tmp_path, "base").findings
-
-    assert finding.message == ("base lacks 1 tensor that its index names: gate in a.safetensors")
+    said = "base lacks 1 tensor that its index names: gate in a.safetensors"
+    assert told(tmp_path, "base") == said
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 99, b"\x02" + bytes(7) + b"[]", b"version h"])

@@ -14,6 +14,7 @@ import pytest
 import preflight
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
+from tests.files import cut
 
 
 def lay(folder: Path, *paths: str) -> Path:
@@ -44,12 +45,6 @@ def said(out: Path, word: str = "checkpoint=out") -> str:
     """What the page says of the folder, after the number of its files."""
     (target,) = look(out, word).targets
     return target.text.partition(", ")[2]
-
-
-def cut(path: Path) -> None:
-    then = path.stat().st_mtime
-    os.truncate(path, 4096)
-    os.utime(path, (then, then))
 
 
 def states(names: Sequence[str], *files: str) -> list[str]:

@@ -117,8 +117,7 @@ def test_one_alone_that_was_not_saved_to_its_end_is_found(out: Path) -> None:
     (finding,) = told(out.parent, "checkpoint=out/step-300")
 
     assert finding.message.startswith("step-300 lacks .metadata, which is written last")
-    assert finding.fix is not None
-    assert finding.fix.startswith("Go on from another one")
+    assert (finding.fix or "").startswith("Go on from another one")
 
 
 def test_a_deeper_folder_without_its_end_is_found(saved: Path, tmp_path: Path) -> None:
@@ -170,8 +169,7 @@ def test_a_damaged_part_makes_its_checkpoint_one_that_is_not_whole(out: Path) ->
     report = look(out.parent)
 
     (damaged,) = (one for one in report.findings if one.check == "cache-damaged")
-    assert damaged.why is not None
-    assert "failed finding central directory" in damaged.why
+    assert "failed finding central directory" in (damaged.why or "")
     assert damaged.fix == "Go on from a checkpoint that is whole, and move this one aside."
     (finding,) = told(out.parent)
     assert finding.message.startswith(

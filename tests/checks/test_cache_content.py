@@ -8,17 +8,14 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.findings import judge as runner
-from preflight.findings import registry
 from preflight.findings.finding import Finding, Location, Severity
-from preflight.findings.looks import Looked
-from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.tensors.facts import CacheContents, OddContent
 from preflight.tensors.neighbours import contents_of
 from preflight.tensors.read import read_content
 from preflight.testing import ask
 from tests.contents import case
+from tests.questions import outcome_of
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -45,10 +42,9 @@ def test_a_cache_in_which_nothing_stands_out_is_left_alone() -> None:
 
 def test_a_cache_of_which_nothing_was_loaded_was_not_looked_at() -> None:
     """A skip is no pass; the reason of most is given."""
-    checks = {"cache-content": registry.load()[0]["cache-content"]}
     skipped = {"it is damaged; see cache-damaged": 2, "it is TorchScript": 1}
-    looks = [Looked(facts=CacheContents(folder="cache", skipped=skipped))]
-    (outcome,) = runner.ask_checks(checks, Job(), looks, tell=lambda _: None, words=words).outcomes
+    facts = CacheContents(folder="cache", skipped=skipped)
+    outcome = outcome_of("cache-content", facts, Job())
 
     assert outcome.outcome == "skipped"
     assert [one.reason for one in outcome.skipped] == [

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import tarfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from preflight.file_access.facts import Damage
 from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 from tests import contents
+from tests.archives import flipped
 from tests.contents import case, written
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
@@ -119,24 +117,24 @@ def test_a_finding_says_it_all(tmp_path: Path) -> None:
     assert str(found.at) == "a.pt"
 
 
-def said_by(load: Callable[[], object]) -> str:
+def said_of(path: Path) -> str:
+    """Give what the reader of such files says when it loads this one."""
     try:
-        load()
+        if path.suffix == ".pt":
+            torch.load(path, weights_only=True)
+        else:
+            with open(path, "rb") as file, np.load(file) as arrays:
+                dict(arrays)
     except Exception as error:  # noqa: BLE001  whatever it raises is what is quoted
         return f"{type(error).__name__}: {error}"
     return "nothing"
 
 
-def damaged_npz() -> bytes:
-    content = bytearray(written(np.savez, a=np.arange(1000), b=np.arange(10)))
-    content[4000] ^= 1
-    return bytes(content)
-
-
+NPZ = flipped(written(np.savez, a=np.arange(1000), b=np.arange(10)), 4000)
 WHOLE = saved()
 SMALL = contents.saved({"a": torch.arange(10.0)})
 LEGACY = saved(_use_new_zipfile_serialization=False)
-WRONG = WHOLE[:50_000] + bytes([WHOLE[50_000] ^ 1]) + WHOLE[50_001:]
+WRONG = flipped(WHOLE, 50_000)
 QUOTES = {
     "an empty file": ("a.pt", b"", "EOFError: ", "EOFError that says nothing"),
     "a small cut": ("a.pt", WHOLE[:3000], "failed finding central directory", None),
@@ -149,8 +147,8 @@ QUOTES = {
     "a page": ("a.pt", b"<html></html>", "Weights only load failed", "blames weights_only"),
     "a legacy cut": ("a.pt", LEGACY[:9000], "unexpected EOF", None),
     "an empty archive": ("a.npz", b"", "No data left in file", None),
-    "a wrong byte in npz": ("a.npz", damaged_npz(), "Bad CRC-32", None),
-    "a cut npz": ("a.npz", damaged_npz()[:4096], "File is not a zip file", None),
+    "a wrong byte in npz": ("a.npz", NPZ, "Bad CRC-32", None),
+    "a cut npz": ("a.npz", NPZ[:4096], "File is not a zip file", None),
 }
 
 
@@ -161,13 +159,7 @@ def test_what_is_quoted_is_what_the_reader_says(
     """So that somebody who searches for the message finds the cause."""
     found = finding_of(name, content, tmp_path)
 
-    def load() -> object:
-        if name.endswith(".pt"):
-            return torch.load(tmp_path / name, weights_only=True)
-        with open(tmp_path / name, "rb") as file, np.load(file) as arrays:
-            return dict(arrays)
-
-    assert really in said_by(load)
+    assert really in said_of(tmp_path / name)
     assert (quoted or really) in (found.why or "")
 
 
@@ -248,15 +240,11 @@ def test_the_same_file_keeps_its_fingerprint_when_its_numbers_change(tmp_path: P
 
 def test_an_array_that_was_not_written_to_its_end_is_told_as_numpy_says_it(tmp_path: Path) -> None:
     """The archive is whole, and numpy.load opens it."""
-    whole = io.BytesIO()
-    np.save(whole, np.arange(1_000.0))
-    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
-        archive.writestr("latents.npy", whole.getvalue()[:4_000])
+    cut = contents.archive(("latents.npy", written(np.save, np.arange(1_000.0))[:4_000]))
+    found = finding_of("a.npz", cut, tmp_path)
+
     with np.load(tmp_path / "a.npz") as held, pytest.raises(ValueError, match="EOF: reading array"):
         held["latents"]
-
-    (found,) = findings(tmp_path)
-
     assert found.severity is Severity.ERROR
     assert found.message == (
         "holds an array, latents.npy, that ends at 4,000 of 8,128 bytes: most likely an error or "

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from preflight.findings import registry
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.settings.job import Job
 from preflight.testing import ask
+from tests.hosts import reason
 
 WHOLE = CacheKeys(
     file="cache/vae",
@@ -44,9 +45,7 @@ def tell(facts: CacheKeys) -> list[Finding]:
 
 
 def skip(facts: CacheKeys) -> str | None:
-    reason = registry.built_in()["cache-incomplete"].skip
-    assert reason is not None
-    return reason(facts, JOB)
+    return reason("cache-incomplete", facts, JOB)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +172,19 @@ def test_samples_without_an_entry_are_a_warning() -> None:
     assert one.message == ("lacks the entries of 2 of 2,392 samples: photos/a.jpg and photos/b.jpg")
 
 
-def test_a_cache_that_is_being_filled_is_a_note() -> None:
+TEXTS = LackedKind(
+    kind="*_te_outputs.npz", have=2_389, samples=3, names=("photos/a.jpg", "photos/b.jpg")
+)
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [{"matched": 2_000, "missing": 392, "missing_names": ("a",)}, {"lacked": (TEXTS,)}],
+    ids=["entries", "a kind"],
+)
+def test_a_cache_that_is_being_filled_is_a_note(lacking: dict[str, Any]) -> None:
     """What is missing now may be there by the time the job starts."""
-    (one,) = tell(replace(WHOLE, matched=2_000, missing=392, missing_names=("a",), changed=True))
+    (one,) = tell(replace(WHOLE, **lacking, changed=True))
 
     assert one.severity == Severity.NOTE
     assert one.fix == "Look again once nobody writes to it."
@@ -358,11 +367,6 @@ def test_names_are_not_obeyed_by_a_console() -> None:
     assert "\u202e" not in text
 
 
-TEXTS = LackedKind(
-    kind="*_te_outputs.npz", have=2_389, samples=3, names=("photos/a.jpg", "photos/b.jpg")
-)
-
-
 def test_a_kind_that_a_few_lack_is_named_with_those_who_have_it() -> None:
     """Beside the samples that have no entry at all, which are another matter."""
     facts = replace(WHOLE, entries=4_781, missing=1, missing_names=("photos/z.jpg",))
@@ -383,13 +387,6 @@ def test_two_kinds_that_are_lacked_are_two_findings() -> None:
     found = tell(replace(WHOLE, lacked=(TEXTS, other)))
 
     assert len({one.fingerprint for one in found}) == len(found) == 2
-
-
-def test_a_kind_that_is_being_written_is_a_note() -> None:
-    (one,) = tell(replace(WHOLE, lacked=(TEXTS,), changed=True))
-
-    assert one.severity == Severity.NOTE
-    assert one.fix == "Look again once nobody writes to it."
 
 
 def test_one_key_for_images_whose_sizes_may_differ_is_a_warning() -> None:

@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 
 from preflight.findings.finding import Location, Severity
-from preflight.findings.judge import ask_checks
-from preflight.findings.looks import Looked
-from preflight.findings.registry import load
-from preflight.findings.report import Outcome
 from preflight.loaders.facts import Loaded, Trip, Unloadable
 from preflight.objects.facts import Definition
-from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.testing import ask
+from tests.questions import outcome_of
 
 CONFIG = Unloadable(
     type="data.Config",
@@ -47,13 +43,6 @@ JOB = Job(origins={"launch.start_method": "preflight.toml:2"})
 WELL = tuple(replace(trip, outcome="loaded") for trip in FELL)
 
 
-def outcome_of(facts: Loaded) -> Outcome:
-    checks = {"loader-unloadable": load()[0]["loader-unloadable"]}
-    looks = [Looked(facts=facts)]
-    (outcome,) = ask_checks(checks, JOB, looks, tell=lambda _: None, words=words).outcomes
-    return outcome
-
-
 def test_a_loader_that_can_be_loaded_is_left_alone() -> None:
     for method in ("fork", "spawn", "forkserver"):
         healthy = replace(LOADED, objects=(), trips=WELL, start_method=method)
@@ -62,7 +51,9 @@ def test_a_loader_that_can_be_loaded_is_left_alone() -> None:
 
 def test_without_workers_there_is_nothing_to_load() -> None:
     """Nothing was sent, nothing was tried, and it counts as looked at."""
-    judged = outcome_of(replace(LOADED, num_workers=0, objects=(), trips=()))
+    judged = outcome_of(
+        "loader-unloadable", replace(LOADED, num_workers=0, objects=(), trips=()), JOB
+    )
 
     assert (judged.outcome, judged.looked_at) == ("passed", 1)
 
@@ -139,6 +130,6 @@ def test_each_way_to_fail_is_told_as_what_it_is(
 )
 def test_what_was_not_tried_is_no_pass(outcome: str, reason: str) -> None:
     trips = tuple(replace(trip, outcome=outcome) for trip in FELL)
-    judged = outcome_of(replace(LOADED, objects=(), trips=trips))
+    judged = outcome_of("loader-unloadable", replace(LOADED, objects=(), trips=trips), JOB)
 
     assert (judged.outcome, [one.reason for one in judged.skipped]) == ("skipped", [reason])

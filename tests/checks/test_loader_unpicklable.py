@@ -6,15 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from preflight.findings import judge as runner
-from preflight.findings import registry
 from preflight.findings.finding import Location, Severity
-from preflight.findings.looks import Looked
 from preflight.loaders.facts import Sent, Unsendable
 from preflight.objects.facts import Definition
-from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.testing import ask
+from tests.questions import outcome_of
 
 LAMBDA = Unsendable(
     kind="lambda",
@@ -55,11 +52,8 @@ def test_without_workers_nothing_is_sent_and_nothing_said() -> None:
 
 def test_a_loader_without_workers_was_looked_at() -> None:
     """It is sound as it is, so that a job which has nothing else is a GO."""
-    checks = {"loader-unpicklable": registry.load()[0]["loader-unpicklable"]}
-    looks = [Looked(facts=replace(SENT, num_workers=0, objects=()))]
-    judged = runner.ask_checks(checks, JOB, looks, tell=lambda _: None, words=words)
+    outcome = outcome_of("loader-unpicklable", replace(SENT, num_workers=0, objects=()), JOB)
 
-    (outcome,) = judged.outcomes
     assert (outcome.outcome, outcome.looked_at, outcome.skipped) == ("passed", 1, ())
 
 

@@ -36,8 +36,10 @@ def safetensors_of(size: int) -> bytes:
 
 NOISE = np.random.default_rng(1).standard_normal(9_000).astype(np.float32)
 EMBEDDING = {"embeds": torch.from_numpy(NOISE), "mask": torch.ones(77, dtype=torch.bool)}
+WHOLE = saved(EMBEDDING)
+WRONG = flipped(WHOLE, WHOLE.index(NOISE.tobytes()[:64]) + 20_000, 0xFF)
 FILES: dict[str, tuple[bytes, str]] = {
-    "zip.pt": (saved(EMBEDDING), "torch zip"),
+    "zip.pt": (WHOLE, "torch zip"),
     "legacy.pt": (saved(EMBEDDING, _use_new_zipfile_serialization=False), "torch legacy"),
     "packed.pt": (gzip.compress(saved(EMBEDDING), 1), "gzip"),
     "plain.npz": (written(np.savez, a=NOISE, b=NOISE), "npz"),
@@ -90,10 +92,8 @@ def test_it_finds_what_reading_all_finds_but_for_wrong_bytes_inside(
 
 def test_a_wrong_byte_inside_is_not_found(tmp_path: Path) -> None:
     """What is not read is not known: that is what --depth bytes is for."""
-    content, _ = FILES["zip.pt"]
-    at = content.index(NOISE.tobytes()[:64]) + 20_000
     path = tmp_path / "a.pt"
-    path.write_bytes(content[:at] + b"\xff\xff" + content[at + 2 :])
+    path.write_bytes(WRONG)
 
     assert outline(path).damage is None
     assert read_cache(str(path), str(tmp_path), lambda _: None).damage is not None
@@ -101,10 +101,8 @@ def test_a_wrong_byte_inside_is_not_found(tmp_path: Path) -> None:
 
 def test_a_wrong_byte_in_the_pickle_is_found(tmp_path: Path) -> None:
     """It is read, to be held against the storages."""
-    content, _ = FILES["zip.pt"]
-    at = content.index(b"embeds")
     path = tmp_path / "a.pt"
-    path.write_bytes(content[:at] + b"E" + content[at + 1 :])
+    path.write_bytes(WHOLE.replace(b"embeds", b"Embeds", 1))
 
     damage = outline(path).damage
 
@@ -167,10 +165,8 @@ def test_a_run_says_that_it_did_not_read_all_and_remembers_it_so(tmp_path: Path)
     """The next run, which reads every byte, does so; and nobody is told of missing checksums."""
     cache = tmp_path / "cache"
     cache.mkdir()
-    content, _ = FILES["zip.pt"]
-    at = content.index(NOISE.tobytes()[:64]) + 20_000
-    (cache / "whole.pt").write_bytes(content)
-    (cache / "wrong.pt").write_bytes(content[:at] + b"\xff\xff" + content[at + 2 :])
+    (cache / "whole.pt").write_bytes(WHOLE)
+    (cache / "wrong.pt").write_bytes(WRONG)
     os.utime(cache / "wrong.pt", (1_700_000_000, 1_700_000_000))
 
     shallow = preflight.run("cache", folder=str(tmp_path), elsewhere=True, depth="index")

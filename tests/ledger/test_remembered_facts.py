@@ -16,7 +16,7 @@ from preflight.findings.finding import Finding
 from preflight.images.facts import FolderFacts
 from preflight.shards.facts import ShardFacts
 from tests.archives import photo, saved, tarred
-from tests.files import put, stamp
+from tests.files import write
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -45,11 +45,6 @@ def facts_of(folder: Path, *words: str, again: bool = False, **options: Any) -> 
     if again:
         assert report.remembered and all(one.count == one.of for one in report.remembered)
     return [seen[name] for name in sorted(seen)]
-
-
-def write(path: Path, content: bytes, *, age: float = 3_600) -> None:
-    put(path.parent, path.name, content=content)
-    stamp(path, age)
 
 
 def png(width: int, height: int) -> bytes:

@@ -26,7 +26,7 @@ from preflight.values.stamps import digest_of
 from tests.archives import saved as saved_as
 from tests.archives import tarred
 from tests.conftest import ROOT
-from tests.files import HOUR, WHOLE, put, stamp
+from tests.files import HOUR, WHOLE, stamp, write
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -35,11 +35,6 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def picture() -> bytes:
     return saved_as(Image.effect_noise((32, 32), 50).convert("RGB"), "JPEG")
-
-
-def write(path: Path, content: bytes, *, age: float = HOUR) -> None:
-    put(path.parent, path.name, content=content)
-    stamp(path, age)
 
 
 def write_shard(path: Path) -> None:

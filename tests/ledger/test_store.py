@@ -21,7 +21,7 @@ from preflight.ledger import readers_version as versions
 from preflight.ledger.store import FILE, Ledger, Remembered, mark_of
 from tests.archives import zeroed
 from tests.conftest import ROOT, said_by
-from tests.files import HOUR, put, stamp
+from tests.files import HOUR, stamp, write
 
 VERSION = "of the readers"
 
@@ -47,8 +47,7 @@ class Desk:
 
     def file(self, name: str, content: bytes = b"content", *, age: float = HOUR) -> str:
         """Write a file that changed so many seconds ago."""
-        put(self.folder, name, content=content)
-        stamp(self.folder / name, age)
+        write(self.folder / name, content, age=age)
         return str(self.folder / name)
 
     def read(self, *paths: str, how: str = "how", facts: str | None = "[]") -> None:

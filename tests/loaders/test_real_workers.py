@@ -12,7 +12,6 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from importlib.util import find_spec
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -64,14 +63,6 @@ def words_of(module: str) -> list[str]:
     return [word for word in words if word not in NEEDS or find_spec(NEEDS[word])]
 
 
-@dataclass(frozen=True)
-class Real:
-    """What became of a loader that was started."""
-
-    outcome: str
-    error: str
-
-
 def start_all(folder: Path, words: list[str]) -> subprocess.Popen[str]:
     """Start loaders in a process that knows nothing of us."""
     with (folder / "oracle.err").open("w", encoding="utf-8") as errors:
@@ -82,15 +73,12 @@ def start_all(folder: Path, words: list[str]) -> subprocess.Popen[str]:
         )  # fmt: skip
 
 
-def heard(started: subprocess.Popen[str], folder: Path) -> dict[str, Real]:
-    """Wait for what became of them."""
+def heard(started: subprocess.Popen[str], folder: Path) -> dict[str, dict[str, str]]:
+    """Wait for what became of each, and the error."""
     said, _ = started.communicate(timeout=250)
     assert started.returncode == 0, (folder / "oracle.err").read_text(encoding="utf-8")[-3000:]
     answers = [line.partition("ORACLE ")[2] for line in said.splitlines() if "ORACLE {" in line]
-    return {
-        one["case"]: Real(outcome=one["outcome"], error=one["error"])
-        for one in map(json.loads, answers)
-    }
+    return {one["case"]: one for one in map(json.loads, answers)}
 
 
 def look(words: list[str], folder: Path) -> dict[str, list[str]]:
@@ -128,7 +116,7 @@ def free_shared_memory(folder: Path) -> None:
             memory.unlink()
 
 
-def both(words: list[str], folder: Path) -> tuple[dict[str, Real], dict[str, list[str]]]:
+def both(words: list[str], folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
     """Start loaders in earnest, and look at them at the same time."""
     real_folder, our_folder = folder / "real", folder / "ours"
     for place in (real_folder, our_folder):
@@ -164,14 +152,14 @@ def test_the_verdict_is_what_really_happens(
     real, ours = both(words, tmp_path)
 
     assert {word: word in ours for word in words} == {
-        word: real[word].outcome != "started" for word in words
+        word: real[word]["outcome"] != "started" for word in words
     }
     for word, one in real.items():
-        if one.outcome == "refused":
+        if one["outcome"] == "refused":
             kinds = {error.partition(":")[0].rpartition(".")[2] for error in ours[word]}
-            assert one.error.partition(":")[0] in kinds, word
+            assert one["error"].partition(":")[0] in kinds, word
     if module in EXPECTED:
-        outcomes = {word: one.outcome for word, one in real.items()}
+        outcomes = {word: one["outcome"] for word, one in real.items()}
         assert outcomes == dict.fromkeys(words, EXPECTED[module])
 
 

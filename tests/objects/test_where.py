@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import collections
 import functools
-import importlib.util
+import importlib
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from preflight.objects.facts import Definition
 from preflight.objects.where import Place, defined, kept
+from tests.files import put
 
 SOURCE = """\
 import functools
@@ -76,18 +76,11 @@ around = wrapping(make)
 
 
 @pytest.fixture
-def code(tmp_path: Path) -> Any:
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Import the source above as a module of the user's."""
-    file = tmp_path / "lib" / "code.py"
-    file.parent.mkdir()
-    file.write_text(SOURCE, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("where_code", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    sys.modules["where_code"] = module
-    spec.loader.exec_module(module)
-    yield module
+    put(tmp_path / "lib", "where_code.py", content=SOURCE.encode())
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    yield importlib.import_module("where_code")
     del sys.modules["where_code"]
 
 
@@ -98,7 +91,7 @@ def line_of(text: str) -> int:
 def test_a_function_stands_at_its_def_and_not_at_its_decorator(code: Any, tmp_path: Path) -> None:
     assert defined(code.decorated, str(tmp_path)) == Place(
         Definition(
-            file="lib/code.py",
+            file="lib/where_code.py",
             line=line_of("def decorated():"),
             line_text="def decorated():",
             qualname="decorated",

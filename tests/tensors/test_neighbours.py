@@ -177,11 +177,17 @@ def test_lists_of_any_length_are_left_alone() -> None:
         tensor(1, 6, path="['time_ids']", zero=True),
         tensor(1, 512, path="['attention_mask']", zero=True),
         tensor(768, path="['layer.bias']", zero=True),
+        tensor(1, 1, 77, 77, zero=True, negative=900),
+        tensor(77, 77, path="['causal_mask']", negative=9),
+        tensor(8, 77, 77, path="['position_bias']", negative=9),
     ],
-    ids=["a number", "two numbers", "settings", "a mask", "a bias"],
+    ids=[
+        *("a number", "two numbers", "settings", "a mask", "a bias"),
+        *("a mask of minus infinity", "a causal mask", "a bias of positions"),
+    ],
 )
-def test_zeros_that_are_meant_are_left_alone(one: CachedTensor) -> None:
-    """Crops begin at 0, and a mask may hide nothing."""
+def test_numbers_that_are_meant_are_left_alone(one: CachedTensor) -> None:
+    """Crops begin at 0; a mask may hide nothing, and minus infinity hides a token of attention."""
     assert odd([content("a.pt", one)]) == []
 
 
@@ -210,19 +216,6 @@ def test_a_model_may_hold_zeros() -> None:
     weights = (tensor(320, 4, path=f"['up.{n}']", zero=True) for n in range(40))
 
     assert odd([content("lora.pt", *weights)]) == []
-
-
-@pytest.mark.parametrize(
-    "one",
-    [
-        tensor(1, 1, 77, 77, zero=True, negative=900),
-        tensor(77, 77, path="['causal_mask']", negative=9),
-        tensor(8, 77, 77, path="['position_bias']", negative=9),
-    ],
-)
-def test_masks_may_hold_minus_infinity(one: CachedTensor) -> None:
-    """It is what hides a token from attention."""
-    assert odd([content("a.pt", one)]) == []
 
 
 @pytest.mark.parametrize("name", ["infinite", "negative", "nan"])

@@ -575,18 +575,16 @@ def test_a_tensor_is_not_moved_to_shared_memory() -> None:
     assert not tensor.is_shared()
 
 
+def state() -> tuple[Any, ...]:
+    popen = context.get_spawning_popen()  # type: ignore[attr-defined]
+    return popen, sys.getrecursionlimit(), torch.get_rng_state().tolist()
+
+
 def test_everything_is_left_as_it_was() -> None:
-    module: Any = context
-    popen, limit, state = (
-        module.get_spawning_popen(),
-        sys.getrecursionlimit(),
-        torch.get_rng_state(),
-    )
+    before = state()
     walk([("x", [threading.Lock(), double])])
 
-    assert module.get_spawning_popen() is popen
-    assert sys.getrecursionlimit() == limit
-    assert torch.equal(torch.get_rng_state(), state)
+    assert state() == before
 
 
 class DrawsNumbers:
