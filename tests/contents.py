@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import runpy
 import struct
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -75,6 +76,19 @@ def array(descr: str, content: bytes, *, pad: int = 0, version: int = 1) -> byte
     header += b" " * pad + b"\n"
     length = struct.pack("<H" if version == 1 else "<I", len(header))
     return b"\x93NUMPY" + bytes([version, 0]) + length + header + content
+
+
+def safetensors(**tensors: tuple[str, Sequence[int], bytes]) -> bytes:
+    """Write tensors as safetensors does: of each its type, its shape and its bytes."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    body = b""
+    for name, (kind, shape, content) in tensors.items():
+        offsets = [len(body), len(body) + len(content)]
+        header[name] = {"dtype": kind, "shape": list(shape), "data_offsets": offsets}
+        body += content
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + body
 
 
 def reader(content: bytes) -> Read:

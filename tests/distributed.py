@@ -102,3 +102,21 @@ def _saved_by_ranks() -> tempfile.TemporaryDirectory[str] | str:
             timeout=240,
         )
     return made if not done.returncode else done.stderr[-300:]
+
+
+GROUP = """
+import torch, torch.distributed as dist
+from torch.distributed.tensor import DeviceMesh, Replicate, Shard, distribute_tensor
+dist.init_process_group("gloo", init_method="file://{folder}/group", rank=0, world_size=1)
+mesh = DeviceMesh("cpu", [0])
+{code}
+dist.destroy_process_group()
+"""
+
+
+def in_a_group(folder: Path, code: str) -> None:
+    """Run code in a process that is a group of one; skips the test where none can be made."""
+    words = [sys.executable, "-c", GROUP.format(folder=folder, code=code)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no group here: {done.stderr[-300:]}")

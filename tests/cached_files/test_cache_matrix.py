@@ -32,7 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
-from tests.contents import archive, saved, unchecked, written
+from tests.contents import archive, safetensors, saved, unchecked, written
 
 SEEDS = range(500)
 
@@ -419,22 +419,16 @@ def test_an_archive_of_more_than_4_gib_is_read_to_its_end(tmp_path: Path) -> Non
 # --- other formats --------------------------------------------------------------------------------
 
 
-def tensors() -> bytes:
-    """Write two tensors as safetensors does."""
-    header = (
-        b'{"a":{"dtype":"F32","shape":[2,512],"data_offsets":[0,4096]},'
-        b'"b":{"dtype":"BF16","shape":[3],"data_offsets":[4096,4102]}}'
-    )
-    header += b" " * (-len(header) % 8)
-    return struct.pack("<Q", len(header)) + header + random.Random(1).randbytes(4102)
-
-
+NOISE = random.Random(1).randbytes(4102)
 ARRAYS = {"a": np.arange(3000.0), "b": np.arange(7)}
 OTHERS: dict[str, tuple[str, bytes]] = {
     "npz": ("a.npz", written(np.savez, **ARRAYS)),
     "packed npz": ("a.npz", written(np.savez_compressed, **ARRAYS)),
     "npy": ("a.npy", written(np.save, np.arange(3000.0))),
-    "safetensors": ("a.safetensors", tensors()),
+    "safetensors": (
+        "a.safetensors",
+        safetensors(a=("F32", [2, 512], NOISE[6:]), b=("BF16", [3], NOISE[:6])),
+    ),
     "gzip'd torch": ("a.pt", gzip.compress(saved(embedding(1)), mtime=0)),
 }
 

@@ -15,6 +15,7 @@ from preflight.checkpoints.order import checkpoints
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
 from tests.archives import flipped
+from tests.contents import safetensors
 from tests.files import cut
 
 pytestmark = pytest.mark.usefixtures("at_hand")
@@ -438,21 +439,14 @@ def test_a_checkpoint_lacks_what_its_own_index_names(out: Path) -> None:
     )
 
 
-def safetensors(path: Path, *names: str) -> None:
-    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
-    for at, name in enumerate(names):
-        header[name] = {"dtype": "U8", "shape": [1], "data_offsets": [at, at + 1]}
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + b"x" * len(names))
-
-
 def test_a_tensor_that_the_index_names_and_its_piece_does_not_hold_is_found(
     tmp_path: Path,
 ) -> None:
     """A loader gives it numbers of chance, and says so in a line that nobody reads."""
     base = tmp_path / "base"
     base.mkdir()
-    safetensors(base / "a.safetensors", "up", "down")
+    one = ("U8", [1], b"x")
+    (base / "a.safetensors").write_bytes(safetensors(up=one, down=one))
     weights = {"up": "a.safetensors", "down": "a.safetensors"}
     index = base / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": weights}))

@@ -13,7 +13,6 @@ import pathlib
 import pickle
 import re
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +28,9 @@ from preflight.cached_files.read import read_cache
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.formats.torch.pickle_globals import is_dangerous, refused
 from preflight.testing import ask
+from tests.conftest import said_by
 from tests.contents import HARM, Harm, case
+from tests.distributed import in_a_group
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of what is new or old in it
 
@@ -108,21 +109,13 @@ def test_what_torch_loads_with_weights_only_is_left_alone(
 def test_a_distributed_tensor_is_left_alone(tmp_path: Path) -> None:
     """As FSDP leaves them in its state dicts; made in another process, which joins a group."""
     path = tmp_path / "a.pt"
-    code = (
-        "import sys, torch, torch.distributed as dist\n"
-        "from torch.distributed.tensor import DeviceMesh, Replicate, Shard, distribute_tensor\n"
-        f"dist.init_process_group('gloo', init_method='file://{tmp_path}/group', rank=0, "
-        "world_size=1)\n"
-        "mesh = DeviceMesh('cpu', [0])\n"
+    in_a_group(
+        tmp_path,
         "ways = ([Shard(0)], [Replicate()])\n"
         "made = [distribute_tensor(torch.ones(4, 2), mesh, way) for way in ways]\n"
         f"torch.save(made, {str(path)!r})\n"
-        f"torch.load({str(path)!r}, weights_only=True)\n"
-        "dist.destroy_process_group()\n"
+        f"torch.load({str(path)!r}, weights_only=True)\n",
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no group here: {done.stderr[-300:]}")
 
     assert findings(path) == []
 
@@ -513,9 +506,7 @@ print(json.dumps([torch.__version__, sorted(allowed), names]))
 @pytest.fixture(scope="module")
 def of_torch() -> tuple[str, list[str], list[str]]:
     """Ask torch, in another process: its version, what it allows, and what there is in it."""
-    words = [sys.executable, "-W", "ignore", "-c", ASK_TORCH]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    version, allowed, names = json.loads(done.stdout.splitlines()[-1])
+    version, allowed, names = json.loads(said_by(ASK_TORCH, "-W", "ignore").splitlines()[-1])
     return version, allowed, names
 
 

@@ -17,7 +17,7 @@ from preflight.cached_files.read import read_cache
 from preflight.file_access.outline import Outline
 from preflight.formats.bytes.blocks import BLOCK, reads_every
 from tests.archives import flipped
-from tests.contents import saved, written
+from tests.contents import safetensors, saved, written
 
 
 def outline(path: Path) -> CacheFacts:
@@ -27,11 +27,7 @@ def outline(path: Path) -> CacheFacts:
 
 def safetensors_of(size: int) -> bytes:
     """Give a file of two tensors of so many bytes each."""
-    header = (
-        f'{{"a":{{"dtype":"U8","shape":[{size}],"data_offsets":[0,{size}]}},'
-        f'"b":{{"dtype":"U8","shape":[{size}],"data_offsets":[{size},{2 * size}]}}}}'
-    ).encode()
-    return len(header).to_bytes(8, "little") + header + os.urandom(2 * size)
+    return safetensors(a=("U8", [size], os.urandom(size)), b=("U8", [size], os.urandom(size)))
 
 
 NOISE = np.random.default_rng(1).standard_normal(9_000).astype(np.float32)

@@ -426,8 +426,7 @@ def test_the_spelling_that_leads_back_is_told(said: str, made: str) -> None:
 
     assert facts.matched == 0
     assert facts.respelled is not None
-    assert facts.respelled.samples == 1
-    assert facts.respelled.made == made
+    assert (facts.respelled.samples, facts.respelled.made) == (1, made)
     assert facts.respelled.said == f"{said.rstrip('/')}/a/dog.jpg".replace(
         "photos/a", "photos//a" if said == "photos//" else "photos/a"
     )

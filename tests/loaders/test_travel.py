@@ -14,22 +14,13 @@ import pytest
 import preflight
 from preflight.loaders.facts import Loaded
 from preflight.values.wire import from_wire
+from tests.loaders.test_loaded_in_runs import TOP as NUMBERS
 from tests.warming import CAN_COPY, start_copies
 
 ROOT = Path(__file__).parents[2]
 
 TOP = """
 import functools, os, signal, sys, threading, time, types
-import numpy, torch
-from torch.utils.data import DataLoader, Dataset
-
-class Numbers(Dataset):
-    def __init__(self, *held):
-        self.held = held
-    def __len__(self):
-        return 4
-    def __getitem__(self, index):
-        return index
 
 class Fussy:
     def __new__(cls, *given):
@@ -86,7 +77,7 @@ def look(folder: Path, code: str, *, timeout: float = 60, fresh: bool = False) -
 
     Where `fresh`, each worker imports torch itself.
     """
-    (folder / "job.py").write_text(TOP + textwrap.dedent(code), encoding="utf-8")
+    (folder / "job.py").write_text(NUMBERS + TOP + textwrap.dedent(code), encoding="utf-8")
     text = LOOK.format(root=str(ROOT), folder=str(folder), timeout=timeout)
     (folder / "look.py").write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:

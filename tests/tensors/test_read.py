@@ -9,7 +9,6 @@ import os
 import pickle
 import random
 import struct
-import subprocess
 import sys
 import time
 from collections import OrderedDict
@@ -31,6 +30,7 @@ from preflight.tensors.read import read_content
 from preflight.values.wire import from_wire, to_wire
 from tests import contents
 from tests.conftest import said_by
+from tests.distributed import in_a_group
 from tests.questions import ask, questions
 
 pytestmark = [
@@ -229,19 +229,11 @@ def test_a_file_made_to_be_looked_at_for_ever_is_given_up(tmp_path: Path) -> Non
 def test_a_distributed_tensor_is_looked_at_in_its_own_part(tmp_path: Path) -> None:
     """As FSDP leaves them; loaded without the group that made them, if torch can."""
     path = tmp_path / "a.pt"
-    code = (
-        "import torch, torch.distributed as dist\n"
-        "from torch.distributed.tensor import DeviceMesh, Shard, distribute_tensor\n"
-        f"dist.init_process_group('gloo', init_method='file://{tmp_path}/group', rank=0, "
-        "world_size=1)\n"
-        "mesh = DeviceMesh('cpu', [0])\n"
+    in_a_group(
+        tmp_path,
         "tensor = torch.tensor([[float('nan'), 1.0], [0.0, 1.0]])\n"
-        f"torch.save({{'w': distribute_tensor(tensor, mesh, [Shard(0)])}}, {str(path)!r})\n"
-        "dist.destroy_process_group()\n"
+        f"torch.save({{'w': distribute_tensor(tensor, mesh, [Shard(0)])}}, {str(path)!r})\n",
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no group here: {done.stderr[-300:]}")
     look = (
         "from preflight.tensors.read import read_content\n"
         f"one, = read_content({str(path)!r}, '.', {{}}, lambda _: None).tensors\n"
@@ -372,17 +364,6 @@ def test_arrays_of_fields_and_texts_are_looked_at_as_far_as_they_can_be(tmp_path
         assert counts(only(read(tmp_path / "a.npy"))) == (0, 0, 0, False)
 
 
-def safetensors(**tensors: tuple[str, list[int], bytes]) -> bytes:
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    body = b""
-    for name, (dtype, shape, content) in tensors.items():
-        offsets = [len(body), len(body) + len(content)]
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": offsets}
-        body += content
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + body
-
-
 def write(path: Path, array: Any) -> None:
     """Write numbers in the format that the name says."""
     if path.suffix == ".pt":
@@ -392,13 +373,13 @@ def write(path: Path, array: Any) -> None:
     elif path.suffix == ".npz":
         np.savez(path, a=array)
     else:
-        path.write_bytes(safetensors(a=("F32", [len(array)], array.tobytes())))
+        path.write_bytes(contents.safetensors(a=("F32", [len(array)], array.tobytes())))
 
 
 def test_safetensors_are_read_without_their_library(tmp_path: Path) -> None:
     half = BAD.bfloat16().view(torch.uint8).numpy().tobytes()
     path = tmp_path / "a.safetensors"
-    path.write_bytes(safetensors(a=("BF16", [2, 3], half), b=("I64", [1], bytes(8))))
+    path.write_bytes(contents.safetensors(a=("BF16", [2, 3], half), b=("I64", [1], bytes(8))))
 
     content = read(path)
 

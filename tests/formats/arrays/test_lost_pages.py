@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -16,23 +15,16 @@ from preflight.findings.finding import Finding, Severity
 from preflight.formats.arrays.lost_pages import PAGE, ZeroPages
 from preflight.testing import ask
 from tests.archives import zeroed
-from tests.contents import kind_in
+from tests.contents import kind_in, safetensors
 
 CHANCE = np.random.default_rng(11)
 NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8", "int64": "I64"}
 
 
-def saved(*, pad: int = 0, **arrays: np.ndarray) -> bytes:  # type: ignore[type-arg]
-    """Write arrays as safetensors does; with so many spaces behind the header."""
-    header, at = {}, 0
-    for name, array in arrays.items():
-        kind, shape = NAMES[str(array.dtype)], list(array.shape)
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8 + pad)
-    return (
-        len(text).to_bytes(8, "little") + text + b"".join(map(np.ndarray.tobytes, arrays.values()))
+def saved(**arrays: np.ndarray) -> bytes:  # type: ignore[type-arg]
+    kinds = {name: NAMES[str(array.dtype)] for name, array in arrays.items()}
+    return safetensors(
+        **{name: (kinds[name], one.shape, one.tobytes()) for name, one in arrays.items()}
     )
 
 

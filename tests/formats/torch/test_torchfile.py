@@ -71,11 +71,8 @@ def records(content: bytes) -> list[tuple[str, bytes]]:
 
 def with_record(content: bytes, name: str, change: Callable[[bytes], bytes | None]) -> bytes:
     """Write the archive again, one record of it changed or left out; all checksums agree."""
-    new: dict[str, bytes | None] = dict(records(content))
-    new |= {one: change(data) for one, data in records(content) if one.endswith(name)}
-    return contents.archive(
-        *((one, data) for one, data in new.items() if data is not None), method=0
-    )
+    new = [(one, change(old) if one.endswith(name) else old) for one, old in records(content)]
+    return contents.archive(*((one, data) for one, data in new if data is not None), method=0)
 
 
 def test_every_flipped_bit_that_torch_would_notice_or_not_is_found() -> None:
