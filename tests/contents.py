@@ -9,7 +9,7 @@ import runpy
 import struct
 import tracemalloc
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -121,6 +121,30 @@ def damage_by(check: Callable[[Read, int], object], content: bytes) -> tuple[str
     except DamagedError as error:
         return error.flaw.kind, error.flaw.text
     return "none", ""
+
+
+def loaded(content: bytes, *things: Mapping[str, object]) -> str:
+    """Tell what torch.load makes of it: `whole` if it is one of these, `changed` or `refused`."""
+    import torch
+
+    try:
+        found = torch.load(io.BytesIO(content), weights_only=True)
+    except Exception:  # noqa: BLE001  whatever it raises, it says so
+        return "refused"
+    whole = any(
+        isinstance(found, dict)
+        and list(found) == list(thing)
+        and all(_equal(found[key], thing[key]) for key in thing)
+        for thing in things
+    )
+    return "whole" if whole else "changed"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if type(one) is not type(other) or not hasattr(one, "numpy"):
+        return type(one) is type(other) and bool(one == other)
+    alike = (one.dtype, one.shape) == (other.dtype, other.shape)
+    return alike and one.numpy().tobytes() == other.numpy().tobytes()
 
 
 def with_peak(work: Callable[[], T]) -> tuple[T, int]:

@@ -32,7 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
-from tests.contents import archive, safetensors, saved, unchecked, written
+from tests.contents import archive, loaded, safetensors, saved, unchecked, written
 
 SEEDS = range(500)
 
@@ -67,29 +67,6 @@ def embedding(value: float) -> dict[str, Any]:
 
 def legacy(thing: Any) -> bytes:
     return saved(thing, _use_new_zipfile_serialization=False)
-
-
-def alike(one: Any, other: Any) -> bool:
-    return (
-        isinstance(one, dict)
-        and list(one) == list(other)
-        and all(
-            isinstance(one[key], torch.Tensor)
-            and one[key].dtype == other[key].dtype
-            and one[key].shape == other[key].shape
-            and one[key].numpy().tobytes() == other[key].numpy().tobytes()
-            for key in other
-        )
-    )
-
-
-def loaded(content: bytes, *things: Any) -> str:
-    """Tell what torch.load makes of it: `whole`, `changed`, or `refused`."""
-    try:
-        found = torch.load(io.BytesIO(content), weights_only=True)
-    except Exception:  # noqa: BLE001  whatever it raises, it says so
-        return "refused"
-    return "whole" if any(alike(found, thing) for thing in things) else "changed"
 
 
 # --- damage ---------------------------------------------------------------------------------------

@@ -41,6 +41,11 @@ def found(out: Path, word: str = "checkpoint=out") -> list[Finding]:
     return list(look(out, word).findings)
 
 
+def told(out: Path) -> str:
+    (finding,) = found(out)
+    return finding.message
+
+
 def said(out: Path, word: str = "checkpoint=out") -> str:
     """What the page says of the folder, after the number of its files."""
     (target,) = look(out, word).targets
@@ -204,8 +209,7 @@ def test_ranks_are_missed_where_the_others_of_them_are_there(tmp_path: Path) -> 
     out = lay(tmp_path, *states(STEPS, *files))
     for rank in (2, 3):
         (out / "checkpoint-1500" / f"optim_{rank}.npz").unlink()
-    (finding,) = found(out)
-    assert finding.message.startswith("checkpoint-1500 lacks optim_2.npz and optim_3.npz, which ")
+    assert told(out).startswith("checkpoint-1500 lacks optim_2.npz and optim_3.npz, which ")
     for rank in (2, 3):
         (out / "checkpoint-1500" / f"model_{rank}.npz").unlink()
 
@@ -233,9 +237,7 @@ def test_a_step_within_a_step_is_the_same_in_all(tmp_path: Path) -> None:
     assert found(out) == []
     (out / "checkpoint-15" / "global_step15" / "optim_0.npz").unlink()
 
-    (finding,) = found(out)
-
-    assert finding.message.startswith("checkpoint-15 lacks global_step15/optim_0.npz, which the ")
+    assert told(out).startswith("checkpoint-15 lacks global_step15/optim_0.npz, which the ")
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 4])
@@ -259,9 +261,7 @@ def test_a_state_of_random_numbers_that_was_cut_is_found(tmp_path: Path, left: b
     assert found(out) == []
     (out / "checkpoint-1500" / "random_states_0.pkl").write_bytes(left)
 
-    (finding,) = found(out)
-
-    assert "has 1 damaged of 2 files: checkpoint-1500/random_states_0.pkl " in finding.message
+    assert "has 1 damaged of 2 files: checkpoint-1500/random_states_0.pkl " in told(out)
 
 
 # --- what names the newest
@@ -351,9 +351,7 @@ def test_a_checkpoint_lacks_what_its_own_pointer_names(tmp_path: Path) -> None:
     out = lay(tmp_path, *states(STEPS, "m.npz"))
     (out / "checkpoint-1500" / "latest").write_text("global_step1500")
 
-    (finding,) = found(out)
-
-    assert finding.message.startswith(
+    assert told(out).startswith(
         "checkpoint-1500 lacks global_step1500, which `latest` in it names; the newest whole "
     )
 
@@ -364,6 +362,4 @@ def test_a_last_one_that_lacks_what_the_numbered_ones_hold_is_found(tmp_path: Pa
     assert found(out) == []
     shutil.move(out / "last" / "optimizer.npz", tmp_path / "o.npz")
 
-    (finding,) = found(out)
-
-    assert finding.message.startswith("last lacks optimizer.npz, which the others have; ")
+    assert told(out).startswith("last lacks optimizer.npz, which the others have; ")

@@ -125,9 +125,6 @@ def test_little_and_files_with_holes_take_no_thread(tmp_path: Path, large: Large
         assert threads() == 0
 
 
-# --- archives -------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def archive() -> bytes:
     """Long and short records of an archive that is large enough for two threads."""

@@ -17,7 +17,7 @@ from preflight.findings.finding import Severity
 from preflight.findings.report import Report, Setting
 from preflight.render import bug_report
 from preflight.render.redaction import Redaction
-from tests.render.jobs import demo, healthy
+from tests.render.jobs import REPORTS, healthy
 from tests.render.sample import finding, outcome
 
 # Made up, in the shapes that their issuers document; put together here so that no scanner of
@@ -254,14 +254,9 @@ def test_the_finished_text_is_looked_through_once_more(monkeypatch: pytest.Monke
     assert token not in bug_report.render(report)
 
 
-def test_what_the_report_needs_is_there(
-    sample: Report, snapshot: Callable[[str, str], None]
-) -> None:
-    snapshot("everything-bug-report.md", bug_report.render(sample))
-
-
-def test_the_bug_report_of_a_broken_job_is_as_it_was(snapshot: Callable[[str, str], None]) -> None:
-    snapshot("demo-bug-report.md", bug_report.render(demo()))
+@pytest.mark.parametrize("name", ["everything", "demo"])
+def test_the_bug_report_is_as_it_was(name: str, snapshot: Callable[[str, str], None]) -> None:
+    snapshot(f"{name}-bug-report.md", bug_report.render(REPORTS[name]()))
 
 
 def test_no_name_becomes_markup(sample: Report) -> None:

@@ -13,7 +13,7 @@ from preflight.findings.finding import Location
 from preflight.findings.report import Accepted, Broken, Named, Report, Skip
 from preflight.render import markdown
 from preflight.values.names import shown
-from tests.render.jobs import demo, healthy
+from tests.render.jobs import REPORTS, demo, healthy
 from tests.render.sample import HOSTILE, finding, outcome
 
 NAMES = (
@@ -91,12 +91,9 @@ def hostile(name: str) -> Report:
     )
 
 
-def test_the_markdown_is_as_it_was(sample: Report, snapshot: Callable[[str, str], None]) -> None:
-    snapshot("everything.md", markdown.render(sample))
-
-
-def test_the_markdown_of_a_broken_job_is_as_it_was(snapshot: Callable[[str, str], None]) -> None:
-    snapshot("demo.md", markdown.render(demo()))
+@pytest.mark.parametrize("name", ["everything", "demo"])
+def test_the_markdown_is_as_it_was(name: str, snapshot: Callable[[str, str], None]) -> None:
+    snapshot(f"{name}.md", markdown.render(REPORTS[name]()))
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
