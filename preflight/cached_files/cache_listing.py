@@ -138,7 +138,7 @@ def _is_cached(name: str, begin: str) -> bool:
     if name[0] == ".":
         return False
     suffix = suffix_of(name)
-    return suffix in _SURE or (suffix in _PERHAPS and _is_for_torch(begin + name))
+    return suffix in _SURE or (suffix in _PERHAPS and is_for_torch(begin + name))
 
 
 def _is_plan(name: str, begin: str, *, in_parts: bool) -> bool:
@@ -163,7 +163,7 @@ def _odd(path: str) -> str:
     return "it is no regular file" if os.path.exists(path) else "leads to a file that is gone"
 
 
-def _is_for_torch(path: str) -> bool:
+def is_for_torch(path: str) -> bool:
     """Whether a file whose suffix says little is meant for torch, by its name or its beginning."""
     if os.path.basename(path).startswith(_TORCH_NAMES):
         return True

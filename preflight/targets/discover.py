@@ -17,6 +17,7 @@ from preflight.targets.folders import (
     look_around,
     may_be_there,
 )
+from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import (
     Built,
     CacheFolder,
@@ -29,7 +30,7 @@ from preflight.targets.targets import (
     Source,
 )
 from preflight.targets.told_once import told_once
-from preflight.targets.word import UnknownWordError, built_by, read_data, read_word, source_of
+from preflight.targets.word import built_by, read_data, read_word, source_of
 from preflight.values.code_name import parse_spec
 from preflight.values.names import name_of, path_below
 

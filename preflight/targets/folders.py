@@ -12,16 +12,10 @@ from preflight.formats.suffixes.videos import is_video
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds
 from preflight.kinds.target import Target
+from preflight.targets.repository import Repository
+from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, PTH_TAR, SHARD_SUFFIXES
 from preflight.targets.targets import CacheFolder, Shard, Source, Unlistable
 from preflight.values.listing import Listed, leads_to_system, list_names
-
-SHARD_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
-
-PTH_TAR = ".pth.tar"
-"""How checkpoints of torch.save are often called, after what torch wrote before 2017."""
-
-CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", dcp_names.PART)
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
@@ -45,8 +39,10 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
 
     As a whole, since it was named itself, its images and caches are one target each; else each
     folder below it that holds them is one. Checkpoints are told from caches in either case, and
-    those of one folder are one target.
+    those of one folder are one target. What a repository has for its documents and its code alone
+    is left out.
     """
+    repository = Repository(folder, named=whole)
     shards: list[Target] = []
     unread: list[str] = []
     states: set[str] = set()
@@ -64,6 +60,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             states.add(place)
         top = folder if whole else below
         suffixes = {suffix.lower() for suffix in spelled}
+        suffixes -= repository.own_suffixes(place, listed, suffixes)
         if not suffixes.isdisjoint(_LAST_OF_SHARDS):
             found = sorted(filter(is_shard, names))
             shards += (Shard(path=os.path.join(place, name)) for name in found)
@@ -217,8 +214,14 @@ def holds_no_cache(path: str) -> str | None:
     """Say why a path is no cache, as far as names go; None where it is one, or nobody knows."""
     suffixes = (*CACHE_SUFFIXES, ".bin")
     if not os.path.isdir(path):
-        fits = path.lower().endswith(suffixes)
-        return None if fits else f"is no cached file by its name ({', '.join(suffixes)})"
+        if path.lower().endswith(CACHE_SUFFIXES):
+            return None
+        from preflight.targets import contents
+
+        is_bin = path.lower().endswith(".bin")
+        fits = contents.may_be_cached(path) if is_bin else contents.is_tensors(path)
+        by_name = "" if is_bin else f" by its name ({', '.join(suffixes)}), and"
+        return None if fits else f"is no cached file{by_name or ':'} it {contents.called(path)}"
     unread: list[str] = []
     names = (name.lower() for _, listed in _walk(path, unread) for name in listed.names)
     if any(name.endswith(suffixes) for name in names) or unread:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.targets.folders import (
-    CACHE_SUFFIXES,
-    IMAGE_SUFFIXES,
     holds_no_cache,
     holds_parts,
     holds_videos,
@@ -19,6 +17,15 @@ from preflight.targets.folders import (
     may_be_there,
     told_by_suffix,
 )
+from preflight.targets.one_file import (
+    UnknownWordError,
+    by_content,
+    may_be_shard,
+    none_of,
+    one_of_data,
+    source_at,
+)
+from preflight.targets.suffixes import CACHE_SUFFIXES
 from preflight.targets.targets import (
     BUILT,
     Built,
@@ -29,7 +36,6 @@ from preflight.targets.targets import (
     Missing,
     Remote,
     Shard,
-    Source,
     Unlistable,
 )
 from preflight.values import braces
@@ -43,13 +49,6 @@ KINDS = ("data", "cache", "loader", "model", "source", "script", "checkpoint", "
 _NAMED = 10_000
 
 SCRIPTS = "scripts cannot be run yet; say source={0} to have it read"
-
-
-class UnknownWordError(ValueError):
-    """A word that is no target; the text says what was tried."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(shown(text))
 
 
 def words() -> tuple[str, ...]:
@@ -101,7 +100,7 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
     if kind == "data":
         return tuple(read_data(value, folder, CaptionRule()))
     if kind == "source":
-        return (Source(path=_existing(path, kind, value)),)
+        return (source_at(_existing(path, kind, value), value),)
     for row in told_by_suffix():
         if row.word == kind:
             return _of_row(row, f"{kind}={value}", _existing(path, kind, value))
@@ -143,7 +142,7 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
     lower = word.lower()
     if is_shard(word):
         return (Shard(path=path),)
-    if lower.endswith((*CACHE_SUFFIXES, ".bin")):
+    if lower.endswith(CACHE_SUFFIXES):
         return (CacheFolder(path=path),)
     for row in told_by_suffix():
         if lower.endswith(row.suffixes):
@@ -152,10 +151,7 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         raise UnknownWordError(f"{word}: " + SCRIPTS.format(word))
     if not os.path.lexists(path):
         raise UnknownWordError(f"{word} cannot be seen: the folder that it names may not be read")
-    raise UnknownWordError(
-        f"{word} is there, and is no shard, image, cache file or folder by its name; "
-        f"data={word}, cache={word} or source={word} says what it is"
-    )
+    return (by_content(word, path),)
 
 
 def _but_videos(folder: str) -> str:
@@ -224,8 +220,7 @@ def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target
             raise UnknownWordError(f"{value} holds no image and no shard{_but_videos(path)}")
         yield from found
     elif os.path.lexists(path):
-        image = value.lower().endswith(IMAGE_SUFFIXES)
-        yield (Folder if image else Shard)(path=path, captions=captions)
+        yield one_of_data(value, path, captions)
     elif _is_remote(value):
         yield Remote(address=value)
     elif any(sign in value for sign in "*?[{") or "::" in value:
@@ -241,12 +236,15 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
     except braces.TooManyError as error:
         raise UnknownWordError(str(error)) from error
     gaps = 0
+    odd: str | None = None  # whose name is no shard's, as long as no other is known to be one
     for written in names:
         name = (plain_path(written) or written) if is_spelled(written) else written
         path = os.path.join(folder, name)
         if _is_remote(name):
             yield Remote(address=name)
         elif os.path.lexists(path):
+            if odd != "":
+                odd = "" if may_be_shard(path) else odd or path
             yield Shard(path=path, captions=captions)
         elif any(sign in name for sign in "*?["):
             yield from _read_wildcards(name, folder, captions)
@@ -255,6 +253,8 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
             if gaps <= _NAMED:
                 yield Missing(path=path, kind="shard", pattern=pattern)
             last = path
+    if odd:
+        raise none_of(pattern, odd, "data")
     if gaps > _NAMED:
         yield Missing(path=last, kind="shard", pattern=pattern, more=gaps - _NAMED - 1)
 

@@ -15,6 +15,7 @@ from preflight.host.kind import HOST
 from preflight.settings.job import CacheSettings, DataSettings, Job, Launch
 from preflight.targets.discover import discover
 from preflight.targets.folders import look_around
+from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import (
     Built,
     CacheFolder,
@@ -25,7 +26,7 @@ from preflight.targets.targets import (
     Shard,
     Source,
 )
-from preflight.targets.word import UnknownWordError, read_word
+from preflight.targets.word import read_word
 from preflight.values import braces
 from preflight.values.byte_sizes import format_size, parse_size
 from preflight.values.code_name import parse_pick, parse_spec, write_pick
@@ -63,7 +64,7 @@ def place(tmp_path: Path) -> Path:
         ("loader=mod:make", ["Loader"]),
         ("model=mod:make", ["Model"]),
         ("source=mod.py", ["Source"]),
-        ("data=cache/a.pt", ["Shard"]),
+        ("data=photos/a.JPG", ["Folder"]),
         ("checkpoint=cache", ["CacheFolder"]),
         ("host=here", ["Host"]),
         ("*.tar", ["Shard"]),
