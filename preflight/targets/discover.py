@@ -17,7 +17,7 @@ from preflight.targets.folders import (
     look_around,
     may_be_there,
 )
-from preflight.targets.one_file import UnknownWordError
+from preflight.targets.one_file import NoneOfKindError, UnknownWordError
 from preflight.targets.targets import (
     Built,
     CacheFolder,
@@ -30,7 +30,8 @@ from preflight.targets.targets import (
     Source,
 )
 from preflight.targets.told_once import told_once
-from preflight.targets.word import built_by, read_data, read_word, source_of
+from preflight.targets.unread import Unread, unread_in
+from preflight.targets.word import built_by, but_unread, folder_in, read_data, read_word, source_of
 from preflight.values.code_name import parse_spec
 from preflight.values.names import name_of, path_below
 
@@ -48,6 +49,9 @@ class Discovered:
     apart: tuple[Target, ...] = ()
     """What nobody names: what belongs together as data, by entries of the settings, by words or by
     folders; and this machine, where the job runs on another one."""
+
+    unread: tuple[Unread, ...] = ()
+    """What lies in each folder that was named, or around, and that no reader reads."""
 
     @property
     def datasets(self) -> tuple[Dataset, ...]:
@@ -81,7 +85,8 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         if not pairs:
             raise UnknownWordError(
                 f"nothing to look at was named, and {folder} holds no shards, images, cache files "
-                "or sources. Name a target:  preflight run data/ train:make_loader"
+                f"or sources{but_unread(folder)}. Name a target:  "
+                "preflight run data/ train:make_loader"
             )
     if instead := told_once(target for _, target in pairs):
         pairs = [
@@ -93,7 +98,31 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
         (apart if job.launch.elsewhere else targets).append(Host(implied=True))
-    return Discovered(targets=tuple(dict.fromkeys(targets)), pairs=tuple(pairs), apart=tuple(apart))
+    unread = _unread(words, job, folder, targets)
+    return Discovered(
+        targets=tuple(dict.fromkeys(targets)),
+        pairs=tuple(pairs),
+        apart=tuple(apart),
+        unread=tuple(filter(None, unread)),
+    )
+
+
+def _unread(
+    words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target]
+) -> Iterator[Unread]:
+    """Count in each folder that was named, and lies in no other one; or in what is around."""
+    named = [(place, "=" not in word) for word in words for place in folder_in(word, folder)]
+    if not words:
+        paths = [one.path for one in job.data if one.path is not None]
+        paths += [one.path for one in job.cache]
+        named = [(os.path.join(job.root, one), False) for one in paths]
+        if not (job.data or job.cache or job.loader or job.model):
+            named = [(folder, True)]
+    met: list[str] = []
+    for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):
+        if not any(os.path.join(place, "").startswith(os.path.join(one, "")) for one in met):
+            met.append(place)
+            yield unread_in(place, targets, job.root, of_any_kind=of_any_kind)
 
 
 def _as_one(name: str, targets: Iterable[Target], entry: int | None = None) -> Iterator[Dataset]:
@@ -174,6 +203,9 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
             yield name, absent
         else:
             empty = holds_no_cache(path)
+            if empty is not None and os.path.isfile(path):
+                said = f"cache={cache.path} {empty}"
+                raise NoneOfKindError(_said_at(job, f"cache.{index}.path", said))
             there = CacheFolder(
                 path=path, entry=index, checkpoint=cache.checkpoints or holds_parts(path)
             )
@@ -225,6 +257,8 @@ def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, T
                 if isinstance(target, Missing):
                     target = _placed(target, job, f"{key}.{field}")  # noqa: PLW2901
                 yield name, target
+        except NoneOfKindError as error:
+            raise NoneOfKindError(_said_at(job, f"{key}.{field}", str(error))) from error
         except UnknownWordError as error:
             path = os.path.join(job.root, value)
             if os.path.isdir(path) and (holds_videos(path) or holds_sounds(path)):
@@ -236,6 +270,12 @@ def _named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, T
                 holds = str(error)
             absent = Missing(path=path, kind="data", holds=holds)
             yield name, _placed(absent, job, f"{key}.{field}")
+
+
+def _said_at(job: Job, key: str, said: str) -> str:
+    file, line = job.origin(key)
+    at = ":".join(str(one) for one in (file, line) if one is not None)
+    return f"{at}: {said}" if at else said
 
 
 def _placed(missing: Missing, job: Job, key: str) -> Missing:

@@ -51,7 +51,7 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     caches: dict[str, None] = {}
     others: dict[tuple[Kind, str], None] = {}
     sources = False
-    for place, listed in _walk(folder, unread):
+    for place, listed in walk(folder, unread):
         below, names = _first_below(folder, place), listed.names
         spelled = listed.suffixes()
         in_parts = _holds_parts(listed, spelled) if place == folder else in_parts
@@ -144,7 +144,7 @@ def _first_below(folder: str, place: str) -> str:
     return folder if below == os.curdir else os.path.join(folder, below.split(os.sep)[0])
 
 
-def _walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
+def walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
     """Walk a tree, its folders in the order of their names, each once; links come at the end."""
     todo, links, seen = [folder], list[str](), set[tuple[int, int]]()
     while todo or links:
@@ -184,17 +184,17 @@ def folders_of_images(folder: str) -> Iterator[str]:
 
 def holds_videos(folder: str) -> bool:
     """Whether there are videos in a folder or below it, by their names."""
-    return any(is_video(name) for _, listed in _walk(folder) for name in listed.names)
+    return any(is_video(name) for _, listed in walk(folder) for name in listed.names)
 
 
 def holds_sounds(folder: str) -> bool:
     """Whether there are audio files in a folder or below it, by their names."""
-    return any(is_sound(name) for _, listed in _walk(folder) for name in listed.names)
+    return any(is_sound(name) for _, listed in walk(folder) for name in listed.names)
 
 
 def look_for_sources(folder: str) -> Iterator[str]:
     """Give all Python files below a folder that may be the job's own."""
-    for place, listed in _walk(folder):
+    for place, listed in walk(folder):
         found = sorted(name for name in listed.names if name.endswith(".py"))
         yield from (os.path.join(place, name) for name in found)
 
@@ -223,7 +223,7 @@ def holds_no_cache(path: str) -> str | None:
         by_name = "" if is_bin else f" by its name ({', '.join(suffixes)}), and"
         return None if fits else f"is no cached file{by_name or ':'} it {contents.called(path)}"
     unread: list[str] = []
-    names = (name.lower() for _, listed in _walk(path, unread) for name in listed.names)
+    names = (name.lower() for _, listed in walk(path, unread) for name in listed.names)
     if any(name.endswith(suffixes) for name in names) or unread:
         return None
     return f"holds no cached file ({', '.join(suffixes)})"

@@ -33,6 +33,10 @@ class UnknownWordError(ValueError):
         super().__init__(shown(text))
 
 
+class NoneOfKindError(UnknownWordError):
+    """A file that is there, and is nothing that its kind reads."""
+
+
 def by_content(word: str, path: str) -> Target:
     """Take a file whose name says nothing for what its first bytes say that it is."""
     if path.lower().endswith(".bin"):
@@ -78,10 +82,10 @@ def source_at(path: str, value: str) -> Source:
     return Source(path=path)
 
 
-def none_of(word: str, path: str, *kinds: str) -> UnknownWordError:
+def none_of(word: str, path: str, *kinds: str) -> NoneOfKindError:
     """Say of a file that is there what it is, and what is read in its place."""
     read = "; ".join(f"{kind}= reads {_READ[kind]}" for kind in kinds)
-    return UnknownWordError(
+    return NoneOfKindError(
         f"{word} is there, and is no {_WHAT[kinds]} by its name or its first bytes: it "
         f"{contents.called(path)}, which this version does not read. {read}"
     )

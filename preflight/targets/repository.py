@@ -24,7 +24,7 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 
-_TESTS = re.compile(r"tests?|testing", re.IGNORECASE)
+TESTS = re.compile(r"tests?|testing", re.IGNORECASE)
 _RESOURCES = frozenset({"assets", "resources", "static", "fixtures", "tests", "test", "testing"})
 _CACHES = re.compile(r"caches?|.*_caches?|latents?|embed(?:ding)?s?|features?|vae", re.IGNORECASE)
 
@@ -85,7 +85,7 @@ class Repository:
             self._packages.add(place)
         if any(name.endswith(".py") for name in names):
             self._code.add(place)
-            if place != self._top and _TESTS.fullmatch(os.path.basename(place)):
+            if place != self._top and TESTS.fullmatch(os.path.basename(place)):
                 self._tests.add(place)
         for name in names:
             if name.lower().endswith(_TEXTS) and self._texts < _MOST_TEXTS:
@@ -154,9 +154,10 @@ def _is_repository(listed: Listed) -> bool:
     names = {name.lower() for name in listed.names}
     if any(one.name == ".git" for one in listed.folders):
         return True
+    if not names.isdisjoint({"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"}):
+        return True
     read_me = any(name.startswith("readme") for name in names)
-    made = not names.isdisjoint({"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"})
-    return (made or read_me) and any(name.endswith(".py") for name in names)
+    return read_me and any(name.endswith(".py") for name in names)
 
 
 def _are_captioned(images: Sequence[str], names: Sequence[str]) -> bool:

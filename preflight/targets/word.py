@@ -38,6 +38,7 @@ from preflight.targets.targets import (
     Shard,
     Unlistable,
 )
+from preflight.targets.unread import unread_in
 from preflight.values import braces
 from preflight.values.addresses import is_spelled, plain_path
 from preflight.values.code_name import Spec, parse_spec
@@ -84,6 +85,16 @@ def read_word(word: str, folder: str, *, python: str | None = None) -> tuple[Tar
     if any(sign in word for sign in "*?[{") or "::" in word:
         return tuple(_read_pattern(word, folder, CaptionRule()))
     raise UnknownWordError(_what_was_tried(word, folder))
+
+
+def folder_in(word: str, folder: str) -> Iterator[str]:
+    """Give the folder that a word names, as data or a cache or as all that it is."""
+    kind, equals, value = word.partition("=")
+    if equals and kind in words():
+        word = value if kind in {"data", "cache", "checkpoint"} else ""
+    path = os.path.join(folder, word)
+    if word and os.path.isdir(path):
+        yield path
 
 
 def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[Target, ...]:
@@ -135,8 +146,8 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
         found = look_around(path, whole=True)
         if not found:
             raise UnknownWordError(
-                f"{word} holds no shards, images, cache files or sources{_but_videos(path)}"
-                f"{_but_weights(word, path)}"
+                f"{word} holds no shards, images, cache files or sources"
+                f"{_but_videos(path) or _but_weights(word, path) or but_unread(path)}"
             )
         return found
     lower = word.lower()
@@ -156,6 +167,12 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
 
 def _but_videos(folder: str) -> str:
     return ", but videos, which are not read by this version" if holds_videos(folder) else ""
+
+
+def but_unread(folder: str) -> str:
+    """Say what a folder holds in the place of what is read; empty where there is nothing."""
+    said = unread_in(folder, (), folder, of_any_kind=False).in_words()
+    return f"; its files are not read by this version: {said}" if said else ""
 
 
 def _but_weights(word: str, folder: str) -> str:
@@ -217,7 +234,9 @@ def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target
             if isinstance(target, (Shard, Folder, Unlistable))
         ]
         if not found:
-            raise UnknownWordError(f"{value} holds no image and no shard{_but_videos(path)}")
+            raise UnknownWordError(
+                f"{value} holds no image and no shard{_but_videos(path) or but_unread(path)}"
+            )
         yield from found
     elif os.path.lexists(path):
         yield one_of_data(value, path, captions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
 import tarfile
 from array import array
@@ -13,10 +12,8 @@ import pytest
 
 import preflight
 from preflight.session.run import UsageError
-from preflight.settings.job import CacheSettings, DataSettings, Job
-from preflight.targets.discover import discover
 from preflight.targets.one_file import UnknownWordError
-from preflight.targets.targets import CacheFolder, Folder, Missing, Shard, Source
+from preflight.targets.targets import CacheFolder, Folder, Shard, Source
 from preflight.targets.word import read_word
 from tests.files import WHOLE, put
 
@@ -104,6 +101,7 @@ def test_wrong_bytes_under_the_name_of_a_kind_are_damage(
         ("train.txt", b"import torch\n", "source={0}", Source),
         ("broken.py", b"def (", "source={0}", Source),
     ],
+    ids=lambda one: one if isinstance(one, str) else getattr(one, "__name__", "content"),
 )
 def test_a_file_without_a_kinds_suffix_is_told_by_its_bytes(
     tmp_path: Path, name: str, content: bytes, word: str, kind: type
@@ -166,16 +164,17 @@ def test_a_folder_without_sources_is_no_source(tmp_path: Path) -> None:
         read_word("source=data", str(tmp_path))
 
 
-def test_settings_that_name_such_a_file_name_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "cache"), [("rows.json", None), ("rows-{0..1}.json", None), (None, "train.bin")]
+)
+def test_settings_that_name_such_a_file_are_not_valid(
+    tmp_path: Path, data: str | None, cache: str | None
+) -> None:
+    """With the line that names it; it is there, so it is not missing either."""
     put(tmp_path, "train.bin", content=TOKENS)
-    put(tmp_path, "rows.json", content=JSON)
-    job = Job(
-        root=os.fspath(tmp_path),
-        data=(DataSettings(path="rows.json"),),
-        cache=(CacheSettings(path="train.bin"),),
-    )
+    put(tmp_path, "rows.json", "rows-0.json", "rows-1.json", content=JSON)
+    table = f'[[data]]\nshards = "{data}"\n' if data else f'[[cache]]\npath = "{cache}"\n'
+    (tmp_path / "preflight.toml").write_text(table)
 
-    found = [one for one in discover([], job, str(tmp_path)).targets if isinstance(one, Missing)]
-
-    assert [one.kind for one in found] == ["data", "cache"]
-    assert all(one.holds for one in found)
+    with pytest.raises(UsageError, match=r"^preflight.toml:2: .* is "):
+        preflight.run(folder=str(tmp_path), elsewhere=True)

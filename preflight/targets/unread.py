@@ -1,0 +1,239 @@
+"""Counts the files in what was named, or around, that no reader reads."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from preflight.cached_files.cache_listing import is_for_torch, is_left_over
+from preflight.formats.suffixes.images import is_image
+from preflight.kinds.target import PathTarget, Target
+from preflight.pairing.side_files import captions_nothing
+from preflight.targets.folders import is_shard, told_by_suffix, walk
+from preflight.targets.repository import TESTS
+from preflight.targets.suffixes import CACHE_SUFFIXES
+from preflight.targets.targets import CacheFolder, Folder
+from preflight.values.byte_sizes import format_size
+from preflight.values.names import first_of, name_of
+
+_EXAMPLES = 3
+_MOST_TOLD = 4
+
+_MOST_SUFFIXES = 100
+OTHERS = "others"
+"""What stands for the suffixes beyond the first hundred."""
+
+_SMALL = 1 << 20
+"""Bytes of a file which is rather about something than the data itself."""
+
+# What belongs to code, to documents, to an editor or a system, wherever it lies.
+_NO_DATA = frozenset(
+    {
+        *("py", "pyi", "pyc", "pyo", "pyd", "pyx", "pxd", "typed", "ipynb", "so", "dll", "o", "a"),
+        *("c", "cc", "cpp", "cu", "cuh", "h", "hpp", "rs", "go", "js", "ts", "tsx", "jsx", "vue"),
+        *("java", "lua", "r", "jl", "m", "css", "scss", "html", "htm", "svg", "ico", "woff"),
+        *("woff2", "ttf", "otf", "eot", "sh", "bash", "zsh", "fish", "ps1", "bat", "cmd", "slurm"),
+        *("sbatch", "qsub", "md", "mdx", "rst", "tex", "bib", "pdf", "cff", "yaml", "yml", "toml"),
+        *("cfg", "ini", "conf", "env", "example", "sample", "template", "jinja", "j2", "lock"),
+        *("log", "out", "err", "pid", "in", "mk", "cmake", "dockerfile", "nix", "editorconfig"),
+        *("orig", "rej", "bak", "patch", "diff", "whl", "egg", "map", "po", "pot", "mo", "gin"),
+        *("md5", "sha1", "sha256", "sha512", "sum", "crc", "idx", "index", "url", "webloc"),
+        *("lnk", "desktop", "properties", "iml", "code-workspace", "http"),
+    }
+)
+
+# What is about other files where it is small, and data where it is not.
+_NOTES = frozenset({"txt", "json", "caption", "captions", "tags", "xmp", "meta", "xml", "db"})
+_TABLES = frozenset({"csv", "tsv", "jsonl", "parquet"})
+
+# What trainers and hubs put beside the tensors of a model or of a checkpoint.
+_OF_MODELS = frozenset({"pkl", "model", "msgpack", "jinja", "vocab", "spm", "tiktoken", "metadata"})
+
+_FOLDERS = re.compile(
+    r"conf(?:ig)?s?|accelerate|wandb|mlruns|lightning_logs|logs?|tb_logs|tensorboard|"
+    r"licen[cs]es?|@eaDir|\w+\.egg-info|examples?|scripts?",
+    re.IGNORECASE,
+)
+_LOGS = re.compile(r"events\.out\.tfevents\..*")
+_PACKED = frozenset({"gz", "bz2", "xz", "zst", "lz4"})
+_SUFFIX = re.compile(r"[a-z_][\w-]{0,11}|\d?[a-z]\w{0,10}", re.IGNORECASE)
+
+
+class UnreadFiles(NamedTuple):
+    """The files of one suffix."""
+
+    suffix: str
+    """In small letters, with its dot: `.jsonl`, `.jsonl.gz`; empty of files that have none."""
+
+    files: int
+    bytes: int
+    names: tuple[str, ...] = ()
+    """Of the first few, as reports name them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """What lies in one folder, with all below it, and is read by no reader."""
+
+    folder: str
+    """As reports name it."""
+
+    files: tuple[UnreadFiles, ...] = ()
+    """By suffix, that of the most bytes first."""
+
+    pictures: int = 0
+    """Images that are there for a repository's documents, and are no data set."""
+
+    tensors: int = 0
+    """Files of tensors that a repository's code brings along, and that are no cache."""
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.files or self.pictures or self.tensors)
+
+    def in_words(self) -> str:
+        """Say how much there is: `12 .jsonl (1.2 GB) and 3 .bin (4.0 MB)`; empty of nothing."""
+        said = [
+            f"{one.files:,} {one.suffix or 'without a suffix'} ({format_size(one.bytes)})"
+            for one in self.files
+        ]
+        return first_of(said, len(said), _MOST_TOLD)
+
+
+@dataclass(slots=True)
+class _Count:
+    """The files of one suffix, as far as a walk has come."""
+
+    files: int = 0
+    bytes: int = 0
+    names: list[str] = field(default_factory=list)
+
+
+def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind: bool) -> Unread:
+    """Count what no reader reads in a folder, in memory that does not grow with its files.
+
+    Whoever named it as one kind has left others out on purpose; else what nobody takes for data is
+    a repository's own.
+    """
+    found = _Reading(targets)
+    counts: dict[str, _Count] = {}
+    packages: set[str] = set()
+    pictures = tensors = 0
+    for place, listed in walk(folder):
+        names = sorted(name for name in listed.files if name[0] not in ".~")
+        has_code = any(one.endswith(".py") for one in names)
+        is_package = "__init__.py" in names
+        is_package |= has_code and TESTS.fullmatch(os.path.basename(place)) is not None
+        if place != folder and (is_package or os.path.dirname(place) in packages):
+            packages.add(place)
+        about = place == folder or place in packages or has_code
+        if of_any_kind and not found.reads(Folder, place):
+            pictures += sum(map(is_image, names))
+        if of_any_kind and not found.reads(CacheFolder, place):
+            tensors += sum(name.lower().endswith(CACHE_SUFFIXES) for name in names)
+        for name in _unread_of(place, names, folder, found):
+            suffix = suffix_in(name)
+            if suffix not in counts and len(counts) >= _MOST_SUFFIXES:
+                suffix = OTHERS
+            path = os.path.join(place, name)
+            size = _size_of(path)
+            if _is_note(name, size, beside_code=about):
+                continue
+            count = counts.setdefault(suffix, _Count())
+            count.files += 1
+            count.bytes += size
+            if count.files <= _EXAMPLES:
+                count.names.append(name_of(path, root))
+    told = (
+        UnreadFiles(suffix, one.files, one.bytes, tuple(one.names))
+        for suffix, one in counts.items()
+    )
+    return Unread(
+        folder=name_of(folder, root),
+        files=tuple(sorted(told, key=lambda one: (-one.bytes, one.suffix))),
+        pictures=pictures,
+        tensors=tensors,
+    )
+
+
+class _Reading:
+    """Which folders the readers of a run go through."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._folders: dict[type, set[str]] = {Folder: set(), CacheFolder: set()}
+        for one in targets:
+            if isinstance(one, (Folder, CacheFolder)):
+                self._folders[type(one)].add(os.path.normpath(one.path))
+
+    def reads(self, kind: type[PathTarget], place: str) -> bool:
+        """Whether a reader of this kind goes through a folder."""
+        tops = self._folders[kind]
+        place = os.path.normpath(place)
+        while place not in tops:
+            above = os.path.dirname(place)
+            if above == place:
+                return False
+            place = above
+        return True
+
+
+def _unread_of(place: str, names: Sequence[str], top: str, found: _Reading) -> Iterator[str]:
+    """Give the files of one folder that no reader would read, wherever the folder was named."""
+    if any(_FOLDERS.fullmatch(one) for one in os.path.relpath(place, top).split(os.sep)):
+        return
+    shards = {name.partition(".")[0] for name in names if is_shard(name)}
+    imaged = any(map(is_image, names))
+    cached = found.reads(CacheFolder, place)
+    stored = cached and any(name.lower().endswith((*CACHE_SUFFIXES, ".bin")) for name in names)
+    others = tuple(one for row in told_by_suffix() for one in row.suffixes)
+    beside = (_NOTES if shards or imaged or stored else frozenset()) | (
+        _OF_MODELS if stored else frozenset()
+    )
+    for name in names:
+        lower = name.lower()
+        stem, dot, last = lower.rpartition(".")
+        if is_shard(name) or lower.endswith(others) or (dot and last in _NO_DATA):
+            continue
+        if lower.endswith((".bin", ".ckpt")):
+            if cached and is_for_torch(os.path.join(place, name)):
+                continue
+        elif lower.endswith(CACHE_SUFFIXES):
+            continue
+        if last in beside or is_left_over(name) or _LOGS.fullmatch(lower):
+            continue
+        if last in _TABLES and (
+            (imaged and stem == "metadata") or name.partition(".")[0] in shards
+        ):
+            continue  # read by another reader, or an index of the shard beside it
+        yield name
+
+
+def _is_note(name: str, size: int, *, beside_code: bool) -> bool:
+    """Whether a small file is about what lies around: a list, a licence, some settings."""
+    stem, dot, last = name.rpartition(".")
+    if size >= _SMALL:
+        return False
+    # Without a suffix: LICENSE, Makefile, and whatever else people and tools write.
+    return not dot or (last.lower() in _NOTES and (beside_code or captions_nothing(stem)))
+
+
+def suffix_in(name: str) -> str:
+    """Give the suffix by which a file is counted: `.jsonl`, `.jsonl.gz`; empty where none is."""
+    stem, dot, last = name.rpartition(".")
+    if not (dot and stem and _SUFFIX.fullmatch(last)):
+        return ""
+    suffix = f".{last.lower()}"
+    inner = stem.rpartition(".")[2]
+    if last.lower() in _PACKED and inner != stem and _SUFFIX.fullmatch(inner):
+        return f".{inner.lower()}{suffix}"
+    return suffix
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

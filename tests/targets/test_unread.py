@@ -1,0 +1,189 @@
+"""What lies around and is read by nobody is counted; what belongs beside data and code is not."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.session.run import UsageError
+from preflight.settings.job import CacheSettings, DataSettings, Job
+from preflight.targets.discover import discover
+from preflight.targets.unread import OTHERS, Unread, UnreadFiles, suffix_in, unread_in
+from tests.files import WHOLE, put
+
+LARGE = b"x" * (1 << 20)
+
+
+def unread(folder: Path, *words: str, job: Job | None = None) -> dict[str, int]:
+    found = discover(words, job or Job(root=str(folder)), str(folder)).unread
+    return {one.suffix: one.files for part in found for one in part.files}
+
+
+def in_all(folder: Path, *words: str) -> Unread:
+    (found,) = discover(words, Job(root=str(folder)), str(folder)).unread
+    return found
+
+
+# --- neighbours -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [(), (".",)])
+def test_what_lies_in_the_folder_of_a_job_by_rights_is_not_counted(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    put(
+        tmp_path,
+        *("README.md", "LICENSE", "LICENSE.txt", ".gitignore", "requirements.txt", "setup.cfg"),
+        *("pyproject.toml", "config.yaml", "deepspeed.json", "Makefile", "run.sh", "train.log"),
+        *("notebook.ipynb", "uv.lock", "Dockerfile", "events.out.tfevents.1.host.2.0"),
+        *(".git/objects/ab/0123.pack", ".preflight/last.json", "__pycache__/train.cpython-311.pyc"),
+        *("config/multidatabackend.json", "configs/a/b.json", "wandb/run-1/files/media.table.json"),
+        *(
+            "logs/out.txt",
+            "pkg/__init__.py",
+            "pkg/_info/names.txt",
+            "pkg/vocab.json",
+            "slurm-1.out",
+        ),
+    )
+    put(tmp_path, "train.py", content=b"def make(): pass\n")
+
+    assert unread(tmp_path, *words) == {}
+
+
+def test_what_belongs_to_images_is_not_counted(tmp_path: Path) -> None:
+    put(tmp_path, "photos/a.jpg", "photos/a.txt", "photos/b.png", "photos/b.json", "photos/c.jpg")
+    put(tmp_path, "photos/c.caption", "photos/metadata.jsonl", "photos/Thumbs.db", "photos/c.xml")
+    put(tmp_path, "photos/.DS_Store", "photos/README.md", "photos/sub/metadata.csv")
+    put(tmp_path, "photos/sub/d.webp", "photos/sub/d.heic", "photos/dataset_infos.json")
+
+    assert unread(tmp_path) == unread(tmp_path, "photos") == unread(tmp_path, "data=photos") == {}
+
+
+def test_what_belongs_to_shards_is_not_counted(tmp_path: Path) -> None:
+    put(tmp_path, "s/0.tar", "s/1.tar", "s/0.idx", "s/1.tar.idx", "s/sizes.json", "s/index.json")
+    put(tmp_path, "s/0_stats.json", "s/0.parquet", "s/0.tar.md5", "s/checksums.txt")
+    put(tmp_path, "s/wids-index.json", "s/.info.yaml")
+
+    assert unread(tmp_path) == unread(tmp_path, "s") == {}
+
+
+def test_what_belongs_to_caches_and_checkpoints_is_not_counted(tmp_path: Path) -> None:
+    put(tmp_path, "vae/a.pt", "vae/aspect_ratio_bucket_indices.json", "vae/a.pt.lock", "vae/b.tmp")
+    put(tmp_path, "out/checkpoint-1/model.safetensors", content=WHOLE)
+    put(tmp_path, "out/checkpoint-1/pytorch_model.bin", "out/checkpoint-1/random_states_0.pkl")
+    put(tmp_path, "out/checkpoint-1/tokenizer.model", "out/checkpoint-1/vocab.json")
+    put(tmp_path, "out/checkpoint-1/merges.txt", "out/checkpoint-1/trainer_state.json")
+
+    assert unread(tmp_path) == unread(tmp_path, "vae", "cache=out") == {}
+
+
+def test_nothing_is_said_of_what_a_kind_leaves_to_another(tmp_path: Path) -> None:
+    """Some trainers keep their caches beside the images."""
+    put(tmp_path, "both/a.jpg", "both/a.npz", "both/a.txt", "both/0.tar")
+
+    for word in ("data=both", "cache=both", "both/a.jpg", "both/*.tar"):
+        assert discover([word], Job(root=str(tmp_path)), str(tmp_path)).unread == (), word
+
+
+# --- what is counted ------------------------------------------------------------------------------
+
+
+def test_files_that_no_reader_reads_are_counted_by_suffix(tmp_path: Path) -> None:
+    """Number, bytes, and the first few; the most bytes come first."""
+    put(tmp_path, "data/train.bin", "data/val.bin", content=bytes(range(1, 201)))
+    put(tmp_path, *(f"text/{n}.jsonl" for n in range(5)), content=b"{}\n")
+    put(tmp_path, "text/all.JSONL.gz", "meta/dump", content=LARGE)
+    put(tmp_path, "photos/a.jpg", "train.py")
+
+    found = in_all(tmp_path)
+
+    assert found.folder == "."
+    assert found.files[:2] == (
+        UnreadFiles("", 1, 1 << 20, ("meta/dump",)),
+        UnreadFiles(".jsonl.gz", 1, 1 << 20, ("text/all.JSONL.gz",)),
+    )
+    assert found.files[2:] == (
+        UnreadFiles(".bin", 2, 400, ("data/train.bin", "data/val.bin")),
+        UnreadFiles(".jsonl", 5, 15, ("text/0.jsonl", "text/1.jsonl", "text/2.jsonl")),
+    )
+    assert found.in_words().endswith("2 .bin (400 bytes) and 5 .jsonl (15 bytes)")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a.parquet", "a.arrow", "a.mp4", "a.flac", "a.h5", "a.lmdb", "a.tfrecord", "a.mds", "a.exr"],
+)
+@pytest.mark.parametrize("beside", ["photo.jpg", "0.tar", "x.npz"])
+def test_other_data_beside_what_is_read_is_counted(tmp_path: Path, name: str, beside: str) -> None:
+    put(tmp_path, f"data/{name}", f"data/{beside}")
+
+    assert unread(tmp_path) == unread(tmp_path, "data") == {Path(name).suffix: 1}
+
+
+def test_captions_in_a_folder_without_images_are_counted(tmp_path: Path) -> None:
+    put(tmp_path, "images/a.jpg", "captions/a.txt", "captions/b.txt", "json/a.json")
+
+    assert unread(tmp_path) == {".txt": 2, ".json": 1}
+
+
+def test_a_bin_file_of_torch_is_none_where_a_cache_has_it(tmp_path: Path) -> None:
+    """In a folder where nobody looks for cached files it is as unread as any other."""
+    put(tmp_path, "m/pytorch_model.bin", "m/tokens.bin", "m/b.pt", content=bytes(range(1, 99)))
+    put(tmp_path, "n/pytorch_model.bin", "n/a.jpg", content=bytes(range(1, 99)))
+
+    assert unread(tmp_path, "m") == {".bin": 1}
+    assert unread(tmp_path, "n") == {".bin": 1}
+
+
+def test_each_folder_of_the_settings_is_counted_once(tmp_path: Path) -> None:
+    put(tmp_path, "data/a.jpg", "data/a.mp4", "data/cache/a.pt", "data/cache/a.h5", "other/b.h5")
+    job = Job(
+        root=str(tmp_path),
+        data=(DataSettings(path="data"),),
+        cache=(CacheSettings(path="data/cache"),),
+    )
+
+    assert unread(tmp_path, job=job) == {".mp4": 1, ".h5": 1}
+
+
+def test_a_folder_of_nothing_that_is_read_names_what_it_holds(tmp_path: Path) -> None:
+    put(tmp_path, "rows/a.jsonl", "rows/b.jsonl", content=b"{}")
+
+    for word in ("rows", "data=rows"):
+        with pytest.raises(UsageError, match=r"not read by this version: 2 \.jsonl \(4 bytes\)"):
+            preflight.run(word, folder=str(tmp_path))
+
+
+def test_the_count_takes_no_more_memory_for_more_files(tmp_path: Path) -> None:
+    put(tmp_path, *(f"{n % 7}/{n}.x{n % 500}" for n in range(3_000)))
+    tracemalloc.start()
+    try:
+        found = unread_in(str(tmp_path), (), str(tmp_path), of_any_kind=True)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(found.files) == 101
+    assert {one.suffix: one.files for one in found.files}[OTHERS] > 2_000
+    assert sum(one.files for one in found.files) == 3_000
+    assert held < 200_000
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        ("a.json", ".json"),
+        ("a.v2.JSON.zst", ".json.zst"),
+        ("a.gz", ".gz"),
+        ("dump", ""),
+        ("a.2024-01-01", ""),
+        ("a.long name with spaces", ""),
+        ("a.7z", ".7z"),
+    ],
+)
+def test_how_a_file_is_counted(name: str, suffix: str) -> None:
+    assert suffix_in(name) == suffix
