@@ -116,9 +116,11 @@ class _Tally:
             return
         if isinstance(look, Cleared):
             self.looked_at += 1
+        elif look.about not in (None, self.check.id.partition("-")[0]):
+            return
         elif isinstance(look, Failed):
             self.broken.append(Broken(at=look.at, error=look.error, fix=look.fix))
-        elif look.about in (None, self.check.id.partition("-")[0]):
+        else:
             self.skipped[look.reason] += look.count
 
     def outcome(self) -> Outcome:

@@ -34,6 +34,8 @@ class Failed:
     """The types of facts that were to be had of it."""
 
     fix: str | None = None
+    about: str | None = None
+    """As of `Left`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ _MAGIC: dict[str, tuple[bytes, ...]] = {
     "JPEG image": (b"\xff\xd8\xff",),
     "PNG image": (b"\x89PNG\r\n\x1a\n",),
     "GIF image": (b"GIF87a", b"GIF89a"),
-    "JPEG XL image": (b"\x00\x00\x00\x0cJXL \r\n\x87\n",),
+    "JPEG XL image": (b"\x00\x00\x00\x0cJXL \r\n\x87\n", b"\xff\x0a"),
     "JPEG 2000 image": (b"\x00\x00\x00\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"),
     "TIFF image": (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"),
     "Photoshop document": (b"8BPS",),

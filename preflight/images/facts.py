@@ -16,6 +16,8 @@ class Picture:
 
     name: str
     shape: Shape
+    undecoded: str = ""
+    """Its format, where nothing here decodes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,18 @@ class Size(NamedTuple):
     """Of the first few; only of the smallest, the largest, the narrowest and the widest sizes."""
 
 
+class Undecoded(NamedTuple):
+    """Images that nothing here decodes, and that nobody has looked at for that reason."""
+
+    format: str
+    """`HEIF`, `JPEG XL`, as their first bytes say it."""
+
+    suffix: str
+    """Of their names, with its dot, in small letters."""
+
+    images: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
     """What the images of a shard or folder are, and how large, as far as that was seen.
@@ -78,6 +92,9 @@ class Pictures:
 
     unsized_names: tuple[str, ...] = ()
     """Of the first few of them."""
+
+    undecoded: tuple[Undecoded, ...] = ()
+    """Images that were counted and not looked at, since nothing here decodes them."""
 
     @property
     def smallest(self) -> Size | None:

@@ -103,7 +103,7 @@ def _unread(contents: Iterable[FolderContents]) -> Iterator[str]:
 def look_at_image(asked: Asked) -> Iterator[Picture | ImageDamage]:
     """Look at the image that is asked about: what it is, and what is wrong with it if anything."""
     seen = read_image_file(asked.wire["path"], asked.root, asked.depth)
-    yield Picture(name="", shape=seen.shape)
+    yield Picture(name="", shape=seen.shape, undecoded=seen.undecoded)
     if seen.damage is not None:
         yield seen.damage
 

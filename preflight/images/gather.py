@@ -19,6 +19,7 @@ from preflight.images.facts import CaptionsSeen, FolderFacts, Picture, Pictures
 from preflight.images.folder import FolderListing, folder_facts, list_folder
 from preflight.images.kind import CAPTIONS, IMAGE, TABLE
 from preflight.images.pictures import Damages, PictureCounts
+from preflight.images.undecoded import not_decoded
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
@@ -297,9 +298,10 @@ class Folders(Gather):
         for plain in told:
             if plain["type"] == Picture.__name__:
                 shape = Shape(*plain["shape"])
-                one.pictures.add(inside, shape)
+                undecoded = plain.get("undecoded", "")
+                one.pictures.add(inside, shape, undecoded)
                 if directory.mark is not None:
-                    directory.pictures.add(name, shape)
+                    directory.pictures.add(name, shape, undecoded)
                 continue
             one.damages.add(facts_of({**plain, "name": inside}))
             directory.damaged[name] = {**plain, "name": ""}
@@ -349,6 +351,7 @@ class Folders(Gather):
         read_at = None if one.read else one.oldest
         self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
+        self.come += not_decoded(found.file, pictures, FolderFacts)
 
 
 def _sampled(one: Images, sample: Sampling) -> Iterator[tuple[Directory, Sequence[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -10,6 +11,7 @@ from preflight.images.facts import (
     ImageDamage,
     Pictures,
     Size,
+    Undecoded,
     least_ratio,
     most_pixels,
     most_ratio,
@@ -50,9 +52,12 @@ class PictureCounts:
         self._modes: Counter[str] = Counter()
         self._sizes = Tally[tuple[int, int]](shortest_side, most_pixels, least_ratio, most_ratio)
         self._unsized = Tally[int](int)
+        self._undecoded: Counter[tuple[str, str]] = Counter()
 
-    def add(self, name: str, shape: Shape) -> None:
-        """Count one more image."""
+    def add(self, name: str, shape: Shape, undecoded: str = "") -> None:
+        """Count one more image; with its format where nothing here decodes it."""
+        if undecoded:
+            self._undecoded[undecoded, os.path.splitext(name)[1].lower()] += 1
         form, mode, width, height = shape
         self._formats[form] += 1
         self._modes[mode] += 1
@@ -71,6 +76,7 @@ class PictureCounts:
             for one in told.sizes
         )
         self._sizes.merge(parts, told.others)
+        self._undecoded.update({one[:2]: one.images for one in told.undecoded})
         if told.unsized:
             names = tuple(map(named, told.unsized_names))
             self._unsized.merge([Counted(0, told.unsized, names)])
@@ -89,4 +95,7 @@ class PictureCounts:
             others=self._sizes.others,
             unsized=unsized.things,
             unsized_names=unsized.names,
+            undecoded=tuple(
+                Undecoded(*which, images) for which, images in sorted(self._undecoded.items())
+            ),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -43,21 +44,29 @@ _REFUSALS = (
     RuntimeError,
 )
 
-# Formats that Pillow reads by itself. Its EPS reader would start Ghostscript on the user's bytes.
+# Formats that Pillow reads by itself, or with a plug-in below. Its EPS reader would start
+# Ghostscript on the user's bytes.
 _FORMATS = (
     *("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM"),
-    *("ICO", "TGA", "PCX", "PSD", "QOI", "SGI"),
+    *("ICO", "TGA", "PCX", "PSD", "QOI", "SGI", "HEIF", "JXL"),
 )
 
+# Plug-ins that have Pillow decode more as soon as they are imported, where they are installed.
+_PLUGINS = {
+    "AVIF image": "pillow_avif",
+    "HEIF image": "pillow_heif.HeifImagePlugin",
+    "JPEG XL image": "pillow_jxl",
+}
+
 # Images that this Pillow may know nothing of, and the job's own reader may well decode; with the
-# feature of Pillow that decodes them, where it has one.
+# feature of Pillow that decodes them, where it has one, and what a plug-in calls them.
 _PERHAPS = {
-    "AVIF image": "avif",
-    "HEIF image": "",
-    "JPEG 2000 image": "jpg_2000",
-    "JPEG XL image": "",
-    "OpenEXR image": "",
-    "QOI image": "",
+    "AVIF image": ("avif", "AVIF"),
+    "HEIF image": ("", "HEIF"),
+    "JPEG 2000 image": ("jpg_2000", ""),
+    "JPEG XL image": ("", "JXL"),
+    "OpenEXR image": ("", ""),
+    "QOI image": ("", ""),
 }
 
 # libjpeg's warnings of data that is lost (jerror.h: JWRN_HIT_MARKER and its neighbours). Its other
@@ -95,6 +104,9 @@ class ImageSeen(NamedTuple):
     shape: Shape
     damage: ImageDamage | None = None
     """What is wrong with it; None where nothing is."""
+
+    undecoded: str = ""
+    """Its format, such as `HEIF`, where nothing here decodes it, so that nobody has looked."""
 
 
 def look_into_image(window: Window, name: str, depth: str, *, begins: int = 0) -> ImageSeen:
@@ -151,7 +163,7 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
     told = _damage(data, what, begins, seen or ImageStructure(), loaded)
     shape = shape_of(head, seen) if seen is not None or not data else loaded()[0]
     if told is None:
-        return ImageSeen(shape)
+        return ImageSeen(shape, undecoded=_left_undecoded(what, loaded))
     kind, text = told
     _, raises = loaded()
     damage = ImageDamage(
@@ -285,11 +297,20 @@ def _refusal(loaded: _Loaded) -> str | None:
     return str(error) or type(error).__name__
 
 
+def _left_undecoded(what: str, loaded: _Loaded) -> str:
+    """Name the format of an image that Pillow refuses, and may be whole for all that is known."""
+    if what == "JPEG image" or not what or _refusal(loaded) is None:
+        return ""  # another decoder has seen all of a JPEG
+    return what.removesuffix(" image")
+
+
 def _load_with_pillow(data: bytes) -> tuple[Shape, Exception | None]:
     """Decode an image as a job does: what it is, and what Pillow raises."""
     from PIL import Image, ImageFile
 
     Image.init()
+    with contextlib.suppress(ImportError, OSError):  # not installed, or for another Pillow
+        importlib.import_module(_PLUGINS.get(what_is(data[:HEAD]) or "", "PIL.Image"))
     formats = [name for name in _FORMATS if name in Image.OPEN]
     shape = shape_in(data[:HEAD])
     lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
@@ -329,10 +350,12 @@ def _quiet(data: bytes) -> Iterator[None]:
         os.close(kept)
 
 
-def _can_decode(feature: str) -> bool:
+def _can_decode(feature: str, plugin: str) -> bool:
     """Whether this Pillow was built with a decoder; older ones do not know the word, and warn."""
-    from PIL import features
+    from PIL import Image, features
 
+    if plugin in Image.OPEN:
+        return True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(feature) and bool(features.check(feature))
@@ -340,7 +363,7 @@ def _can_decode(feature: str) -> bool:
 
 def _told_by_pillow(refused: str, what: str, data: bytes) -> tuple[str, str] | None:
     """Say what an image is that Pillow refuses; None where another reader may well read it."""
-    if "not available" in refused or (what in _PERHAPS and not _can_decode(_PERHAPS[what])):
+    if "not available" in refused or (what in _PERHAPS and not _can_decode(*_PERHAPS[what])):
         return None
     if what == "run of zero bytes" and data.count(0) == len(data):
         return "zeros", f"holds nothing but {len(data):,} zero bytes"

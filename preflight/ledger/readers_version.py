@@ -12,7 +12,7 @@ from preflight.values.version import __version__
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-_DECODERS = ("PIL", "simplejpeg")
+_DECODERS = ("PIL", "simplejpeg", "pillow_heif", "pillow_jxl", "pillow_avif")
 
 
 def readers_version() -> str:

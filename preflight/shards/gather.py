@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from preflight.findings.looks import Left, Look, Looked
+from preflight.images.undecoded import not_decoded
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
@@ -81,6 +82,7 @@ class Shards(Gather):
                 about="image",
                 noun="video",
             )
+        yield from not_decoded(facts.file, facts.pictures, ShardFacts)
 
     def _released(self) -> Iterator[Look]:
         """Give what waited for loaders, with what they say of the fields that they take."""

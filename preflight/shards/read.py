@@ -205,7 +205,7 @@ class _Looked:
         self._tell(f"member {shown(name)}")
         self.images += 1
         seen = look_into_image(self._window(member), name, self._depth, begins=begins)
-        self.pictures.add(name, seen.shape)
+        self.pictures.add(name, seen.shape, seen.undecoded)
         if seen.damage is not None:
             self.damages.add(seen.damage)
             if seen.damage.raises:

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from preflight.cached_files.cache_listing import is_for_torch, is_left_over
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.target import PathTarget, Target
-from preflight.pairing.side_files import captions_nothing
 from preflight.targets.folders import is_shard, told_by_suffix, walk
 from preflight.targets.repository import TESTS
-from preflight.targets.suffixes import CACHE_SUFFIXES
+from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.targets import CacheFolder, Folder
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import first_of, name_of
@@ -57,7 +56,13 @@ _FOLDERS = re.compile(
     r"licen[cs]es?|@eaDir|\w+\.egg-info|examples?|scripts?",
     re.IGNORECASE,
 )
+_ABOUT = re.compile(
+    r"readme.*|licen[cs]e.*|notice|(?:.*_)?(?:meta|metadata|info|infos|stats|config|settings)|index|"
+    r"sizes|class(?:es)?|labels?|names|requirements.*|.*\.index",
+    re.IGNORECASE,
+)
 _LOGS = re.compile(r"events\.out\.tfevents\..*")
+_READ = frozenset({*IMAGE_SUFFIXES, *CACHE_SUFFIXES}) - {".ckpt"}
 _PACKED = frozenset({"gz", "bz2", "xz", "zst", "lz4"})
 _SUFFIX = re.compile(r"[a-z_][\w-]{0,11}|\d?[a-z]\w{0,10}", re.IGNORECASE)
 
@@ -122,19 +127,21 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
     counts: dict[str, _Count] = {}
     packages: set[str] = set()
     pictures = tensors = 0
+    top_of_job = folder if os.path.normpath(folder) == os.path.normpath(root) else None
     for place, listed in walk(folder):
-        names = sorted(name for name in listed.files if name[0] not in ".~")
-        has_code = any(one.endswith(".py") for one in names)
-        is_package = "__init__.py" in names
-        is_package |= has_code and TESTS.fullmatch(os.path.basename(place)) is not None
+        spelled = listed.suffixes()
+        has_code = ".py" in spelled
+        is_package = has_code and (
+            "__init__.py" in listed.files or TESTS.fullmatch(os.path.basename(place)) is not None
+        )
         if place != folder and (is_package or os.path.dirname(place) in packages):
             packages.add(place)
-        about = place == folder or place in packages or has_code
+        about = has_code or place in packages or place == top_of_job
         if of_any_kind and not found.reads(Folder, place):
-            pictures += sum(map(is_image, names))
+            pictures += sum(map(is_image, listed.files))
         if of_any_kind and not found.reads(CacheFolder, place):
-            tensors += sum(name.lower().endswith(CACHE_SUFFIXES) for name in names)
-        for name in _unread_of(place, names, folder, found):
+            tensors += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
+        for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
             if suffix not in counts and len(counts) >= _MOST_SUFFIXES:
                 suffix = OTHERS
@@ -180,35 +187,37 @@ class _Reading:
         return True
 
 
-def _unread_of(place: str, names: Sequence[str], top: str, found: _Reading) -> Iterator[str]:
+def _unread_of(
+    place: str, files: Sequence[str], spelled: Iterable[str], top: str, found: _Reading
+) -> Iterator[str]:
     """Give the files of one folder that no reader would read, wherever the folder was named."""
     if any(_FOLDERS.fullmatch(one) for one in os.path.relpath(place, top).split(os.sep)):
         return
-    shards = {name.partition(".")[0] for name in names if is_shard(name)}
-    imaged = any(map(is_image, names))
+    suffixes = {one.lower() for one in spelled}
+    imaged = not suffixes.isdisjoint(IMAGE_SUFFIXES)
     cached = found.reads(CacheFolder, place)
-    stored = cached and any(name.lower().endswith((*CACHE_SUFFIXES, ".bin")) for name in names)
-    others = tuple(one for row in told_by_suffix() for one in row.suffixes)
+    stored = cached and not suffixes.isdisjoint((*CACHE_SUFFIXES, ".bin"))
+    packed = not suffixes.isdisjoint(one[one.rfind(".") :] for one in SHARD_SUFFIXES)
+    shards = {name.partition(".")[0] for name in files if is_shard(name)} if packed else set()
     beside = (_NOTES if shards or imaged or stored else frozenset()) | (
         _OF_MODELS if stored else frozenset()
     )
-    for name in names:
+    # Of a hundred thousand files in a folder, mostly all are read or stand beside such.
+    silent = beside | _NO_DATA
+    odd = {one for one in spelled if one[1:].lower() not in silent and one.lower() not in _READ}
+    rows = tuple(one for row in told_by_suffix() for one in row.suffixes)
+    for name in sorted(one for one in files if "." not in one or one[one.rfind(".") :] in odd):
         lower = name.lower()
-        stem, dot, last = lower.rpartition(".")
-        if is_shard(name) or lower.endswith(others) or (dot and last in _NO_DATA):
-            continue
+        stem, _, last = lower.rpartition(".")
         if lower.endswith((".bin", ".ckpt")):
-            if cached and is_for_torch(os.path.join(place, name)):
-                continue
-        elif lower.endswith(CACHE_SUFFIXES):
-            continue
-        if last in beside or is_left_over(name) or _LOGS.fullmatch(lower):
-            continue
-        if last in _TABLES and (
-            (imaged and stem == "metadata") or name.partition(".")[0] in shards
-        ):
-            continue  # read by another reader, or an index of the shard beside it
-        yield name
+            is_read = cached and is_for_torch(os.path.join(place, name))
+        elif last in _TABLES:  # one of captions, or the index of the shard beside it
+            is_read = (imaged and stem == "metadata") or name.partition(".")[0] in shards
+        else:
+            is_read = is_shard(name) or lower.endswith((*rows, *CACHE_SUFFIXES))
+        hidden = name[0] in ".~" or is_left_over(name) or _LOGS.fullmatch(lower)
+        if not (is_read or hidden):
+            yield name
 
 
 def _is_note(name: str, size: int, *, beside_code: bool) -> bool:
@@ -217,7 +226,9 @@ def _is_note(name: str, size: int, *, beside_code: bool) -> bool:
     if size >= _SMALL:
         return False
     # Without a suffix: LICENSE, Makefile, and whatever else people and tools write.
-    return not dot or (last.lower() in _NOTES and (beside_code or captions_nothing(stem)))
+    return not dot or (
+        last.lower() in _NOTES and (beside_code or _ABOUT.fullmatch(stem) is not None)
+    )
 
 
 def suffix_in(name: str) -> str:

@@ -171,7 +171,7 @@ def _but_videos(folder: str) -> str:
 
 def but_unread(folder: str) -> str:
     """Say what a folder holds in the place of what is read; empty where there is nothing."""
-    said = unread_in(folder, (), folder, of_any_kind=False).in_words()
+    said = unread_in(folder, (), "", of_any_kind=False).in_words()
     return f"; its files are not read by this version: {said}" if said else ""
 
 

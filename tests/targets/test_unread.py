@@ -187,3 +187,13 @@ def test_the_count_takes_no_more_memory_for_more_files(tmp_path: Path) -> None:
 )
 def test_how_a_file_is_counted(name: str, suffix: str) -> None:
     assert suffix_in(name) == suffix
+
+
+def test_texts_and_annotations_of_a_named_folder_are_no_settings_of_the_job(tmp_path: Path) -> None:
+    """Beside code, or at the top of the job, they would be."""
+    put(tmp_path, "data/a.json", "data/b.txt", "data/README.txt", "data/images/a.jpg")
+    put(tmp_path, "texts/a.txt", "texts/b.txt")
+
+    assert unread(tmp_path, "data") == unread(tmp_path, "data=data") == {".json": 1, ".txt": 1}
+    with pytest.raises(UsageError, match=r"2 \.txt \(0 bytes\)"):
+        preflight.run("texts", folder=str(tmp_path))

@@ -1,0 +1,139 @@
+"""Images that nothing here decodes are told as not looked at, with what would decode them."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from PIL import Image
+
+import preflight
+from preflight.findings.report import Report
+from preflight.images import read
+from preflight.images.read import look_at_image
+from tests.files import put
+
+HEIC = b"\0\0\0\x1cftypheic\0\0\0\0mif1heic" + bytes(range(200))
+"""The beginning of one, cut."""
+
+NAKED_JXL = b"\xff\x0a\x31\x07\0\x2d" + bytes(range(200))
+BOXED_JXL = b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(range(200))
+
+# The packages that would decode them are none that tests may ask for.
+pytestmark = pytest.mark.usefixtures("plain_pillow")
+
+
+@pytest.fixture
+def plain_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have nothing of the plug-ins, whether or not they are installed."""
+    monkeypatch.setattr(read, "_PLUGINS", {})
+
+
+def picture(form: str) -> bytes:
+    held = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(held, form)
+    return held.getvalue()
+
+
+def run(folder: Path, word: str, depth: str = "decode") -> Report:
+    return preflight.run(word, folder=str(folder), elsewhere=True, depth=depth)
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "AVIF"])
+def test_what_pillow_decodes_is_looked_at(form: str) -> None:
+    assert look_at_image(picture(form), "a.jpg").undecoded == ""
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+def test_what_is_damaged_was_looked_at(form: str) -> None:
+    seen = look_at_image(picture(form)[:-30], "a.jpg")
+
+    assert seen.damage is not None
+    assert seen.undecoded == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "form"), [(HEIC, "HEIF"), (NAKED_JXL, "JPEG XL"), (BOXED_JXL, "JPEG XL")]
+)
+def test_what_nothing_here_decodes_is_neither_whole_nor_damaged(data: bytes, form: str) -> None:
+    seen = look_at_image(data, "a.heic")
+
+    assert (seen.damage, seen.undecoded) == (None, form)
+
+
+def test_a_pillow_without_avif_has_not_looked_at_one() -> None:
+    with mock.patch.object(read, "_can_decode", return_value=False):
+        assert look_at_image(picture("AVIF")[:200], "a.avif").undecoded == "AVIF"
+
+
+@pytest.mark.parametrize("depth", ["bytes", "decode"])
+def test_those_of_a_folder_are_counted_by_suffix_with_what_to_install(
+    tmp_path: Path, depth: str
+) -> None:
+    """In a second run, too, of which the folder is remembered."""
+    put(tmp_path, "photos/a.heic", "photos/b.HEIC", content=HEIC)
+    put(tmp_path, "photos/d.jxl", content=NAKED_JXL)
+    put(tmp_path, "photos/c.jpg", content=picture("JPEG"))
+
+    for _ in range(2):
+        report = run(tmp_path, "photos", depth)
+
+        said = {one.partition(": ")[0]: one.rpartition("; ")[2] for one in report.reasons}
+        assert report.findings == ()
+        assert said == {
+            "2 .heic images were not looked at": "pip install pillow-heif.",
+            "1 .jxl image was not looked at": "pip install pillow-jxl-plugin.",
+        }
+
+
+def test_those_of_a_shard_are_counted_too(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as shard:
+        for name, data in (("0.jpg", picture("JPEG")), ("1.heic", HEIC)):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            shard.addfile(info, io.BytesIO(data))
+
+    assert any(one.startswith("1 .heic image was not") for one in run(tmp_path, "a.tar").reasons)
+
+
+def test_a_folder_of_which_no_image_was_looked_at_is_no_go(tmp_path: Path) -> None:
+    """Nobody can say of it that its images are whole; how they pair can be said."""
+    put(tmp_path, "photos/a.heic", "photos/b.heic", content=HEIC)
+    put(tmp_path, "photos/a.txt", "photos/b.txt", content=b"a dog")
+
+    report = run(tmp_path, "photos")
+
+    assert report.verdict == "cannot-judge"
+    broken = {check.id: one for check in report.checks for one in check.broken}
+    assert {one.partition("-")[0] for one in broken} == {"image"}
+    assert broken["image-damaged"].error == "nothing here decodes HEIF: 2 .heic images"
+    assert broken["image-damaged"].fix == "pip install pillow-heif"
+
+
+_PLUGIN = """
+from PIL import Image, ImageFile
+
+class Heif(ImageFile.ImageFile):
+    format = "HEIF"
+    def _open(self):
+        raise SyntaxError("the picture ends in its middle")
+
+Image.register_open("HEIF", Heif, lambda head: head[4:12] == b"ftypheic")
+"""
+
+
+def test_a_plug_in_that_is_installed_decodes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the advice to install it is worth something: one that is cut is found then."""
+    put(tmp_path, "lib/pillow_heif/__init__.py", content=b"")
+    put(tmp_path, "lib/pillow_heif/HeifImagePlugin.py", content=_PLUGIN.encode())
+    put(tmp_path, "photos/a.heic", content=HEIC)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+
+    report = run(tmp_path, "photos")
+
+    assert [one.check for one in report.findings] == ["image-damaged"]
