@@ -62,7 +62,7 @@ class Repository:
         self._texts = 0
 
     def own_suffixes(self, place: str, listed: Listed, suffixes: AbstractSet[str]) -> set[str]:
-        """Give the suffixes of images and tensors which in this folder are none of data.
+        """Give the suffixes of files which in this folder are none of data.
 
         Whoever walks asks about a folder before those in it.
         """
@@ -71,7 +71,9 @@ class Repository:
             self._is_data = self._is_data and not _is_repository(listed)
         if self._is_data:
             return set()
-        self._meet(place, names)
+        self._meet(place, listed.files)
+        if self._is_for_tests(place):
+            return {*suffixes} - {".py"}
         images, tensors = suffixes & _IMAGES, suffixes & _TENSORS
         if images and not self._are_documents(place, names):
             images = set()
@@ -108,8 +110,6 @@ class Repository:
 
     def _are_documents(self, place: str, names: Sequence[str]) -> bool:
         """Whether the images of a folder are there for whoever reads the documents."""
-        if self._is_for_tests(place):
-            return True
         images = [name for name in names if is_image(name)]
         if not images or _are_captioned(images, names):
             return False
@@ -121,8 +121,6 @@ class Repository:
 
     def _are_of_code(self, place: str, tensors: Sequence[str]) -> bool:
         """Whether these files of tensors in a folder belong to the code that lies around it."""
-        if self._is_for_tests(place):
-            return True
         above = list(self._above(place))
         if len(tensors) > _FEW_TENSORS or any(map(_ENTRY.fullmatch, tensors)):
             return False

@@ -14,7 +14,7 @@ from preflight.kinds.target import PathTarget, Target
 from preflight.targets.folders import is_shard, told_by_suffix, walk
 from preflight.targets.repository import TESTS
 from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
-from preflight.targets.targets import CacheFolder, Folder
+from preflight.targets.targets import CacheFolder, Folder, Shard
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import first_of, name_of
 
@@ -92,12 +92,12 @@ class Unread:
     pictures: int = 0
     """Images that are there for a repository's documents, and are no data set."""
 
-    tensors: int = 0
-    """Files of tensors that a repository's code brings along, and that are no cache."""
+    of_code: int = 0
+    """Tensors and shards that a repository's code or its tests bring along."""
 
     def __bool__(self) -> bool:
         """Whether there is anything to tell."""
-        return bool(self.files or self.pictures or self.tensors)
+        return bool(self.files or self.pictures or self.of_code)
 
     def in_words(self) -> str:
         """Say how much there is: `12 .jsonl (1.2 GB) and 3 .bin (4.0 MB)`; empty of nothing."""
@@ -126,7 +126,7 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
     found = _Reading(targets)
     counts: dict[str, _Count] = {}
     packages: set[str] = set()
-    pictures = tensors = 0
+    pictures = of_code = 0
     top_of_job = folder if os.path.normpath(folder) == os.path.normpath(root) else None
     for place, listed in walk(folder):
         spelled = listed.suffixes()
@@ -140,7 +140,9 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
         if of_any_kind and not found.reads(Folder, place):
             pictures += sum(map(is_image, listed.files))
         if of_any_kind and not found.reads(CacheFolder, place):
-            tensors += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
+            of_code += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
+        if of_any_kind and not found.reads(Shard, place):
+            of_code += sum(map(is_shard, listed.files))
         for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
             if suffix not in counts and len(counts) >= _MOST_SUFFIXES:
@@ -162,7 +164,7 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
         folder=name_of(folder, root),
         files=tuple(sorted(told, key=lambda one: (-one.bytes, one.suffix))),
         pictures=pictures,
-        tensors=tensors,
+        of_code=of_code,
     )
 
 
@@ -170,10 +172,12 @@ class _Reading:
     """Which folders the readers of a run go through."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        self._folders: dict[type, set[str]] = {Folder: set(), CacheFolder: set()}
+        self._folders: dict[type, set[str]] = {Folder: set(), CacheFolder: set(), Shard: set()}
         for one in targets:
             if isinstance(one, (Folder, CacheFolder)):
                 self._folders[type(one)].add(os.path.normpath(one.path))
+            elif isinstance(one, Shard):
+                self._folders[Shard].add(os.path.normpath(os.path.dirname(one.path)))
 
     def reads(self, kind: type[PathTarget], place: str) -> bool:
         """Whether a reader of this kind goes through a folder."""

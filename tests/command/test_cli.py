@@ -53,7 +53,7 @@ def sound(cache: Path) -> Path:
         (["--", "simpletuner", "train"], "scripts cannot be run yet"),
         (["script=mod.py"], "say source=mod.py to have it read"),
         (["hollow"], "holds no shards, images, cache files or sources"),
-        (["notes.xyz"], "cache=notes.xyz"),
+        (["notes.xyz"], "cache= reads"),
         (["cache", "--select", "cahce"], "did you mean cache?"),
         (["cache", "--ignore", "nonsense-id"], "there is no check 'nonsense-id'"),
         (["cache", "--vram", "80"], "write it with its unit"),

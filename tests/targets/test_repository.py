@@ -36,6 +36,7 @@ def data_in(folder: Path, *words: str) -> list[str]:
         ("docs/a.jpg", "docs/a.txt"),  # somebody trains on what has a caption
         ("images/a.jpg", "images/b.jpg", "images/c.jpg"),
         ("test/a.jpg", "train/b.jpg"),
+        ("test/cache/a.npz", "test/a.jpg"),
         ("data/prepare.py", "data/train.npy"),
         ("pkg/__init__.py", "pkg/cache/a.npz"),
         ("pkg/__init__.py", *(f"pkg/x/{number}.npz" for number in range(12))),
@@ -52,7 +53,7 @@ def test_data_in_a_folder_with_code_is_found(
 
     assert data_in(tmp_path, *words)
     (found,) = around(tmp_path, *words).unread or (None,)
-    assert found is None or not (found.pictures or found.tensors)
+    assert found is None or not (found.pictures or found.of_code)
 
 
 @pytest.mark.parametrize("word", ["docs", "data=assets", "cache=pkg"])
@@ -122,6 +123,14 @@ def test_few_of_many_pictures_in_a_readme_leave_a_data_set_what_it_is(tmp_path: 
     assert data_in(tmp_path) == ["images"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_document_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", "photos/a.jpg")
+    os.mkfifo(tmp_path / "README.md")
+
+    assert data_in(tmp_path) == ["photos"]
+
+
 # --- code -----------------------------------------------------------------------------------------
 
 
@@ -132,6 +141,7 @@ def test_few_of_many_pictures_in_a_readme_leave_a_data_set_what_it_is(tmp_path: 
         ("pkg/__init__.py", "pkg/net/model.py", "pkg/net/ckpts/table5.pth"),
         ("pkg/__init__.py", "pkg/net/saliency_model.pt", "pkg/net/saliency_model.py"),
         ("tests/test_a.py", "tests/data/want.npy", "tests/data/in.png"),
+        ("tests/test_a.py", "tests/data/0.tar"),
         ("eval/metric.py", "eval/assets/inception.npz"),
     ],
 )
@@ -142,7 +152,7 @@ def test_tensors_of_code_are_no_cache(
     put(tmp_path, "README.md", "train.py", *names)
 
     assert data_in(tmp_path, *words) == []
-    assert [one.tensors for one in around(tmp_path, *words).unread] == [1]
+    assert [one.of_code for one in around(tmp_path, *words).unread] == [1]
 
 
 # --- repositories, by the names of what lies in them ----------------------------------------------
