@@ -177,7 +177,7 @@ def _may_hold_a_job(entry: os.DirEntry[str]) -> bool:
 
 def folders_of_images(folder: str) -> Iterator[str]:
     """Give the folders in which there are images, by their names."""
-    for place, listed in _walk(folder):
+    for place, listed in walk(folder):
         if any(suffix.lower() in IMAGE_SUFFIXES for suffix in listed.suffixes()):
             yield place
 
