@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from preflight.findings.coverage import Covered
 from preflight.findings.finding import Finding, Location, Scalar
 from preflight.values.version import __version__
 from preflight.values.wire import from_wire, to_wire
@@ -135,10 +136,17 @@ class Report:
     """The same for the findings of scope `job` and of scope `machine` alone."""
 
     complete: bool
-    """False where the run was interrupted, and for whatever else was cut short."""
+    """False where the run was interrupted, and where a sample, a budget or a depth left out some of
+    what there is."""
 
     not_judged: tuple[str, ...]
     """Parts of a job that nobody was asked to look at: `loader`, `model`, `script`."""
+
+    coverage: tuple[Covered, ...] = ()
+    """Each part of a job, and how far it was looked at: what the verdict covers."""
+
+    interrupted: bool = False
+    """Whether somebody stopped the run (Ctrl-C)."""
 
     started: str
     """UTC, as ISO 8601."""
