@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 PARTS = ("data", "cache", "checkpoint", "loader", "model", "source", "script")
 
+OF_JOB = ("data", "cache", "checkpoint", "loader", "model", "script")
+"""Without some of these, there is nothing that a GO could be about."""
+
 WHOLE, PART, UNREAD, NOT_NAMED = "whole", "part", "unread", "not-named"
-
-
-class Files(NamedTuple):
-    """Files of one suffix that no reader reads."""
-
-    count: int
-    bytes: int
-
-    def __add__(self, other: tuple[object, ...]) -> Files:  # type: ignore[override]
-        """Sum up both."""
-        return Files(*(sum(pair) for pair in zip(self, other, strict=True)))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +40,3 @@ class Covered:
 
     hint: str | None = None
     """The command that looks at this part, where one is known."""
-
-
-def summed_up(found: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, Files]:
-    """Add up files by suffix, most of them first; names beside which no suffix stands are `''`."""
-    total: dict[str, Files] = {}
-    for one in found:
-        for suffix, files in one.items():
-            total[suffix] = total.get(suffix, Files(0, 0)) + files
-    return dict(sorted(total.items(), key=lambda item: (-item[1].count, item[0])))

@@ -67,20 +67,35 @@ def judge(
     *,
     is_of_job: bool,
     baseline: frozenset[str] = frozenset(),
-    complete: bool = True,
+    unearned: tuple[str, ...] = (),
+    asked_for: frozenset[str] = frozenset(),
+    left: frozenset[str] = frozenset(),
+    interrupted: bool = False,
     today: datetime.date,
 ) -> Judgement:
     """Say GO, NO-GO or CANNOT JUDGE.
 
-    The fingerprints of the baseline do not gate again; ignores hold until a day.
+    Args:
+        checks: all that were asked.
+        outcomes: what became of each.
+        findings: all that were found.
+        job: its gate, and what it ignores until a day.
+        is_of_job: whether anything of the job was judged.
+        baseline: fingerprints that do not gate again.
+        unearned: why it is no GO although nothing was found.
+        asked_for: ids of checks that have to say something of all that they were asked about.
+        left: reasons for which targets were left out on purpose.
+        interrupted: whether the run was stopped.
+        today: the day until which ignores hold.
     """
     findings = tuple(findings)
     kept, accepted = _sort_out(findings, job.ignore, baseline, today)
     outcomes = tuple(outcomes)
     gating = [finding for finding in kept if gates(finding.severity, job.gate.fail_on)]
-    reasons = tuple(_reasons(outcomes, job, complete=complete))
+    reasons = tuple(_reasons(outcomes, job, asked_for, left, interrupted=interrupted))
     reasons += tuple(_uncounted(outcomes, findings, kept, job))
-    if not is_of_job:
+    reasons = (*unearned, *reasons)
+    if not (is_of_job or unearned):
         reasons = (*reasons, "Nothing of the job itself was looked at.")
     verdict = NO_GO if gating else CANNOT_JUDGE if reasons else GO
     by = {
@@ -93,7 +108,7 @@ def judge(
 
 def exit_code(report: Report) -> int:
     """Say what the command exits with."""
-    if not report.complete:
+    if report.interrupted:
         return EXIT_INTERRUPTED
     if report.verdict == GO:
         return EXIT_GO
@@ -148,8 +163,15 @@ def _covers(ignore: Ignore, finding: Finding) -> bool:
     return any(fnmatchcase(place, ignore.at) for place in places)
 
 
-def _reasons(outcomes: tuple[Outcome, ...], job: Job, *, complete: bool) -> Iterable[str]:
-    if not complete:
+def _reasons(
+    outcomes: tuple[Outcome, ...],
+    job: Job,
+    asked_for: frozenset[str],
+    left: frozenset[str],
+    *,
+    interrupted: bool,
+) -> Iterable[str]:
+    if interrupted:
         yield "The run was interrupted before it had looked at everything."
     blind: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for outcome in outcomes:
@@ -163,6 +185,10 @@ def _reasons(outcomes: tuple[Outcome, ...], job: Job, *, complete: bool) -> Iter
         if outcome.outcome == "skipped" and any(fits(w, outcome.id) for w in job.gate.require):
             why = "; ".join(skip.reason for skip in outcome.skipped)
             yield f"{outcome.id} is required, and was skipped: {why}."
+        elif outcome.id in asked_for and not _may_skip(outcome, job):
+            for skip in outcome.skipped:
+                if skip.count and skip.reason not in left:
+                    yield f"{outcome.id}: what the settings ask for was not compared: {skip.reason}."
 
 
 def _uncounted(

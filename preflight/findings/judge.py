@@ -36,8 +36,8 @@ class Judged:
     looked: frozenset[type]
     """The types of facts that at least one check has judged."""
 
-    complete: bool
-    """False where the looks were interrupted (Ctrl-C)."""
+    interrupted: bool = False
+    """Whether the looks were stopped (Ctrl-C)."""
 
     left: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """How much was left out that a reader of a GO must know of, by what it is and the reason."""
@@ -168,7 +168,7 @@ def ask_checks(
     looked: set[type] = set()
     left: Counter[tuple[str, str]] = Counter()
     concerned: dict[type, list[_Tally]] = {}
-    complete = True
+    interrupted = False
     try:
         for look in looks:
             if isinstance(look, Looked):
@@ -184,14 +184,14 @@ def ask_checks(
             for tally in tallies:
                 tally.take(look)
     except KeyboardInterrupt:
-        complete = False
+        interrupted = True
     findings = [finding for tally in tallies for finding in tally.found]
     return Judged(
         outcomes=tuple(tally.outcome() for tally in tallies),
         findings=tuple(sorted(findings, key=_order)),
         more={tally.check.id: dict(tally.more) for tally in tallies if tally.more},
         looked=frozenset(looked),
-        complete=complete,
+        interrupted=interrupted,
         left=left,
     )
 

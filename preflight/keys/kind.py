@@ -15,6 +15,7 @@ KEYS = Kind(
     reader="preflight.keys.read:look",
     gather="preflight.keys.gather:KeyLists",
     may_be_left=True,
+    asked_for=lambda job: any(one.of or one.key for one in job.cache),
 )
 
 KINDS = (KEYS,)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from preflight.settings.job import Job
+
 Seconds: TypeAlias = Callable[[Mapping[str, Any], str, str], float]
 """`(plain, root, depth) -> seconds` that a process is likely to look at one."""
 
@@ -85,6 +87,12 @@ class Kind:
 
     always: bool = False
     """Whether its targets are told of whatever checks are selected."""
+
+    asked_for: Callable[[Job], bool] | None = None
+    """Whether the settings ask for its facts, so that a check that cannot tell is no GO."""
+
+    offers: str = ""
+    """What finds targets of the user's code to name: `(folder, paths) -> {"loader": "a:make"}`."""
 
     counts: Callable[[Any], Mapping[str, int]] | None = None
     """What a page counts of its facts: `{"sample": 12}`."""

@@ -12,6 +12,11 @@ from preflight.values.names import name_of
 class Target:
     """One thing that the job is made of."""
 
+    @property
+    def part(self) -> str | None:
+        """The part of the job that it stands for; None: its kind says so."""
+        return None
+
     def name_in(self, _root: str) -> str:
         """Name it for a report, given the job's folder."""
         raise NotImplementedError

@@ -9,7 +9,9 @@ from preflight.findings.report import Named, Outcome, Report
 from preflight.render.finding_blocks import View
 from preflight.render.groups import Group
 from preflight.render.lines import Line, Span, cells, hanging, padded
+from preflight.render.verdict import nothing_looked_at, unread_files
 from preflight.values.ages import format_age
+from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted
 
 _LABEL_WIDTH = 13
@@ -73,6 +75,32 @@ def target_lines(report: Report, view: View) -> Iterator[Line]:
         yield (Span(f"  and {left:,} more: -v lists them"),)
 
 
+def need_lines(report: Report, view: View) -> Iterator[Line]:
+    """Say what a run needs that has looked at nothing of a job: what lies there, what to type."""
+    paper = view.paper
+    files = unread_text(report)
+    data = f"none found: {files}" if files else "none found"
+    yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
+    said = [(one.hint, f"looks at the {one.part}") for one in report.coverage if one.hint]
+    said = said or [("preflight run --help", "how data, caches and loaders are named")]
+    head = "  say     "
+    column = max(cells(paper.say(command)) for command, _ in said)
+    for command, what in said:
+        yield (Span(head), Span(padded(paper.say(command), column)), Span(f"   {what}", "foot"))
+        head = " " * len(head)
+
+
+def unread_text(report: Report) -> str:
+    """Say which files no reader reads: `12 .jsonl and 3 .bin files (14 GB) are not read`."""
+    count = sum(number for one in report.coverage for number in one.unread.values())
+    if not count:
+        return ""
+    size = format_size(sum(one.unread_bytes for one in report.coverage))
+    them = "file" if count == 1 else "files"
+    are = "is" if count == 1 else "are"
+    return f"{unread_files(report.coverage)} {them} ({size}) {are} not read by this version"
+
+
 def check_lines(report: Report, view: View) -> Iterator[Line]:
     """List the checks with what became of each."""
     paper = view.paper
@@ -109,16 +137,28 @@ def _remembered(report: Report, view: View) -> Iterator[Line]:
 def _common(report: Report, view: View, *, skips: bool = True) -> Iterator[Line]:
     if skips:
         yield from _skipped(report, view)
-    if report.not_judged:
-        names = ", ".join(report.not_judged)
-        hints = "".join(f"; {hint}" for part, hint in _HINTS.items() if part in report.not_judged)
-        yield from entry("Not judged", f"{names}: not named{hints}.", view)
+    if nothing_looked_at(report) is None:
+        yield from _not_judged(report, view)
     if report.unread and view.verbose:
         yield from entry("Not used", ", ".join(report.unread), view)
     if report.accepted:
         reasons = dict.fromkeys(one.reason for one in report.accepted)
         number = counted(len(report.accepted), "finding")
         yield from entry("Accepted", f"{number}: {'; '.join(reasons)}", view)
+
+
+def _not_judged(report: Report, view: View) -> Iterator[Line]:
+    """Name what was not looked at, with the commands that look at it, where sources have it."""
+    typed = {one.part: one.hint for one in report.coverage if one.hint}
+    if report.not_judged:
+        names = ", ".join(report.not_judged)
+        left = [part for part in report.not_judged if part in _HINTS and part not in typed]
+        hints = "".join(f"; {_HINTS[part]}" for part in left)
+        yield from entry("Not judged", f"{names}: not named{hints}.", view)
+    for command in dict.fromkeys(typed.values()):
+        yield (Span(" " * _LABEL_WIDTH), Span(view.paper.say(command)))
+    if files := unread_text(report):
+        yield from entry("Not read", f"{files}.", view)
 
 
 def _skipped(report: Report, view: View) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
+from preflight.render.foot import unread_text
 from preflight.render.groups import (
     Advice,
     Group,
@@ -171,6 +172,10 @@ def _foot(report: Report) -> Iterator[str]:
     yield f"- {counted(len(report.checks), 'check')} in {report.seconds:.1f} s"
     if report.not_judged:
         yield f"- Not judged: {', '.join(text(name) for name in report.not_judged)}"
+    for hint, part in {one.hint: one.part for one in report.coverage[::-1] if one.hint}.items():
+        yield f"- {code(hint)} looks at the {text(part)}"
+    if files := unread_text(report):
+        yield f"- Not read: {text(files)}"
     if report.accepted:
         said = "; ".join(
             text(reason) for reason in dict.fromkeys(r.reason for r in report.accepted)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from preflight.findings.finding import Severity
 from preflight.findings.report import Report
 from preflight.render.finding_blocks import View, block, list_lines, unseen_lines
-from preflight.render.foot import check_lines, foot, quiet_foot, target_lines
+from preflight.render.foot import check_lines, foot, need_lines, quiet_foot, target_lines
 from preflight.render.groups import Group, Unseen, groups, unseen
 from preflight.render.lines import Line, Paper, Span, cells, hanging
-from preflight.render.verdict import ending, headline, label
+from preflight.render.verdict import ending, headline, label, nothing_looked_at
 
 IN_FULL = 8
 """Groups that are told in full; the rest are lines of the list."""
@@ -37,7 +37,8 @@ def page(report: Report, view: View) -> Iterator[Line]:
         yield from (EMPTY, (Span("Checks:"),), EMPTY)
         yield from check_lines(report, view)
     yield EMPTY
-    yield from (foot(report, found, view) if report.verdict != "go" else quiet_foot(report, view))
+    loud = report.verdict != "go" and nothing_looked_at(report) is None
+    yield from (foot(report, found, view) if loud else quiet_foot(report, view))
     yield EMPTY
     yield from _opening(report, ending(report, found), view)
 
@@ -65,6 +66,8 @@ def _no_go(
         yield from (EMPTY, (Span(said),), EMPTY, *unseen_lines(dark, view))
     elif dark:
         yield from _set_off(unseen_lines(dark, view))
+    if not gating and nothing_looked_at(report) is not None:
+        yield from _set_off(need_lines(report, view))
     yield from _set_off(_reasons(report, view))
     if gating:
         yield from (EMPTY, (Span("In the order in which the job would meet them:"),))
@@ -101,7 +104,10 @@ def _blocks(
 def _reasons(report: Report, view: View) -> Iterator[Line]:
     """Say why the verdict is no GO, or what a reader of a GO must know."""
     paper = view.paper
+    said_above = nothing_looked_at(report) if report.verdict == "cannot-judge" else None
     for number, reason in enumerate(report.reasons):
+        if reason == said_above:
+            continue
         unjudged = number == 0 and report.verdict == "cannot-judge"
         said = paper.say(f"It is no GO: {reason}" if unjudged else reason)
         yield from ((Span(piece),) for piece in paper.wrap(said, paper.width))

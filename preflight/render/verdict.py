@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from preflight.findings.coverage import Covered
 from preflight.findings.finding import Severity
 from preflight.findings.report import Report
 from preflight.render.groups import Group, Unseen
@@ -16,7 +17,7 @@ _LABELS = {"go": "GO", "no-go": "NO-GO", "cannot-judge": "CANNOT JUDGE"}
 def label(report: Report) -> str:
     """Say the verdict as pages do, and whether the look was cut short."""
     word = _LABELS.get(report.verdict, report.verdict.upper())
-    return word if report.complete else f"{word} (incomplete)"
+    return f"{word} (incomplete)" if report.interrupted else word
 
 
 def headline(report: Report, found: Sequence[Group], dark: Sequence[Unseen]) -> str:
@@ -39,6 +40,8 @@ def ending(report: Report, found: Sequence[Group]) -> str:
     counts = Counter(one.outcome for one in report.checks)
     passed = f"{counted(counts['passed'], 'check')} passed"
     if report.verdict == "cannot-judge":
+        if nothing_looked_at(report) is not None:
+            return "It is no GO: say what to look at."
         broken = f", {counts['broken']:,} could not look everywhere" if counts["broken"] else ""
         return f"{passed}{broken}."
     rest = [
@@ -63,11 +66,55 @@ def heavier(found: Sequence[Group]) -> str:
 def _go(report: Report, found: Sequence[Group]) -> str:
     gpus = report.job.get("launch.gpus")
     on = f" on {counted(gpus.value, 'GPU')}" if gpus and isinstance(gpus.value, int) else ""
-    nothing = f"Nothing found that would stop this job{on}."
+    covers = covered(report)
+    nothing = f"for {covers}{on}." if covers else f"Nothing found that would stop this job{on}."
     beside = heavier(found)
     if any(group.severity is Severity.ERROR for group in found):
-        return f"with {beside}: --fail-on {report.fail_on} lets them pass."
-    return f"with {beside}. {nothing}" if beside else nothing
+        said = f"with {beside}, which --fail-on {report.fail_on} lets pass"
+    elif beside:
+        said = f"with {beside}"
+    else:
+        return " ".join(filter(None, (nothing, left_over(report))))
+    return " ".join(filter(None, (f"{said}{', ' if covers else '. '}{nothing}", left_over(report))))
+
+
+def covered(report: Report) -> str:
+    """Say what was looked at: `24 shards (12,000 samples) and 2 caches`; empty: nobody knows."""
+    every = [one.seen for one in report.coverage if one.seen]
+    if report.coverage and not every:
+        return "this machine"
+    return " and ".join(filter(None, (", ".join(every[:-1]), *every[-1:])))
+
+
+def left_over(report: Report) -> str:
+    """Say what was not looked at, in a sentence; empty where that is nothing, or nobody knows."""
+    dark = [one.part for one in report.coverage if not one.seen and one.part in report.not_judged]
+    parts = [one for one in dark if one != "script"]  # its sources are what there is to look at
+    said = [", ".join(parts)] if parts else []
+    files = unread_files(report.coverage)
+    if files:
+        count = sum(number for one in report.coverage for number in one.unread.values())
+        them = "file that no reader reads" if count == 1 else "files that no reader reads"
+        said.append(f"{files} {them}")
+    return f"Not looked at: {'; '.join(said)}." if said else ""
+
+
+def unread_files(coverage: Sequence[Covered], most: int = 3) -> str:
+    """Count files that no reader reads: `12 .jsonl and 3 .bin`; those of most suffixes together."""
+    counts: Counter[str] = Counter()
+    for one in coverage:
+        counts.update(one.unread)
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    said = [f"{number:,} {suffix}".rstrip() for suffix, number in ranked[:most]]
+    more = sum(number for _, number in ranked[most:])
+    said += [f"{more:,} other"] if more else []
+    return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
+
+
+def nothing_looked_at(report: Report) -> str | None:
+    """Give the reason that says so, where nothing of the job itself was looked at."""
+    said = report.reasons[0] if report.reasons else ""
+    return said if said.startswith("Nothing of ") else None
 
 
 def _no_go(report: Report, gating: Sequence[Group]) -> str:
@@ -88,6 +135,8 @@ def _cannot_judge(report: Report, found: Sequence[Group], dark: Sequence[Unseen]
     if dark:
         places = counted(sum(one.places for one in dark), "place")
         return f"{nothing}, but {places} could not be looked at."
-    if not report.complete:
+    if report.interrupted:
         return f"{nothing} until it was stopped."
+    if (said := nothing_looked_at(report)) is not None:
+        return said
     return f"{nothing}, but not all was looked at that had to be."

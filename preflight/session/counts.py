@@ -18,6 +18,12 @@ class Counts:
     asked: dict[Target, dict[str, int] | None] = field(default_factory=dict)
     """None where nothing was counted, as yet or at all: there may be very many shards."""
 
+    looked_at: defaultdict[str, set[Target]] = field(default_factory=lambda: defaultdict(set))
+    """Of which facts came that tell of the job, by what a report calls these."""
+
+    left: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Things that were left out on purpose, by what a report calls them and what each is."""
+
     gave: defaultdict[Target, set[Kind]] = field(default_factory=lambda: defaultdict(set))
     """The other rows of which facts came of each."""
 
@@ -28,6 +34,8 @@ class Counts:
         """Take in what came of it, and the row whose facts those are."""
         if kind is None or target not in self.asked:
             return
+        if kind.of_job:
+            self.looked_at[kind.word].add(target)
         if kind.target is not type(target):
             self.gave[target].add(kind)
         if type(facts) in kind.sums_up:

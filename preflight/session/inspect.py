@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from preflight.findings import registry
+from preflight.findings.coverage import NOT_NAMED, PARTS, WHOLE, Covered
 from preflight.findings.judge import ask_checks
 from preflight.findings.looks import Left, Look
 from preflight.findings.report import Named, Report
@@ -52,6 +53,13 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         job,
         checks,
         judged,
+        complete=True,
+        coverage=tuple(
+            Covered(part=word, state=WHOLE, looked_at=1, of=1, seen=f"1 {word}")
+            if word in given
+            else Covered(part=word, state=NOT_NAMED)
+            for word in PARTS
+        ),
         not_judged=tuple(word for word in summary.PARTS if word not in given),
         started=started,
         seconds=round(time.perf_counter() - begun, 3),

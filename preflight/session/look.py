@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from preflight.findings.check import Check
-from preflight.findings.looks import Cleared, Look, Looked
+from preflight.findings.looks import Cleared, Left, Look, Looked
 from preflight.kinds.asked import MistypedError
 from preflight.kinds.gather import Gather, Run, reason_of, unreadable
 from preflight.kinds.kind import Kind
@@ -88,6 +88,9 @@ class Looks:
             for look in chain(there, self._looks(targets)):
                 if isinstance(look, Looked) and look.target is not None:
                     self._tell(look.target, look.facts)
+                elif isinstance(look, Left) and look.noun is not None:
+                    row = kind_of_facts(look.kinds[0])
+                    self.counts.left[row.word if row else "", look.noun] += look.count
                 yield look
         finally:
             for one in self._gathers.values():

@@ -20,6 +20,7 @@ from preflight.findings.report import Report
 from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
 from preflight.session import summary
+from preflight.session.coverage import asked_for, covered, is_complete, unearned
 from preflight.session.look import Looks
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
@@ -65,7 +66,7 @@ def run(
     Raises:
         UsageError: a word, a setting or an id is not valid.
     """
-    begun, started = time.perf_counter(), now()
+    begun, started, select = time.perf_counter(), now(), tuple(select)
     here = os.path.abspath(folder or os.getcwd())
     every, bad_plugins = registry.load()
     try:
@@ -92,11 +93,15 @@ def run(
     except MistypedError as error:
         raise UsageError(str(error)) from error
     machine = looking.machine
+    coverage = covered(found, looking.counts, here)
     report = report_of(
         job,
         checks,
         judged,
         baseline=baseline,
+        unearned=tuple(unearned(coverage, is_asked=bool(words or select))),
+        complete=is_complete(judged, looking.counts, job),
+        coverage=coverage,
         not_judged=summary.not_judged(found.pairs, looking),
         started=started,
         seconds=round(time.perf_counter() - begun, 3),
@@ -125,12 +130,14 @@ def report_of(
     judged: Judged,
     *,
     baseline: frozenset[str] = frozenset(),
+    unearned: tuple[str, ...] = (),
     reasons: Iterable[str],
     **more: Any,
 ) -> Report:
     """Hold what was found against the gate, and lay it out as a report with what `more` says.
 
-    The reasons are told beside those of the verdict.
+    The reasons are told beside those of the verdict; those in `unearned` make it one that cannot
+    judge.
     """
     judgement = gate.judge(
         checks,
@@ -139,13 +146,16 @@ def report_of(
         job,
         is_of_job=summary.is_of_job(checks, judged.looked),
         baseline=baseline,
-        complete=judged.complete,
+        unearned=unearned,
+        asked_for=asked_for(checks, job),
+        left=frozenset(reason for _, reason in judged.left),
+        interrupted=judged.interrupted,
         today=datetime.now(tz=timezone.utc).date(),
     )
     return Report(
         verdict=judgement.verdict,
         verdict_by=judgement.verdict_by,
-        complete=judged.complete,
+        interrupted=judged.interrupted,
         job=summary.settings_of(job),
         checks=judged.outcomes,
         findings=judgement.findings,

@@ -17,6 +17,7 @@ SOURCE = Kind(
     reader="preflight.sources.read:look",
     gather="preflight.sources.gather:Sources",
     seconds=lambda _plain, _root, _depth: 0.1,
+    offers="preflight.sources.offers:offers",
     counts=lambda facts: {"file": facts.files},
 )
 

@@ -98,6 +98,11 @@ class CacheFolder(PathTarget):
     without: tuple[str, ...] = field(default=(), repr=False)
     """Paths in it whose files other targets have; its own, where they have all of it."""
 
+    @property
+    def part(self) -> str | None:
+        """States of a run are no cache."""
+        return "checkpoint" if self.checkpoint else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedData:
@@ -198,12 +203,22 @@ class Missing(PathTarget):
     more: int = 0
     """Others of the same range that are not there either, and are not named one by one."""
 
+    @property
+    def part(self) -> str | None:
+        """What it should have been."""
+        return "data" if self.kind == "shard" else self.kind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote(Target):
     """Data behind an address or a command, which this version does not read."""
 
     address: str
+
+    @property
+    def part(self) -> str | None:
+        """Nothing else is named by an address."""
+        return "data"
 
     def name_in(self, _root: str) -> str:
         """Name it by its address."""

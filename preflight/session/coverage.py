@@ -1,0 +1,161 @@
+"""Says which parts of the job a run looked at, how far, and what keeps that from being a GO."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from preflight.findings.check import Check
+from preflight.findings.coverage import NOT_NAMED, OF_JOB, PART, PARTS, UNREAD, WHOLE, Covered
+from preflight.findings.judge import Judged
+from preflight.kinds.kind import Kind
+from preflight.kinds.rooms import kind_of_facts, kinds, kinds_of, load
+from preflight.kinds.target import Target
+from preflight.session.counts import Counts
+from preflight.settings.job import Job
+from preflight.targets.discover import Discovered
+from preflight.targets.targets import Missing
+from preflight.values.names import counted
+
+
+def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ...]:
+    """Say of each part of the job how far it was looked at, and what looks at the rest."""
+    by_part: dict[str, list[Target]] = {part: [] for part in PARTS}
+    for target in found.targets:
+        for part in parts_of(target, counts):
+            by_part[part].append(target)
+    named = frozenset(target for _, target in found.pairs)
+    every = [
+        _covered(part, targets, found.unread.get(part, {}), counts, named)
+        for part, targets in by_part.items()
+    ]
+    return tuple(_with_hints(every, found, folder))
+
+
+def parts_of(target: Target, counts: Counts) -> set[str]:
+    """Give the parts of a job that a target stands for; what code makes is known once it is."""
+    if target.part is not None:
+        return {target.part} & set(PARTS)
+    own = kinds_of(type(target))
+    others = {row for one in own for row in map(kind_of_facts, one.may_give) if row}
+    for rows in (counts.gave[target], own, others):
+        if words := {row.word for row in rows} & set(PARTS):
+            return words
+    return set()
+
+
+def _covered(
+    part: str,
+    targets: Sequence[Target],
+    files: Mapping[str, tuple[int, int]],
+    counts: Counts,
+    named: frozenset[Target],
+) -> Covered:
+    said = frozenset(row.word for one in targets for row in _rows(one, counts))
+    looked_at = [one for one in targets if any(one in counts.looked_at[word] for word in said)]
+    left = {noun: number for (word, noun), number in counts.left.items() if word in said}
+    number = sum(1 + one.more if isinstance(one, Missing) else 1 for one in targets)
+    seen = _seen(part, [one for one in looked_at if one in named], left, counts)
+    if not targets and not files:
+        state = NOT_NAMED
+    elif not looked_at or (files and not seen):
+        state = UNREAD
+    else:
+        state = PART if len(looked_at) < number or left or files else WHOLE
+    return Covered(
+        part=part,
+        state=state,
+        looked_at=len(looked_at),
+        of=number,
+        seen=seen,
+        unread={suffix: count for suffix, (count, _) in files.items()},
+        unread_bytes=sum(size for _, size in files.values()),
+    )
+
+
+def _rows(target: Target, counts: Counts) -> set[Kind]:
+    return {*kinds_of(type(target)), *counts.gave[target]}
+
+
+def _seen(part: str, targets: Sequence[Target], left: Mapping[str, int], counts: Counts) -> str:
+    """Say what was looked at of a part: `6 of 24 shards (3,000 samples)`; empty: nothing."""
+    by_row: dict[Kind, list[Target]] = {}
+    for target in targets:
+        by_row.setdefault(kinds_of(type(target))[0], []).append(target)
+    said = [_seen_of(part, row, those, left, counts) for row, those in by_row.items()]
+    return " and ".join(filter(None, said))
+
+
+def _seen_of(
+    part: str, row: Kind, targets: Sequence[Target], left: Mapping[str, int], counts: Counts
+) -> str:
+    numbers: Counter[str] = counts.of(targets)
+    if row.suffixes and not numbers.total():
+        return ""
+    if part == "source":
+        return counted(numbers.total(), "source file")
+    if part != "data":
+        noun = "folder of checkpoints" if part == "checkpoint" else part
+        many = "folders of checkpoints" if part == "checkpoint" else None
+        some = f" ({_some(numbers.total(), sum(left.values()), 'file')})" if left else ""
+        return counted(len(targets), noun, many) + some
+    (noun, number), *rest = numbers.items()
+    skipped = left.get(noun, 0)
+    looked_at = number if row.each_file else max(number - skipped, 0)
+    beside = ", ".join(counted(number, one) for one, number in rest if number)
+    return _some(looked_at, skipped, noun) + (f" ({beside})" if beside else "")
+
+
+def _some(number: int, left: int, noun: str) -> str:
+    return f"{number:,} of {counted(number + left, noun)}" if left else counted(number, noun)
+
+
+def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Iterator[Covered]:
+    """Add what to type for parts nobody looked at; sources are read for that only where it helps."""
+    every = tuple(every)
+    dark = {one.part for one in every if one.state in (NOT_NAMED, UNREAD)}
+    offered: dict[str, str] = {}
+    for row in kinds():
+        if row.offers and not dark.isdisjoint(OF_JOB):
+            places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
+            offered |= load(row.offers)(folder, tuple(places))
+    for one in every:
+        has_hint = one.part in dark and not (one.part == "script" and "source" not in dark)
+        yield replace(one, hint=offered.get(one.part)) if has_hint else one
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+def unearned(coverage: Sequence[Covered], *, is_asked: bool) -> Iterator[str]:
+    """Say why a run in which nothing was found is no GO.
+
+    Args:
+        coverage: what was looked at.
+        is_asked: whether words or selected checks say what is to be looked at.
+    """
+    seen = any(one.seen for one in coverage if one.part in OF_JOB)
+    sources = "".join(f" but {one.seen}" for one in coverage if one.part == "source" and one.seen)
+    unread = [one for one in coverage if one.part in OF_JOB and one.unread and not one.seen]
+    if not seen and (unread or not is_asked):
+        yield f"Nothing of this job was looked at{sources}."
+        return
+    for one in unread:
+        if one.of:
+            yield f"Nothing of what was named as {one.part} was looked at: no reader reads it."
+
+
+def asked_for(checks: Mapping[str, Check], job: Job) -> frozenset[str]:
+    """Give the checks whose answer the settings ask for, so that no answer is no GO."""
+    rows = {row: row.asked_for(job) for row in kinds() if row.asked_for is not None}
+    of = {facts for row, is_so in rows.items() if is_so for facts in row.facts}
+    return frozenset(check_id for check_id, check in checks.items() if of.issuperset(check.over))
+
+
+def is_complete(judged: Judged, counts: Counts, job: Job) -> bool:
+    """Whether nothing was left out: by an interrupt, a sample, a budget or a depth."""
+    is_cut = job.look.depth == "index" and any(
+        row.depths for row in kinds() if counts.looked_at.get(row.word)
+    )
+    return not (judged.interrupted or judged.left or is_cut)

@@ -1,0 +1,53 @@
+"""Finds what the sources of a job have to name: a command for each part nobody looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from preflight.sources.factories import factories_in, worth_offering
+from preflight.targets.folders import look_for_sources
+from preflight.values.names import name_of
+
+# A run must not wait for its hints: some tenths of a second's worth of parsing.
+_MOST_FILES = 1_000
+_MOST_BYTES = 1 << 20
+
+_SCRIPT = re.compile(r"(?:\w+_)?(?:train|main|finetune|pretrain)\w*\.py", re.IGNORECASE)
+
+
+def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
+    """Give, by part of a job, the command that looks at it; for parts that sources have.
+
+    `places` are sources that were named, or folders of them; the files directly in the folder are
+    looked at in any case.
+    """
+    at_top = _at_top(folder)
+    paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
+    makers = worth_offering(factories_in(folder, paths=paths, most_bytes=_MOST_BYTES))
+    found = {}
+    for maker in sorted(makers, key=lambda one: bool(one.needs)):
+        found.setdefault(maker.kind, _command(maker.call))
+    script = next((path for path in at_top if _SCRIPT.fullmatch(os.path.basename(path))), None)
+    if script is not None:
+        found["source"] = found["script"] = _command(f"source={name_of(script, folder)}")
+    return found
+
+
+def _command(word: str) -> str:
+    return shlex.join(["preflight", "run", word])
+
+
+def _at_top(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith(".py")][:_MOST_FILES]
+
+
+def _files_of(place: str) -> Iterable[str]:
+    return islice(look_for_sources(place), _MOST_FILES) if os.path.isdir(place) else (place,)
