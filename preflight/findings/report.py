@@ -145,9 +145,6 @@ class Report:
     coverage: tuple[Covered, ...] = ()
     """Each part of a job, and how far it was looked at: what the verdict covers."""
 
-    interrupted: bool = False
-    """Whether somebody stopped the run (Ctrl-C)."""
-
     started: str
     """UTC, as ISO 8601."""
 
@@ -179,6 +176,9 @@ class Report:
     """The command that looks at the same again."""
 
     fail_on: str = "error"
+    interrupted: bool = False
+    """Whether somebody stopped the run (Ctrl-C)."""
+
     last: str | None = None
     """Where the whole list was left: `.preflight/last.json`."""
 

@@ -12,6 +12,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Union
 
+from preflight.findings.coverage import NOT_NAMED, PART, PARTS, UNREAD, WHOLE
 from preflight.findings.finding import Scope
 from preflight.findings.report import SCHEMA, Report
 
@@ -19,6 +20,8 @@ from preflight.findings.report import SCHEMA, Report
 _WORDS = {
     ("Report", "verdict"): ["go", "no-go", "cannot-judge"],
     ("Report", "fail_on"): ["error", "warning", "note", "never"],
+    ("Covered", "part"): list(PARTS),
+    ("Covered", "state"): [WHOLE, PART, UNREAD, NOT_NAMED],
     ("Outcome", "outcome"): ["broken", "found", "passed", "skipped"],
     ("Outcome", "scope"): [scope.value for scope in Scope],
 }

@@ -144,9 +144,10 @@ def report(**more: Any) -> Report:
         (report(findings=(finding("m"),)), 4),
         (report(findings=(finding("m"), finding("a"))), 1),
         (report(findings=(finding("m"), finding("a", Severity.WARNING))), 4),
-        (report(findings=(finding("m"),), complete=False), 130),
+        (report(findings=(finding("m"),), complete=False, interrupted=True), 130),
+        (report(verdict="go", complete=False), 0),
     ],
-    ids=["go", "no-go", "cannot judge", "machine", "both", "a warning beside it", "interrupted"],
+    ids=["go", "no-go", "cannot judge", "machine", "both", "a warning beside it", "interrupted", "sampled"],
 )
 def test_the_verdict_is_the_exit_code(made: Report, code: int) -> None:
     """4 in place of 1 when all that gates is of the machine."""
@@ -265,7 +266,7 @@ def test_an_interrupt_keeps_what_was_found() -> None:
     judged = runner.ask_checks({"a": finds(1)}, Job(), looks(), tell=lambda _: None, words=words)
 
     assert len(judged.findings) == 1
-    assert judged.complete is False
+    assert judged.interrupted
 
 
 def test_a_check_may_not_find_more_than_it_declares() -> None:

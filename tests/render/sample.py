@@ -83,6 +83,7 @@ def everything() -> Report:
         verdict="no-go",
         verdict_by={"job": "no-go", "machine": "go"},
         complete=False,
+        interrupted=True,
         not_judged=("model", "script"),
         started="2026-11-20T10:00:00Z",
         seconds=3.91,

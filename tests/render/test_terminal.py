@@ -283,7 +283,7 @@ def test_errors_that_are_let_pass_are_still_told() -> None:
     report = replace(demo(), verdict="go", fail_on="never")
     page = terminal.render(report)
 
-    assert page.startswith("GO  with 17 errors: --fail-on never lets them pass.")
+    assert page.startswith("GO  with 17 errors, which --fail-on never lets pass.")
     assert "1  env-launch" in page
 
 
