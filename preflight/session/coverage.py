@@ -26,11 +26,22 @@ def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ..
         for part in parts_of(target, counts):
             by_part[part].append(target)
     named = frozenset(target for _, target in found.pairs)
+    # Nobody knows of what they are a part: most of what no reader reads is data.
+    files = {"data": _by_suffix(found)}
     every = [
-        _covered(part, targets, found.unread.get(part, {}), counts, named)
+        _covered(part, targets, files.get(part, {}), counts, named)
         for part, targets in by_part.items()
     ]
     return tuple(_with_hints(every, found, folder))
+
+
+def _by_suffix(found: Discovered) -> dict[str, tuple[int, int]]:
+    """Give the number and the bytes of the files that no reader reads, those of most first."""
+    total: dict[str, tuple[int, int]] = {}
+    for one in (files for folder in found.unread for files in folder.files):
+        number, size = total.get(one.suffix, (0, 0))
+        total[one.suffix] = (number + one.files, size + one.bytes)
+    return dict(sorted(total.items(), key=lambda item: (-item[1][0], item[0])))
 
 
 def parts_of(target: Target, counts: Counts) -> set[str]:
@@ -144,6 +155,16 @@ def unearned(coverage: Sequence[Covered], *, is_asked: bool) -> Iterator[str]:
     for one in unread:
         if one.of:
             yield f"Nothing of what was named as {one.part} was looked at: no reader reads it."
+
+
+def of_repository(found: Discovered) -> Iterator[str]:
+    """Say what looks like data and belongs to a repository's documents and code."""
+    pictures = sum(one.pictures for one in found.unread)
+    tensors = sum(one.tensors for one in found.unread)
+    said = [counted(pictures, "picture")] if pictures else []
+    said += [counted(tensors, "file of tensors", "files of tensors")] if tensors else []
+    if said:
+        yield f"{' and '.join(said)} of the repository's documents and code: not taken for data."
 
 
 def asked_for(checks: Mapping[str, Check], job: Job) -> frozenset[str]:

@@ -20,7 +20,7 @@ from preflight.findings.report import Report
 from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
 from preflight.session import summary
-from preflight.session.coverage import asked_for, covered, is_complete, unearned
+from preflight.session.coverage import asked_for, covered, is_complete, of_repository, unearned
 from preflight.session.look import Looks
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
@@ -111,6 +111,7 @@ def run(
         steps=looking.steps,
         reasons=(
             *summary.left_out(judged),
+            *of_repository(found),
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
         ),

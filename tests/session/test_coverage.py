@@ -1,0 +1,271 @@
+"""A verdict says what it covers, a GO is earned, and what is typed to look at the rest works."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.coverage import Covered
+from preflight.findings.gate import exit_code
+from preflight.findings.report import Report
+from preflight.render import renderer, terminal
+from tests.archives import tarred
+from tests.files import WHOLE, put
+from tests.session.test_key_lists import PARTS
+
+TRAIN = b"""
+import torch
+from torch.utils.data import DataLoader
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+
+def make_loader():
+    return DataLoader([1.0, 2.0])
+
+
+def make_model():
+    return Net()
+
+
+if __name__ == "__main__":
+    make_loader()
+"""
+
+
+def shards(folder: Path, number: int = 4, samples: int = 3) -> None:
+    for shard in range(number):
+        stems = [f"{shard:03}-{one:05}" for one in range(samples)]
+        members = [(f"{stem}{end}", what) for stem in stems for end, what in PARTS]
+        put(folder, f"{shard:03}.tar", content=tarred(members))
+
+
+def run(folder: Path, *words: str, **flags: object) -> Report:
+    return preflight.run(*words, folder=str(folder), no_ledger=True, **flags)
+
+
+def part(report: Report, name: str) -> Covered:
+    (one,) = [one for one in report.coverage if one.part == name]
+    return one
+
+
+def first_line(report: Report) -> str:
+    return terminal.render(report, quiet=True).rstrip("\n")
+
+
+# --- what is not to be held against a job ---------------------------------------------------------
+
+
+def test_a_go_says_in_its_first_line_what_it_covers(tmp_path: Path) -> None:
+    shards(tmp_path / "data")
+    put(tmp_path / "cache", "a.safetensors", "b.safetensors", content=WHOLE)
+    put(tmp_path / "more", "a.safetensors", content=WHOLE)
+
+    report = run(tmp_path, "data", "cache", "more")
+
+    said = "GO  for 4 shards (12 samples) and 2 caches. Not looked at: loader, model."
+    assert first_line(report) == said
+    page = " ".join(terminal.render(report).split())
+    assert page.startswith(" ".join(said.split()))
+    assert renderer("markdown")(report).startswith("## GO: for 4 shards (12 samples) and 2 caches.")
+    assert (report.verdict, report.complete) == ("go", True)
+
+
+def test_each_part_has_its_state_and_its_counts(tmp_path: Path) -> None:
+    shards(tmp_path / "data")
+
+    report = run(tmp_path, "data")
+
+    assert [one.part for one in report.coverage] == [
+        *("data", "cache", "checkpoint", "loader", "model", "source", "script")
+    ]
+    data = part(report, "data")
+    assert (data.state, data.looked_at, data.of, data.unread) == ("whole", 4, 4, {})
+    assert {one.state for one in report.coverage[1:]} == {"not-named"}
+
+
+def test_coverage_goes_to_json_and_back(tmp_path: Path) -> None:
+    shards(tmp_path / "data")
+    report = run(tmp_path, "data")
+
+    plain = json.loads(report.to_json())
+
+    assert plain["coverage"][0] == {
+        **{"part": "data", "state": "whole", "looked_at": 4, "of": 4},
+        **{"seen": "4 shards (12 samples)", "unread": {}, "unread_bytes": 0, "hint": None},
+    }
+    assert Report.from_json(report.to_json()).coverage == report.coverage
+
+
+def test_a_report_without_coverage_is_still_read_and_drawn(tmp_path: Path) -> None:
+    """As versions before have left them."""
+    shards(tmp_path / "data")
+    plain = json.loads(run(tmp_path, "data").to_json())
+    del plain["coverage"], plain["interrupted"]
+
+    assert first_line(Report.from_json(json.dumps(plain))).startswith("GO  Nothing found")
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        (("source=train.py",), {}),
+        (("source=.",), {}),
+        ((), {"select": ("env-launch",)}),
+        (("host=",), {"select": ("gpu",)}),
+    ],
+    ids=["a source that was named", "all sources", "selected checks", "the machine"],
+)
+def test_what_was_asked_for_and_looked_at_is_enough(
+    tmp_path: Path, words: tuple[str, ...], flags: dict[str, object]
+) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+
+    assert run(tmp_path, *words, **flags).verdict == "go"
+
+
+@pytest.mark.parametrize(
+    ("look", "data"),
+    [
+        ({"sample": "1"}, "1 of 4 shards (3 samples)"),
+        ({"depth": "index"}, "4 shards (12 samples)"),
+        ({"budget": 0.0}, "cache"),
+    ],
+    ids=["sample", "depth", "budget"],
+)
+def test_what_was_left_out_is_told_and_stays_a_go(
+    tmp_path: Path, look: dict[str, object], data: str
+) -> None:
+    """Somebody wanted it so: the exit code is that of a GO, and not of an interrupt."""
+    shards(tmp_path / "data")
+    put(tmp_path / "cache", "a.safetensors", content=WHOLE)
+
+    report = run(tmp_path, "data", "cache", **look)
+
+    assert (report.complete, report.interrupted) == (False, False)
+    assert exit_code(report) == 0
+    assert data in first_line(report)
+    assert "(incomplete)" not in first_line(report)
+
+
+def test_images_outside_a_sample_are_counted_in_the_first_line(tmp_path: Path) -> None:
+    for number in range(8):
+        put(tmp_path / "photos", f"{number}.png", content=PARTS[0][1])
+
+    report = run(tmp_path, "photos", sample="25%", captions="none")
+
+    assert part(report, "data").state == "part"
+    assert "for 2 of 8 images" in first_line(report)
+
+
+# --- what is no GO --------------------------------------------------------------------------------
+
+
+def test_a_bare_run_that_found_sources_alone_cannot_judge(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", "model.py", content=TRAIN)
+
+    report = run(tmp_path)
+
+    assert (report.verdict, exit_code(report)) == ("cannot-judge", 3)
+    assert first_line(report) == "CANNOT JUDGE  Nothing of this job was looked at but 2 source files."
+    page = terminal.render(report)
+    assert "preflight run train:make_loader" in page
+    assert len([line for line in page.splitlines() if line.strip()]) <= 7
+
+
+def test_settings_that_name_nothing_but_the_launch_cannot_judge(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+    put(tmp_path, "preflight.toml", content=b"[launch]\nworld_size = 2\n")
+
+    assert run(tmp_path).verdict == "cannot-judge"
+
+
+def test_sources_without_anything_to_name_say_where_the_words_are(tmp_path: Path) -> None:
+    put(tmp_path, "notes.py", content=b"x = 1\n")
+
+    assert "preflight run --help" in terminal.render(run(tmp_path))
+
+
+def test_a_comparison_that_was_asked_for_and_not_made_cannot_be_judged(tmp_path: Path) -> None:
+    """Keys of which nobody knows the rule lead to no sample."""
+    shards(tmp_path / "data")
+    names = [f"{number:05}-x{number * 7919:06}.safetensors" for number in range(12)]
+    put(tmp_path / "cache", *names, content=WHOLE)
+    text = '[[data]]\nname = "d"\nshards = "data/{000..003}.tar"\n[[cache]]\npath = "cache"\n'
+    put(tmp_path, "preflight.toml", content=text.encode())
+
+    assert run(tmp_path).verdict == "go"
+
+    put(tmp_path, "preflight.toml", content=f'{text}of = ["d"]\n'.encode())
+    report = run(tmp_path)
+
+    assert report.verdict == "cannot-judge"
+    assert any("no rule leads from most samples" in reason for reason in report.reasons)
+    page = " ".join(terminal.render(report).split())
+    assert "no rule leads from most samples to an entry" in page
+    assert run(tmp_path, may_skip=("cache-incomplete",)).verdict == "go"
+
+
+def test_a_sample_that_leaves_no_comparison_is_no_comparison_that_failed(tmp_path: Path) -> None:
+    shards(tmp_path / "data")
+    stems = [f"{shard:03}-{one:05}.safetensors" for shard in range(4) for one in range(3)]
+    put(tmp_path / "cache", *stems, content=WHOLE)
+    text = '[[data]]\nname = "d"\nshards = "data/{000..003}.tar"\n[[cache]]\npath = "cache"\n'
+    put(tmp_path, "preflight.toml", content=f'{text}of = ["d"]\nkey = "stem"\n'.encode())
+
+    report = run(tmp_path, sample="2")
+
+    assert (report.verdict, report.complete) == ("go", False)
+    assert "2 of 4 shards" in first_line(report)
+
+
+# --- hints ----------------------------------------------------------------------------------------
+
+
+def test_a_hint_is_a_command_that_works_when_typed(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+    report = run(tmp_path)
+
+    hints = {one.part: one.hint for one in report.coverage if one.hint}
+
+    assert hints == {
+        "loader": "preflight run train:make_loader",
+        "model": "preflight run train:make_model",
+    }
+    for name, hint in hints.items():
+        program, command, *words = shlex.split(hint)
+        assert (program, command) == ("preflight", "run")
+        again = run(tmp_path, *words)
+        assert (again.verdict, part(again, name).state) == ("go", "whole")
+
+
+def test_sources_beside_named_data_are_offered(tmp_path: Path) -> None:
+    """Of the current folder, its own files alone: nobody waits for a tree to be read."""
+    shards(tmp_path / "data")
+    put(tmp_path, "train.py", content=TRAIN)
+    put(tmp_path, "far/away/other.py", content=TRAIN)
+
+    report = run(tmp_path, "data")
+
+    assert part(report, "loader").hint == "preflight run train:make_loader"
+    assert part(report, "source").hint == "preflight run source=train.py"
+    assert run(tmp_path, "source=train.py").verdict == "go"
+    assert part(run(tmp_path / "data", "000.tar"), "loader").hint is None
+
+
+def test_what_is_named_needs_no_hint(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+
+    report = run(tmp_path, "train:make_loader")
+
+    assert part(report, "loader").hint is None
+    assert part(report, "model").hint == "preflight run train:make_model"
+    assert first_line(report) == "GO  for 1 loader. Not looked at: data, cache, model."
