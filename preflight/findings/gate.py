@@ -188,7 +188,8 @@ def _reasons(
         elif outcome.id in asked_for and not _may_skip(outcome, job):
             for skip in outcome.skipped:
                 if skip.count and skip.reason not in left:
-                    yield f"{outcome.id}: what the settings ask for was not compared: {skip.reason}."
+                    why = skip.reason
+                    yield f"{outcome.id}: what the settings ask for was not compared: {why}."
 
 
 def _uncounted(

@@ -80,7 +80,8 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
     paper = view.paper
     files = unread_text(report)
     data = f"none found: {files}" if files else "none found"
-    yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
+    if not any(one.of for one in report.coverage if one.part == "data"):
+        yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
     said = [(one.hint, f"looks at the {one.part}") for one in report.coverage if one.hint]
     said = said or [("preflight run --help", "how data, caches and loaders are named")]
     head = "  say     "

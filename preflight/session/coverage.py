@@ -123,7 +123,7 @@ def _some(number: int, left: int, noun: str) -> str:
 
 
 def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Iterator[Covered]:
-    """Add what to type for parts nobody looked at; sources are read for that only where it helps."""
+    """Add what to type for parts nobody looked at; sources are read only where that may help."""
     every = tuple(every)
     dark = {one.part for one in every if one.state in (NOT_NAMED, UNREAD)}
     offered: dict[str, str] = {}
@@ -139,21 +139,25 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
 # --- the verdict ----------------------------------------------------------------------------------
 
 
-def unearned(coverage: Sequence[Covered], *, is_asked: bool) -> Iterator[str]:
-    """Say why a run in which nothing was found is no GO.
+def unearned(coverage: Sequence[Covered], judged: Judged, *, words: bool) -> Iterator[str]:
+    """Say why a run in which nothing was found is no GO, where no check was selected.
 
     Args:
         coverage: what was looked at.
-        is_asked: whether words or selected checks say what is to be looked at.
+        judged: what could not be looked at is said there already.
+        words: whether what is to be looked at was named by words.
     """
-    seen = any(one.seen for one in coverage if one.part in OF_JOB)
-    sources = "".join(f" but {one.seen}" for one in coverage if one.part == "source" and one.seen)
-    unread = [one for one in coverage if one.part in OF_JOB and one.unread and not one.seen]
-    if not seen and (unread or not is_asked):
-        yield f"Nothing of this job was looked at{sources}."
+    of_job = [one for one in coverage if one.part in OF_JOB]
+    dark = [one for one in of_job if one.unread or one.of > one.looked_at == 0]
+    if any(one.broken for one in judged.outcomes) or judged.interrupted:
         return
-    for one in unread:
-        if one.of:
+    if not any(one.seen for one in of_job):
+        if dark or not words:
+            sources = [one.seen for one in coverage if one.part == "source" and one.seen]
+            yield f"Nothing of this job was looked at{''.join(f' but {one}' for one in sources)}."
+        return
+    for one in dark:
+        if one.of and one.unread and not one.seen:
             yield f"Nothing of what was named as {one.part} was looked at: no reader reads it."
 
 

@@ -99,7 +99,7 @@ def run(
         checks,
         judged,
         baseline=baseline,
-        unearned=tuple(unearned(coverage, is_asked=bool(words or select))),
+        unearned=() if select else tuple(unearned(coverage, judged, words=bool(words))),
         complete=is_complete(judged, looking.counts, job),
         coverage=coverage,
         not_judged=summary.not_judged(found.pairs, looking),

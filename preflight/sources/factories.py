@@ -107,8 +107,9 @@ def factories_in(
 
     The files at its top come first; of all of them where no paths are given.
     """
-    sources = list(_sources_in(folder, look_for_sources(folder) if paths is None else paths,
-                               most_bytes))
+    sources = list(
+        _sources_in(folder, look_for_sources(folder) if paths is None else paths, most_bytes)
+    )
     known = _Known(sources)
     for source in sources:
         home = _home_of(source.file)

@@ -28,7 +28,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     makers = worth_offering(factories_in(folder, paths=paths, most_bytes=_MOST_BYTES))
-    found = {}
+    found: dict[str, str] = {}
     for maker in sorted(makers, key=lambda one: bool(one.needs)):
         found.setdefault(maker.kind, _command(maker.call))
     script = next((path for path in at_top if _SCRIPT.fullmatch(os.path.basename(path))), None)

@@ -147,7 +147,16 @@ def report(**more: Any) -> Report:
         (report(findings=(finding("m"),), complete=False, interrupted=True), 130),
         (report(verdict="go", complete=False), 0),
     ],
-    ids=["go", "no-go", "cannot judge", "machine", "both", "a warning beside it", "interrupted", "sampled"],
+    ids=[
+        "go",
+        "no-go",
+        "cannot judge",
+        "machine",
+        "both",
+        "a warning beside it",
+        "interrupted",
+        "sampled",
+    ],
 )
 def test_the_verdict_is_the_exit_code(made: Report, code: int) -> None:
     """4 in place of 1 when all that gates is of the machine."""

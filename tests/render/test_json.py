@@ -67,7 +67,9 @@ def test_a_field_of_a_later_version_is_left_alone() -> None:
 
 def test_the_fields_come_in_their_documented_order(report: Report) -> None:
     plain = json.loads(json_format.render(report))
-    first = "schema tool verdict verdict_by complete not_judged coverage started seconds job machine"
+    first = (
+        "schema tool verdict verdict_by complete not_judged coverage started seconds job machine"
+    )
 
     assert list(plain)[:14] == [*first.split(), "checks", "findings", "more"]
 
