@@ -126,9 +126,8 @@ def test_a_report_without_coverage_is_still_read_and_drawn(tmp_path: Path) -> No
         (("source=train.py",), {}),
         (("source=.",), {}),
         ((), {"select": ("env-launch",)}),
-        ((), {"select": ("gpu",)}),
     ],
-    ids=["a source that was named", "all sources", "selected checks", "the machine"],
+    ids=["a source that was named", "all sources", "selected checks"],
 )
 def test_what_was_asked_for_and_looked_at_is_enough(
     tmp_path: Path, words: tuple[str, ...], flags: dict[str, object]
@@ -263,7 +262,7 @@ def test_files_that_no_reader_reads_are_counted_in_the_first_line(tmp_path: Path
     assert (data.state, dict(data.unread)) == ("part", {".jsonl": 12, ".bin": 3})
     assert data.unread_bytes == 12 * 1_500_000 + 3 * 2_997
     page = " ".join(terminal.render(report).split())
-    assert "Not read 12 .jsonl and 3 .bin files (18 MB) are not read by this version." in page
+    assert "Not read 12 .jsonl and 3 .bin files (18.0 MB) are not read by this version." in page
     markdown = renderer("markdown")(report).replace("`", "")
     assert "- Not read: 12 .jsonl and 3 .bin files" in markdown
 
