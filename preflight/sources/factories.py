@@ -100,16 +100,12 @@ class _Source(NamedTuple):
     """Names that its classes call: blocks that others are built of."""
 
 
-def factories_in(
-    folder: str, *, paths: Iterable[str] | None = None, most_bytes: int = _MOST_BYTES
-) -> Iterator[Maker]:
+def factories_in(folder: str, *, paths: Iterable[str] | None = None) -> Iterator[Maker]:
     """Give every function and class below a folder that makes a loader or a model.
 
     The files at its top come first; of all of them where no paths are given.
     """
-    sources = list(
-        _sources_in(folder, look_for_sources(folder) if paths is None else paths, most_bytes)
-    )
+    sources = list(_sources_in(folder, look_for_sources(folder) if paths is None else paths))
     known = _Known(sources)
     for source in sources:
         home = _home_of(source.file)
@@ -154,8 +150,9 @@ def _home_of(file: str) -> str:
 # --- what stands in one file ----------------------------------------------------------------------
 
 
-def _sources_in(folder: str, every: Iterable[str], left: int) -> Iterator[_Source]:
+def _sources_in(folder: str, every: Iterable[str]) -> Iterator[_Source]:
     """Read the files of a folder, those at its top first, as far as the bounds go."""
+    left = _MOST_BYTES
     paths = [path for path, _ in zip(every, range(_MOST_FILES), strict=False)]
     for path in sorted(paths, key=lambda path: (path.count(os.sep), path)):
         file = name_of(path, folder)

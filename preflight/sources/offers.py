@@ -11,10 +11,16 @@ from itertools import islice
 from preflight.sources.factories import factories_in, worth_offering
 from preflight.targets.folders import look_for_sources
 from preflight.values.names import name_of
+from preflight.values.small_files import OddFileError, read_small
 
-# A run must not wait for its hints: some tenths of a second's worth of parsing.
-_MOST_FILES = 1_000
-_MOST_BYTES = 1 << 20
+# A run must not wait for its hints: some tenths of a second's worth of reading and parsing.
+_MOST_FILES = 500
+_MOST_BYTES = 160 << 10
+
+_LIKELY = re.compile(r"train|data|load|model|main", re.IGNORECASE)
+_WORDS = re.compile(
+    rb"DataLoader|WebLoader|DataModule|Trainer|nn\.Module|def \w*(?:loader|batch|model)"
+)
 
 _SCRIPT = re.compile(r"(?:\w+_)?(?:train|main|finetune|pretrain)\w*\.py", re.IGNORECASE)
 
@@ -27,7 +33,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
     """
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
-    makers = worth_offering(factories_in(folder, paths=paths, most_bytes=_MOST_BYTES))
+    makers = worth_offering(factories_in(folder, paths=tuple(_worth_parsing(paths))))
     found: dict[str, str] = {}
     for maker in sorted(makers, key=lambda one: bool(one.needs)):
         found.setdefault(maker.kind, _command(maker.call))
@@ -35,6 +41,19 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
     if script is not None:
         found["source"] = found["script"] = _command(f"source={name_of(script, folder)}")
     return found
+
+
+def _worth_parsing(paths: Iterable[str]) -> Iterable[str]:
+    """Choose files that may hold what is looked for, those that are called so first."""
+    left = _MOST_BYTES
+    for path in sorted(paths, key=lambda one: (not _LIKELY.search(os.path.basename(one)), one)):
+        try:
+            size = os.path.getsize(path)
+            if size <= left and _WORDS.search(read_small(path)):
+                left -= size
+                yield path
+        except (OSError, OddFileError):
+            continue
 
 
 def _command(word: str) -> str:
