@@ -164,9 +164,9 @@ def unearned(coverage: Sequence[Covered], judged: Judged, *, words: bool) -> Ite
 def of_repository(found: Discovered) -> Iterator[str]:
     """Say what looks like data and belongs to a repository's documents and code."""
     pictures = sum(one.pictures for one in found.unread)
-    tensors = sum(one.tensors for one in found.unread)
+    of_code = sum(one.of_code for one in found.unread)
     said = [counted(pictures, "picture")] if pictures else []
-    said += [counted(tensors, "file of tensors", "files of tensors")] if tensors else []
+    said += [counted(of_code, "cached file or shard", "cached files and shards")] if of_code else []
     if said:
         yield f"{' and '.join(said)} of the repository's documents and code: not taken for data."
 
