@@ -90,7 +90,7 @@ def _console(command: str, page: str) -> str:
 def shortened(page: str) -> str:
     """Keep the list on top, the first groups, and the last line."""
     lines = page.rstrip().splitlines()
-    groups = [number for number, line in enumerate(lines) if re.match(r"\d+  \S", line)]
+    groups = [number for number, line in enumerate(lines) if re.match(r" ?\d+  \S", line)]
     foot = next(number for number, line in enumerate(lines) if line.startswith("Looked at"))
     end = groups[_SHOWN] if len(groups) > _SHOWN else foot
     return "\n".join([*lines[:end], "…", "", lines[-1], ""])

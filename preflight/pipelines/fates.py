@@ -98,7 +98,7 @@ def taken(reads: Reads) -> bool:
     for stage in reads.stages:
         if stage.kind == "other":
             return False
-        if stage.kind in TAKES and stage.fields and stage.strict:
+        if stage.kind in TAKES and stage.fields:
             return True
     return False
 

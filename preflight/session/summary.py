@@ -55,7 +55,7 @@ def _rows(target: Target, looks: Looks) -> Iterable[Kind]:
     """Give the rows that a target stands for; of the user's code, those of which facts came."""
     own = kinds_of(type(target))
     others = {row for one in own for row in map(kind_of_facts, one.may_give) if row}
-    return looks.counts.gave[target] or {*own, *others}
+    return {*own, *(looks.counts.gave[target] or others)}
 
 
 def named(found: Discovered, looks: Looks) -> tuple[Named, ...]:
