@@ -3,6 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Standing(NamedTuple):
+    """Under what a place of the sources stands."""
+
+    tests: tuple[str, ...] = ()
+    """Tests that have to say yes, as code: `args.distributed`, `not (rank == 0)`."""
+
+    as_main: bool = False
+    """Whether it runs only where its file is the one that is started."""
+
+    rehearsed: str | None = None
+    """What says that no job runs it so: `a test`, `patch.dict`."""
+
+
+_NOTHING = Standing()
+
+
+class Store(NamedTuple):
+    """One place that sets a variable."""
+
+    variable: str
+    line: int
+    inside: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +50,13 @@ class EnvironmentRead:
 
     inside: str | None = None
     """The function that holds it; None where it is read as soon as the file is run."""
+
+    stands: Standing = _NOTHING
+    off: str | None = None
+    """Why a job that is started as its defaults have it does not come here, as far as is known."""
+
+    is_lazy: bool = False
+    """Whether its file is imported inside a function only, which need not be called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +106,45 @@ class Unguarded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """What one file of a folder holds of what matters to a job, told of it alone."""
+
+    file: str
+    place: int = 0
+    """Which of the files that were asked about it is."""
+
+    reads: tuple[EnvironmentRead, ...] = ()
+    stores: tuple[Store, ...] = ()
+    loads_dotenv: bool = False
+    unreadable: tuple[str, str] | None = None
+    """Where it could not be parsed: the line or nothing, and the reason."""
+
+    unguarded: Unguarded | None = None
+    resampled: int | None = None
+    """The line that draws shards with replacement."""
+
+
+class Mention(NamedTuple):
+    """A place that calls an own function, or hands it to somebody."""
+
+    name: str
+    stands: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentions:
+    """What one file says of names on which it depends whether a place is come to."""
+
+    file: str
+    given: tuple[tuple[str, str], ...] = ()
+    """What a name is given, as code: `("distributed", "False")`."""
+
+    calls: tuple[Mention, ...] = ()
+    imports: tuple[str, ...] = ()
+    """What it imports, as paths: `util/misc`, and `./core/data` from the job's folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """Python sources, as they can be read without being run."""
 
@@ -81,6 +152,8 @@ class SourceFacts:
     """The file or folder that was named."""
 
     files: int
+    """All that were read: those below the folder, or the file and what it imports."""
+
     reads: tuple[EnvironmentRead, ...] = ()
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files that could not be parsed: (file, line or empty, reason)."""

@@ -26,6 +26,9 @@ _MAKES_LOADER = re.compile(r"(?<!down)(?<!up)load|data_?module", re.IGNORECASE)
 
 _LONGEST_VALUE = 60
 
+# Words of whoever makes a loader.
+_SPEAKS = re.compile("Loader|num_workers")
+
 RESAMPLED = frozenset(
     {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
 )
@@ -46,6 +49,12 @@ class LoaderCalls(NamedTuple):
 
     loaders: tuple[LoaderCall, ...] = ()
     methods: tuple[MethodCall, ...] = ()
+
+
+def makes_loaders(parsed: Parsed) -> bool:
+    """Whether a file makes any loader."""
+    nodes = walk(parsed.tree, parsed.lines_of(_SPEAKS))
+    return any(isinstance(node, ast.Call) and _makes_loader(node) for node, _ in nodes)
 
 
 def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:

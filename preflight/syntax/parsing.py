@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 import warnings
 from collections.abc import Sequence
@@ -18,6 +19,10 @@ class Parsed:
 
     tree: ast.Module
     lines: tuple[str, ...]
+
+    def lines_of(self, words: re.Pattern[str]) -> list[int]:
+        """Give the lines that hold some words, counted from 1."""
+        return [number for number, line in enumerate(self.lines, 1) if words.search(line)]
 
 
 class UnparsableError(Exception):
