@@ -16,17 +16,17 @@ from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
 from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
-from preflight.sources.mentions import names_wanted
+from preflight.sources.mentions import wanted_for
 from preflight.sources.whole import JobSources
 from preflight.syntax.listing import MOST_FILES, python_files
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
+from preflight.values.wire import to_wire
 
 _FIX = "Mend it, or look with the job's own interpreter:  preflight run --python EXE"
 
 # Files that are asked about together.
 _TOGETHER = 32
-_TOGETHER_FOR_NAMES = 512
 
 
 @dataclass(slots=True)
@@ -128,23 +128,18 @@ class Sources(Gather):
     def last_questions(self) -> Iterator[Question]:
         """Look for the names on which it depends whether a read is come to."""
         for one in self._trees:
-            names = sorted(names_wanted(one.sources.open()))
-            if one.asked or not names:
+            if one.asked:
                 continue
-            one.asked = True
-            parts = range(0, len(one.paths), _TOGETHER_FOR_NAMES)
-            one.left = len(parts)
-            for begin in parts:
-                paths = one.paths[begin : begin + _TOGETHER_FOR_NAMES]
-                yield Question(
-                    kind=NAMES,
-                    wire={"paths": paths, "names": names},
-                    target=one.target,
-                    at=Location(file=self._name(paths[-1])),
-                    gives=(SourceFacts,),
-                    gather=self,
-                    whole=one,
-                )
+            one.asked, one.left = True, 1
+            yield Question(
+                kind=NAMES,
+                wire={"paths": one.paths, "wanted": to_wire(wanted_for(one.sources.open()))},
+                target=one.target,
+                at=Location(file=one.sources.name),
+                gives=(SourceFacts,),
+                gather=self,
+                whole=one,
+            )
 
     def _name(self, path: str) -> str:
         return name_of(path, self.run.job.root)
@@ -187,7 +182,7 @@ class Sources(Gather):
         self._complete(one)
 
     def _complete(self, one: Tree) -> None:
-        if one.left or (not one.asked and names_wanted(one.sources.open())):
+        if one.left or (not one.asked and any(wanted_for(one.sources.open()))):
             return
         one.asked = True
         order = {self._name(path): place for place, path in enumerate(one.paths)}

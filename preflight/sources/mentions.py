@@ -9,11 +9,12 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from preflight.sources.environment_reads import standing
 from preflight.sources.facts import EnvironmentRead, Mention, Mentions
 from preflight.sources.given_values import OPTIONS, given_by
-from preflight.syntax.parsing import Parsed
+from preflight.syntax.parsing import Parsed, expression_of
 from preflight.syntax.running import key_of, last_name, text_of
 from preflight.syntax.surroundings import called, walk
 
@@ -25,23 +26,48 @@ ANYTHING = "..."
 _BY_ACTION = {"store_true": "False", "store_false": "True", "count": "None", "store": "None"}
 
 
-def names_wanted(reads: Iterable[EnvironmentRead]) -> frozenset[str]:
-    """Give the names that decide on reads: what their tests ask, what holds them, their files."""
-    names: set[str] = set()
-    for one in reads:
-        for test in one.stands.tests:
-            names |= names_in(test)
-        if function := function_of(one):
-            names.add(function)
-        if one.stands.as_main:
-            names.add(stem_of(one.file).rpartition("/")[2])
-    return frozenset(name for name in names if name)
+class Wanted(NamedTuple):
+    """What is looked for in sources."""
+
+    flags: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+    stems: frozenset[str] = frozenset()
+    """Last names of modules."""
+
+    @property
+    def words(self) -> str:
+        """Find code that may say something of them; options are written with dashes, too."""
+        names = self.flags | self.functions | self.stems
+        spelled = {spelling for name in names for spelling in (name, name.replace("_", "-"))}
+        each = "|".join(re.escape(one) for one in sorted(spelled))
+        return rf"(?<![^\W_])(?:{each})\b"
+
+    def with_more(self, found: Iterable[Mentions]) -> Wanted:
+        """Add the flags on which it depends what those found come to."""
+        flags = set(self.flags)
+        for one in found:
+            texts = [text for _, text in one.given]
+            texts += (test for call in one.calls for test in call.stands.tests)
+            flags.update(*map(names_in, texts))
+        return self._replace(flags=frozenset(flags))
+
+
+def wanted_for(reads: Iterable[EnvironmentRead]) -> Wanted:
+    """Say what decides on reads: what their tests ask, what holds them, their files."""
+    reads = tuple(reads)
+    tests = {test for one in reads for test in one.stands.tests}
+    stems = {stem_of(one.file).rpartition("/")[2] for one in reads if one.stands.as_main}
+    return Wanted(
+        flags=frozenset().union(*map(names_in, tests)),
+        functions=frozenset(filter(None, map(function_of, reads))),
+        stems=frozenset(stems),
+    )
 
 
 def names_in(text: str) -> set[str]:
     """Give the names that a test or a value asks: `x` of `args.x`, `cfg["x"]`, `get("x")`."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(text, mode="eval")):
+    for node in ast.walk(expression_of(text)):
         if isinstance(node, ast.expr):
             names.add(key_of(node) or "")
         if isinstance(node, ast.Call):
@@ -60,33 +86,27 @@ def stem_of(file: str) -> str:
     return file.removesuffix(".py").removesuffix("/__init__")
 
 
-def pattern_of(names: frozenset[str]) -> re.Pattern[bytes]:
-    """Find a file that may say something of names; options are written with dashes, too."""
-    spelled = {spelling for name in names for spelling in (name, name.replace("_", "-"))}
-    each = "|".join(re.escape(one) for one in sorted(spelled))
-    return re.compile(rf"(?<![^\W_])(?:{each})\b".encode())
-
-
-def mentions_in(parsed: Parsed, file: str, names: frozenset[str]) -> Mentions:
-    """Say what a file gives to names, where it calls them, and which it imports."""
+def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
+    """Say what a file gives to flags, where it calls functions, and which modules it imports."""
     given: dict[tuple[str, str], None] = {}
     calls: dict[Mention, None] = {}
-    for name, handed in _handed(parsed.tree, names):
+    for name, handed in _handed(parsed.tree, wanted.flags):
         given[name, _text_of(handed)] = None
-    for node, around in walk(parsed.tree):
+    places = parsed.lines_of(re.compile(wanted.words))
+    for node, around in walk(parsed.tree, places):
         if around.rehearsed:
             continue
         for name, value in _given(node):
-            if name in names and (value is None or key_of(value) != name):
+            if name in wanted.flags and (value is None or key_of(value) != name):
                 given[name, _text_of(value)] = None
         is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-        if is_read and last_name(node) in names:
+        if is_read and last_name(node) in wanted.functions:
             calls[Mention(last_name(node), standing(around))] = None
     return Mentions(
         file=file,
         given=tuple(given),
         calls=tuple(calls),
-        imports=tuple(dict.fromkeys(_imports(parsed.tree, file, names))),
+        imports=tuple(dict.fromkeys(_imports(parsed.tree, file, wanted.stems))),
     )
 
 
@@ -164,13 +184,13 @@ def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
     if default is None and is_option and "required" not in said and None not in said:
         is_flag = "is_flag" in said or any("/" in text for text in words)
         text = "False" if is_flag else _BY_ACTION.get(action, "None")
-        default = ast.parse(text, mode="eval").body
+        default = expression_of(text)
     for one in spelled:
         yield one.lstrip("-").replace("-", "_"), default
 
 
 def _imports(tree: ast.Module, file: str, names: frozenset[str]) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if names else ():
         if isinstance(node, ast.Import):
             found = [one.name.replace(".", "/") for one in node.names]
         elif isinstance(node, ast.ImportFrom):

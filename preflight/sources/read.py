@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from preflight.kinds.asked import Asked
 from preflight.sources.facts import Mentions, SourceFacts, SourceFile
-from preflight.sources.mentions import mentions_in, names_in, names_wanted, pattern_of
+from preflight.sources.mentions import Wanted, mentions_in, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
@@ -41,24 +42,40 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
 
 
 def look_for_names(asked: Asked) -> Iterator[Mentions]:
-    """Look for names in each of several files."""
-    names = frozenset(asked.wire["names"])
-    for place, path in enumerate(asked.wire["paths"]):
-        asked.opening(place)
-        yield from mentions_of([path], names, asked.root)
-        asked.alive()
+    """Look in all files of a folder for what decides whether reads are come to."""
+    wanted = Wanted(*map(frozenset, asked.wire["wanted"]))
+    paths = asked.wire["paths"]
+    yield from _in_rounds(
+        wanted, lambda more: mentions_of(paths, more, asked.root, alive=asked.alive)
+    )
 
 
-def mentions_of(paths: Iterable[str], names: frozenset[str], root: str) -> Iterator[Mentions]:
-    """Give what files say of names; a file that cannot be read says nothing."""
-    pattern = pattern_of(names)
+def mentions_of(
+    paths: Iterable[str], wanted: Wanted, root: str, alive: Callable[[], None] = lambda: None
+) -> Iterator[Mentions]:
+    """Give what files say of it; a file that cannot be read says nothing."""
+    pattern = re.compile(wanted.words.encode())
     for path in paths:
+        alive()
         try:
             content = content_of(path)
             if pattern.search(content):
-                yield mentions_in(parse(content), name_of(path, root), names)
+                yield mentions_in(parse(content), name_of(path, root), wanted)
         except (OSError, UnparsableError):
             continue  # the look at the file itself has said so
+
+
+def _in_rounds(
+    wanted: Wanted, find: Callable[[Wanted], Iterable[Mentions]]
+) -> tuple[Mentions, ...]:
+    """Look for names, and again with those on which it depends what was found."""
+    found: tuple[Mentions, ...] = ()
+    for _ in range(_ROUNDS if any(wanted) else 0):
+        found = tuple(find(wanted))
+        before, wanted = wanted, wanted.with_more(found)
+        if wanted == before:
+            break
+    return found
 
 
 def read_source(
@@ -107,16 +124,7 @@ def _read_script(
     for one in each:
         alive()
         own.files[one.name] = of_parsed(one.parsed, one.name, words_in(one.content))
-    names = names_wanted(own.open())
-    for _ in range(_ROUNDS if names else 0):
-        pattern = pattern_of(names)
-        those = (one for one in each if pattern.search(one.content))
-        own.mentions = [mentions_in(one.parsed, one.name, names) for one in those]
-        values = {text for one in own.mentions for _, text in one.given}
-        more = names.union(*map(names_in, values))
-        if more == names:
-            break
-        names = more
+    own.mentions += _in_rounds(wanted_for(own.open()), lambda wanted: _in_modules(each, wanted))
     return own.facts([unguarded_file(path, parsed, root, name)])
 
 
@@ -124,6 +132,13 @@ class _Read(NamedTuple):
     name: str
     parsed: Parsed
     content: bytes
+
+
+def _in_modules(each: Iterable[_Read], wanted: Wanted) -> Iterator[Mentions]:
+    pattern = re.compile(wanted.words.encode())
+    for one in each:
+        if pattern.search(one.content):
+            yield mentions_in(one.parsed, one.name, wanted)
 
 
 def _read_folder(
@@ -137,7 +152,7 @@ def _read_folder(
         found = look_into(file, name_of(file, root))
         if found is not None:
             own.files[found.file] = found
-    names = names_wanted(own.open())
-    if names:
-        own.mentions = list(mentions_of(files, names, root))
+    own.mentions += _in_rounds(
+        wanted_for(own.open()), lambda wanted: mentions_of(files, wanted, root)
+    )
     return own.facts(one.unguarded for one in own.files.values())

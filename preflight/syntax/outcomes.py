@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from preflight.syntax.parsing import expression_of
 from preflight.syntax.running import key_of, last_name, text_of
 
 UNKNOWN: Any = object()
@@ -47,7 +48,7 @@ class Defaults:
     def off(self, tests: tuple[str, ...]) -> str | None:
         """Give the test that says no; None where none is known to."""
         for text in tests:
-            said = self.value(ast.parse(text, mode="eval").body)
+            said = self.value(expression_of(text))
             if said is not UNKNOWN and not said:
                 return text
         return None
@@ -80,7 +81,7 @@ class Defaults:
             return UNKNOWN
         self._asked.add(name)
         texts = self.values.get(name, ())
-        said = [self.value(ast.parse(text, mode="eval").body, depth) for text in texts]
+        said = [self.value(expression_of(text), depth) for text in texts]
         self._asked.discard(name)
         if not said or UNKNOWN in said:
             return UNKNOWN

@@ -68,6 +68,14 @@ def parse_text(text: str) -> Parsed:
     return Parsed(tree=tree, lines=_lines(text))
 
 
+def expression_of(text: str) -> ast.expr:
+    """Parse an expression; what is none by itself, such as `*rest`, stands for anything: `...`."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Constant(...)
+
+
 def _lines(text: str) -> tuple[str, ...]:
     """Split as Python counts lines: a form feed, unlike for str.splitlines, ends none."""
     return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
