@@ -19,6 +19,9 @@ from preflight.syntax.running import key_of, last_name, text_of
 from preflight.syntax.surroundings import called, walk
 
 _LONGEST_VALUE = 80
+
+# Names that are looked for in all sources at once; beyond that nothing is known of more.
+_MOST_FLAGS = 24
 ANYTHING = "..."
 """Stands for a value that is not written out, or is too long to be one."""
 
@@ -45,10 +48,12 @@ class Wanted(NamedTuple):
     def with_more(self, found: Iterable[Mentions]) -> Wanted:
         """Add the flags on which it depends what those found come to."""
         flags = set(self.flags)
-        for one in found:
-            texts = [text for _, text in one.given]
-            texts += (test for call in one.calls for test in call.stands.tests)
-            flags.update(*map(names_in, texts))
+        texts = {text for one in found for _, text in one.given}
+        texts |= {test for one in found for call in one.calls for test in call.stands.tests}
+        for text in texts:
+            flags |= names_in(text)
+            if len(flags) > _MOST_FLAGS:
+                return self
         return self._replace(flags=frozenset(flags))
 
 

@@ -44,6 +44,7 @@ class Defaults:
     """As code, by name."""
 
     _asked: set[str] = field(default_factory=set)
+    _known: dict[str, Any] = field(default_factory=dict)
 
     def off(self, tests: tuple[str, ...]) -> str | None:
         """Give the test that says no; None where none is known to."""
@@ -79,10 +80,15 @@ class Defaults:
     def _named(self, name: str, depth: int) -> Any:
         if name in self._asked:
             return UNKNOWN
-        self._asked.add(name)
-        texts = self.values.get(name, ())
+        if name not in self._known:
+            self._asked.add(name)
+            self._known[name] = self._agreed(name, depth)
+            self._asked.discard(name)
+        return self._known[name]
+
+    def _agreed(self, name: str, depth: int) -> Any:
+        texts = dict.fromkeys(self.values.get(name, ()))
         said = [self.value(expression_of(text), depth) for text in texts]
-        self._asked.discard(name)
         if not said or UNKNOWN in said:
             return UNKNOWN
         if all(one == said[0] for one in said):
