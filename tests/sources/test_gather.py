@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import preflight
+from preflight.findings.finding import Finding
+from preflight.session.progress import Progress
 from preflight.sources import gather
 from tests.files import put, stamp
 
@@ -88,8 +90,8 @@ def test_it_says_how_far_it_is(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
     seen: list[tuple[int, int]] = []
     monkeypatch.setattr(gather, "_TOGETHER", 10)
 
-    def watch(step: object) -> None:
-        if hasattr(step, "done"):
+    def watch(step: Progress | Finding) -> None:
+        if isinstance(step, Progress):
             seen.append((step.done, step.total))
 
     run(tree, watch=watch)
