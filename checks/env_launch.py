@@ -236,6 +236,8 @@ def _unset(facts: SourceFacts, job: Job) -> Iterator[Finding]:
 
 def _severity(read: EnvironmentRead, facts: SourceFacts, job: Job) -> Severity | None:
     """Say what becomes of the job; None: nothing that can be known from here."""
+    if read.off is not None:
+        return Severity.NOTE
     launcher = launcher_of(read.variable)
     if launcher == "torchrun":
         if job.launch.ranks > 1:
@@ -247,16 +249,18 @@ def _severity(read: EnvironmentRead, facts: SourceFacts, job: Job) -> Severity |
     if launcher is not None:
         return Severity.ERROR
     if read.inside is None:
-        return Severity.WARNING if facts.is_folder else Severity.ERROR
-    return Severity.NOTE if facts.is_folder else Severity.WARNING
+        return Severity.WARNING if facts.is_folder or read.is_lazy else Severity.ERROR
+    return Severity.WARNING if read.file == facts.file else Severity.NOTE
 
 
 def _why(read: EnvironmentRead, facts: SourceFacts) -> str:
     launcher = launcher_of(read.variable)
+    if read.off is not None:
+        return f"Started as its defaults have it, the job does not come here: {read.off}."
     if read.inside is not None:
         when = f"when it calls {shown(read.inside)}()"
     else:
-        when = "when it imports this file" if facts.is_folder else "in its first second"
+        when = "in its first second" if read.file == facts.file else "when it imports this file"
     if launcher is None:
         return f"The job stops {when}."
     return f"Started without {STARTS[launcher]}, the job stops {when}."

@@ -49,6 +49,7 @@ FLOORS = {
     "tensors": 22,
     "caches": 23,
     "sources": 24,
+    "sources.makers": 25,
     "users_code": 25,
     "keys": 26,
     "loaders": 27,

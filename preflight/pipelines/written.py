@@ -10,6 +10,7 @@ from typing import Any
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.live import handler_named, stage_of
+from preflight.syntax.parsing import Parsed
 from preflight.values.braces import TooManyError, expand
 
 _ROOTS = frozenset({"WebDataset", "DataPipeline"})
@@ -20,6 +21,12 @@ _MOST = 10_000
 
 class _Unwritten:
     """Stands for a value that only a run knows."""
+
+
+def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
+    """Give the pipelines of a source; most name none of the classes, and are not walked."""
+    named = any("DataPipeline" in one or "WebDataset" in one for one in parsed.lines)
+    return written_pipelines(parsed.tree, file) if named else ()
 
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:

@@ -12,7 +12,7 @@ from preflight.scaffold.known import known_of
 from preflight.scaffold.tables import spelled, table
 from preflight.settings.job import Job
 from preflight.settings.toml_file import FILE, SettingsError, find_file
-from preflight.sources.factories import Maker, factories_in, worth_offering
+from preflight.sources.makers.factories import Maker, factories_in, worth_offering
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
 from preflight.values.names import counted, name_of

@@ -7,15 +7,24 @@ author thought of the variable being absent; whoever is in doubt is believed.
 from __future__ import annotations
 
 import ast
+import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.host.environment import launcher_of
-from preflight.sources.facts import EnvironmentRead
+from preflight.sources.facts import EnvironmentRead, Standing, Store
 from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import text_of
 from preflight.syntax.surroundings import Around, called, walk
+
+# Who speaks of the environment says one of these, unless by another name that it has given.
+_WORDS = "environ|getenv|putenv|dotenv"
+
+# Tests around one place that are looked into, and the letters of one.
+_MOST_TESTS = 12
+_LONGEST_TEST = 300
 
 # Which exceptions a handler must name to catch each of ours.
 _EVERYTHING = frozenset({"Exception", "BaseException", "*"})
@@ -24,14 +33,6 @@ _CAUGHT_BY = {
     "TypeError": _EVERYTHING | {"TypeError"},
     "AttributeError": _EVERYTHING | {"AttributeError"},
 }
-
-
-class Store(NamedTuple):
-    """One place that sets a variable."""
-
-    variable: str
-    line: int
-    inside: str | None
 
 
 class FoundReads(NamedTuple):
@@ -45,18 +46,20 @@ class FoundReads(NamedTuple):
     """Whether variables are also taken from a file `.env`."""
 
 
-def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> FoundReads:
-    """Find all reads and stores of one file, whose name may say what it is for."""
-    tree, lines = parsed.tree, parsed.lines
+def environment_reads(parsed: Parsed, file: str) -> FoundReads:
+    """Find all reads and stores of one file."""
+    lines = parsed.lines
     if not any("env" in line for line in lines):  # environ, getenv, putenv, load_dotenv
         return FoundReads()
-    names = _names(tree)
+    names = _names(parsed)
+    spelled = [rf"\b{re.escape(name)}\b" for name, full in names.items() if full != "os"]
+    places = parsed.lines_of(re.compile("|".join((_WORDS, *spelled))))
     hard: list[tuple[EnvironmentRead, Around]] = []
     needed: set[int] = set()
     stores: list[Store] = []
     soft: set[str] = set()
     dotenv = False
-    for node, around in walk(tree, about):
+    for node, around in walk(parsed.tree, places):
         read = _hard_read(node, names)
         if read is not None:
             variable, raises, lookup = read
@@ -70,15 +73,27 @@ def environment_reads(parsed: Parsed, file: str, *, about: str = "") -> FoundRea
                 is_set=False,
                 raises=raises,
                 inside=around.inside,
+                stands=standing(around),
             )
             hard.append((found, around))
         if id(node) not in needed:
             soft.update(_soft_reads(node, names))
-        stores += (Store(name, node.lineno, around.inside) for name in _stored(node, names))
+        if not around.rehearsed:
+            stores += (Store(name, node.lineno, around.inside) for name in _stored(node, names))
         dotenv = dotenv or (isinstance(node, ast.Call) and called(node) == "load_dotenv")
     reads = [replace(read, guarded=_guarded(read, around, soft)) for read, around in hard]
     reads.sort(key=lambda read: (read.line, read.variable))
     return FoundReads(tuple(reads), tuple(stores), dotenv)
+
+
+def standing(around: Around) -> Standing:
+    """Say under which tests a place stands, as they have to come out, and what else it is for."""
+    tests: list[str] = []
+    for test, holds in around.passed[-_MOST_TESTS:]:
+        with contextlib.suppress(RecursionError):
+            text = ast.unparse(test if holds else ast.UnaryOp(ast.Not(), test))
+            tests += [text] if len(text) <= _LONGEST_TEST else []
+    return Standing(tuple(tests), "__main__" in around.tested, around.rehearsed)
 
 
 def is_stored_before(read: EnvironmentRead, stores: Sequence[Store]) -> bool:
@@ -109,11 +124,12 @@ def _names_it(variable: str, launcher: str | None, texts: set[str] | frozenset[s
 # --- the names under which a file knows the environment -------------------------------------------
 
 
-def _names(tree: ast.Module) -> dict[str, str]:
+def _names(parsed: Parsed) -> dict[str, str]:
     """Give the full names of what a file calls otherwise: `{"env": "os.environ", "o": "os"}`."""
     names = {"os": "os"}
     kept: list[str] = []
-    nodes = list(ast.walk(tree))
+    places = parsed.lines_of(re.compile(rf"{_WORDS}|\bos\b"))
+    nodes = [node for node, _ in walk(parsed.tree, places) if isinstance(node, ast.stmt)]
     for node in nodes:
         if isinstance(node, ast.Import):
             names.update((one.asname or "os", "os") for one in node.names if one.name == "os")

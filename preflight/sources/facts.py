@@ -3,8 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.pipelines.facts import Reads
+
+
+class Standing(NamedTuple):
+    """Under what a place of the sources stands."""
+
+    tests: tuple[str, ...] = ()
+    """Tests that have to say yes, as code: `args.distributed`, `not (rank == 0)`."""
+
+    as_main: bool = False
+    """Whether it runs only where its file is the one that is started."""
+
+    rehearsed: str | None = None
+    """What says that no job runs it so: `a test`, `patch.dict`."""
+
+
+class Draws(NamedTuple):
+    """Where a source reads shards, by how it draws them; each the first such line."""
+
+    resampled: int | None = None
+    """With replacement."""
+
+    perhaps: int | None = None
+    """As an expression says that is not written out: `resampled=args.resampled`."""
+
+    once: int | None = None
+    """Each once, and of the workers each a part, by WebDataset's own rule."""
+
+
+_NOTHING = Standing()
+_NO_DRAWS = Draws()
+
+
+class Store(NamedTuple):
+    """One place that sets a variable."""
+
+    variable: str
+    line: int
+    inside: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +66,13 @@ class EnvironmentRead:
 
     inside: str | None = None
     """The function that holds it; None where it is read as soon as the file is run."""
+
+    stands: Standing = _NOTHING
+    off: str | None = None
+    """Why a job that is started as its defaults have it does not come here, as far as is known."""
+
+    is_lazy: bool = False
+    """Whether its file is imported inside a function only, which need not be called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +122,44 @@ class Unguarded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """What one file of a folder holds of what matters to a job, told of it alone."""
+
+    file: str
+    place: int = 0
+    """Which of the files that were asked about it is."""
+
+    reads: tuple[EnvironmentRead, ...] = ()
+    stores: tuple[Store, ...] = ()
+    loads_dotenv: bool = False
+    unreadable: tuple[str, str] | None = None
+    """Where it could not be parsed: the line or nothing, and the reason."""
+
+    unguarded: Unguarded | None = None
+    draws: Draws = _NO_DRAWS
+
+
+class Mention(NamedTuple):
+    """A place that calls an own function, or hands it to somebody."""
+
+    name: str
+    stands: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentions:
+    """What one file says of names on which it depends whether a place is come to."""
+
+    file: str
+    given: tuple[tuple[str, str], ...] = ()
+    """What a name is given, as code: `("distributed", "False")`."""
+
+    calls: tuple[Mention, ...] = ()
+    imports: tuple[str, ...] = ()
+    """What it imports, as paths: `util/misc`, and `./core/data` from the job's folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """Python sources, as they can be read without being run."""
 
@@ -83,6 +167,8 @@ class SourceFacts:
     """The file or folder that was named."""
 
     files: int
+    """All that were read: those below the folder, or the file and what it imports."""
+
     reads: tuple[EnvironmentRead, ...] = ()
     unreadable: tuple[tuple[str, ...], ...] = ()
     """Files that could not be parsed: (file, line or empty, reason)."""

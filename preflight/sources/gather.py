@@ -1,26 +1,202 @@
-"""Makes looks of what was read in sources."""
+"""Makes looks of what was read in sources: of a script at once, of a folder from all its files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
-from preflight.kinds.gather import Gather
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
-from preflight.sources.facts import SourceFacts
+from preflight.kinds.rooms import facts_of
+from preflight.ledger.recall import facts_in
+from preflight.sources.facts import SourceFacts, SourceFile
+from preflight.sources.kind import EACH, NAMES, SECONDS
+from preflight.sources.mentions import wanted_for
+from preflight.sources.whole import JobSources
+from preflight.syntax.listing import MOST_FILES, python_files
+from preflight.targets.targets import Source
+from preflight.values.names import name_of
+from preflight.values.wire import to_wire
 
 _FIX = "Mend it, or look with the job's own interpreter:  preflight run --python EXE"
+
+# Files that are asked about together.
+_TOGETHER = 32
+
+
+@dataclass(slots=True)
+class Tree:
+    """A folder of sources, as far as its files have been read."""
+
+    target: Source
+    paths: Sequence[str]
+    sources: JobSources
+    cut: bool = False
+    """Whether there are more files than are read."""
+
+    known: frozenset[str] = frozenset()
+    left: int = 0
+    """Files that are still to be answered for, and 1 as long as some were not asked about."""
+
+    asked: bool = False
+    """Whether names were looked for."""
+
+    oldest: float | None = None
+    """When the first of what is remembered was read, in seconds since the epoch."""
 
 
 class Sources(Gather):
     """All sources of a run."""
 
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._trees: list[Tree] = []
+        # Facts name files from the job's folder.
+        self._how = run.memory.how(EACH.name, {"root": run.job.root})
+
+    # --- what is to be asked
+
+    def add(self, target: Source) -> Iterator[Look]:
+        """Take in a script, or list a folder."""
+        path = self.path(target)
+        if not os.path.isdir(path):
+            yield from super().add(target)
+            return
+        paths = list(itertools.islice(python_files(path), MOST_FILES + 1))
+        name = name_of(path, self.run.job.root)
+        sources = JobSources(name, os.environ, is_folder=True, implied=target.implied)
+        sources.count = min(len(paths), MOST_FILES)
+        cut = len(paths) > MOST_FILES
+        self._trees.append(Tree(target, paths[:MOST_FILES], sources, cut=cut))
+
+    @property
+    def things(self) -> int:
+        """How many files there are."""
+        return len(self.targets) + sum(len(one.paths) for one in self._trees)
+
+    def seconds(self) -> float:
+        """How long processes are likely to look at those that are not known."""
+        files = sum(len(one.paths) - len(one.known) for one in self._trees)
+        return super().seconds() + SECONDS * files
+
+    def recall(self) -> Iterator[Look]:
+        """Take in what is remembered of files that have not changed."""
+        for one in self._trees:
+            known = self.run.memory.recall(EACH.noun, self._how, one.paths)
+            for path in (path for path in one.paths if path in known):
+                for plain in facts_in(known[path], self._name(path)):
+                    self._take(one, facts_of(plain))
+            one.known = frozenset(known)
+            one.oldest = min((seen.read_at for seen in known.values()), default=None)
+            self.run.passed(len(known))
+        yield from ()
+
+    def questions(self) -> Iterator[Question]:
+        """Ask about scripts, and about files that are not known, many at once."""
+        yield from super().questions()
+        for one in self._trees:
+            one.left = 1
+            places = [place for place, path in enumerate(one.paths) if path not in one.known]
+            for begin in range(0, len(places), _TOGETHER):
+                question = self.about(one, places[begin : begin + _TOGETHER])
+                one.left += len(question)
+                yield question
+            one.left -= 1
+            self._complete(one)
+
+    def about(self, whole: Tree, places: Sequence[int]) -> Question:
+        """Ask about the files in these places."""
+        paths = [whole.paths[place] for place in places]
+        return Question(
+            kind=EACH,
+            wire={"paths": paths},
+            target=whole.target,
+            at=Location(file=self._name(paths[-1]) if paths else ""),
+            gives=(SourceFacts,),
+            gather=self,
+            whole=whole,
+            places=places,
+            seconds=SECONDS * len(paths),
+            how=self._how,
+        )
+
+    def last_questions(self) -> Iterator[Question]:
+        """Look for the names on which it depends whether a read is come to."""
+        for one in self._trees:
+            if one.asked:
+                continue
+            one.asked, one.left = True, 1
+            yield Question(
+                kind=NAMES,
+                wire={"paths": one.paths, "wanted": to_wire(wanted_for(one.sources.open()))},
+                target=one.target,
+                at=Location(file=one.sources.name),
+                gives=(SourceFacts,),
+                gather=self,
+                whole=one,
+            )
+
+    def _name(self, path: str) -> str:
+        return name_of(path, self.run.job.root)
+
+    # --- what comes of it
+
+    def heard(self, question: Question, told: tuple[Mapping[str, object], ...]) -> Iterator[Look]:
+        """Take in what was seen in files."""
+        one: Tree | None = question.whole
+        if one is None:
+            yield from super().heard(question, told)
+            return
+        if question.kind is NAMES:
+            one.sources.mentions += map(facts_of, told)
+        else:
+            self._read(one, question, told)
+        self._without(one, question)
+
+    def _read(self, one: Tree, question: Question, told: tuple[Mapping[str, object], ...]) -> None:
+        one.oldest = None
+        found = {plain.get("place", 0): plain for plain in told}
+        for index, path in enumerate(question.wire["paths"]):
+            plain = found.get(index)
+            self.run.memory.keep(self._how, path, () if plain is None else (plain,))
+            if plain is not None:
+                self._take(one, facts_of(plain))
+
+    @staticmethod
+    def _take(one: Tree, found: SourceFile) -> None:
+        one.sources.files[found.file] = found
+
+    def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
+        """Go on without files at which nobody could look."""
+        yield from super().failed(question, error, fix)
+        if question.whole is not None:
+            self._without(question.whole, question)
+
+    def _without(self, one: Tree, question: Question) -> None:
+        one.left -= len(question)
+        self._complete(one)
+
+    def _complete(self, one: Tree) -> None:
+        if one.left or (not one.asked and any(wanted_for(one.sources.open()))):
+            return
+        one.asked = True
+        order = {self._name(path): place for place, path in enumerate(one.paths)}
+        files = sorted(one.sources.files.items(), key=lambda item: order[item[0]])
+        one.sources.files = dict(files)
+        more = ((one.sources.name, "", f"holds more than {MOST_FILES:,} sources"),)
+        facts = one.sources.facts((file.unguarded for _, file in files), more if one.cut else ())
+        self.come.append(Looked(facts=facts, target=one.target, read_at=one.oldest))
+
     def judged(
         self, question: Question, facts: SourceFacts, read_at: float | None
     ) -> Iterator[Look]:
-        """Say of a single source that it cannot be parsed; a folder may hold other languages."""
-        if facts.is_folder or not facts.unreadable:
+        """Say of a script that it cannot be parsed."""
+        if not facts.unreadable:
             yield Looked(facts=facts, target=question.target, read_at=read_at)
             return
         self.run.tell(question.target, facts)

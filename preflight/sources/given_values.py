@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from preflight.syntax.running import last_name, text_of
+from preflight.syntax.running import key_of, last_name, text_of
 from preflight.syntax.surroundings import called
 
 # How far values are followed: `a = b`, `min(8, a)`.
 _DEEPEST = 30
 
 # They make an option of a command line; the first words name it.
-_OPTIONS = frozenset({"add_argument", "option", "Option", "add_option"})
+OPTIONS = frozenset({"add_argument", "option", "Option", "add_option"})
 
 # They give what is there under a name, else their last argument.
 _LOOKUPS = frozenset({"get", "getattr", "getenv", "pop", "setdefault"})
@@ -39,7 +39,7 @@ class Given:
             return None
         if isinstance(node, ast.Constant):
             return _is_some_constant(node.value)
-        name = _key_of(node)
+        name = key_of(node)
         if name is not None:
             return self.of_name(name, depth + 1)
         if isinstance(node, ast.IfExp):
@@ -52,7 +52,7 @@ class Given:
         """Say whether what a name is given is above 0, where all that it is given agrees."""
         if name not in self._known:
             self._asked.add(name)
-            new = (one for one in self.values.get(name, ()) if _key_of(one) not in self._asked)
+            new = (one for one in self.values.get(name, ()) if key_of(one) not in self._asked)
             self._known[name] = _agreed(self.is_some(one, depth) for one in new)
             self._asked.discard(name)
         return self._known[name]
@@ -72,13 +72,6 @@ class Given:
         if callee == "max" and True in each:
             return True
         return _agreed(each) if callee in {"int", "len", "min", "max"} else None
-
-
-def _key_of(node: ast.expr) -> str | None:
-    """Give the last word of what names a value: `workers` of `args.workers`, `cfg["workers"]`."""
-    if isinstance(node, ast.Subscript):
-        return text_of(node.slice)
-    return last_name(node) or None
 
 
 def _is_some_constant(value: object) -> bool | None:
@@ -108,12 +101,13 @@ def given_in(nodes: Iterable[ast.AST]) -> Given:
     """Collect what the names of a file are given: by assignments, defaults, keywords and keys."""
     given = Given()
     for node in nodes:
-        for name, value in _given_by(node):
+        for name, value in given_by(node):
             given.values.setdefault(name, []).append(value)
     return given
 
 
-def _given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Give the names that a statement or an expression gives a value, each with it."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _assigned(target, node.value)
@@ -125,7 +119,7 @@ def _given_by(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         named = zip(map(text_of, node.keys), node.values, strict=True)
         yield from ((name, value) for name, value in named if name is not None)
     elif isinstance(node, ast.Call):
-        if called(node) in _OPTIONS:
+        if called(node) in OPTIONS:
             yield from _option(node)
         else:
             yield from ((one.arg, one.value) for one in node.keywords if one.arg is not None)
@@ -137,7 +131,7 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
             for one, its in zip(target.elts, value.elts, strict=True):
                 yield from _assigned(one, its)
         return
-    name = _key_of(target)
+    name = key_of(target)
     if name is not None:
         yield name, value
 

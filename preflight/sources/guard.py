@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from preflight.sources.facts import Unguarded
 from preflight.sources.training import Training
-from preflight.syntax.modules import Modules
+from preflight.syntax.modules import Modules, dotted_of, places_of_job
 from preflight.syntax.parsing import Parsed, UnparsableError, parse_text
 from preflight.syntax.running import Ran
 from preflight.syntax.scopes import Module
@@ -73,32 +72,12 @@ def modules_of_import(path: str, folder: str, root: str) -> tuple[Module, ...]:
 def _named(path: str, folder: str, root: str) -> tuple[Modules, list[Module]]:
     """Read a module behind the packages that it lies in; none where it cannot be read."""
     full = os.path.abspath(path)
-    modules = Modules(folders=(os.path.abspath(folder), *_places_of_job(root)), root=root)
-    dotted = _dotted(full, os.path.abspath(folder))
+    modules = Modules(folders=(os.path.abspath(folder), *places_of_job(root)), root=root)
+    dotted = dotted_of(full, os.path.abspath(folder))
     named = modules.read_file(full, dotted)
     if named is None:
         return modules, []
     return modules, [*(one for one in modules.chain(dotted[:-1]) if one is not named), named]
-
-
-def _places_of_job(root: str) -> Iterator[str]:
-    """Give the places below the job's folder where modules are found, libraries left out."""
-    base = os.path.abspath(root) + os.sep
-    libraries = tuple(os.path.join(prefix, "") for prefix in {sys.prefix, sys.base_prefix})
-    for place in map(os.path.abspath, sys.path):
-        inside = place + os.sep
-        if not inside.startswith(base) or inside.startswith(libraries):
-            continue
-        if "site-packages" not in inside and "dist-packages" not in inside:
-            yield place
-
-
-def _dotted(path: str, folder: str) -> tuple[str, ...]:
-    """Name a module by its place below a folder: `("package", "module")`."""
-    stem = path.removesuffix(".py").removesuffix(os.sep + "__init__")
-    if not stem.startswith(os.path.join(folder, "")):
-        return (os.path.basename(stem),)
-    return tuple(os.path.relpath(stem, folder).split(os.sep))
 
 
 def _first_work(modules: Modules, named: Sequence[Module]) -> Unguarded | None:

@@ -1,10 +1,13 @@
-"""The row of sources."""
+"""The rows of sources, and of what is asked about in a folder of them."""
 
 from __future__ import annotations
 
 from preflight.kinds.kind import Kind
-from preflight.sources.facts import SourceFacts
+from preflight.sources.facts import Mentions, SourceFacts, SourceFile
 from preflight.targets.targets import Source
+
+SECONDS = 1.5e-3
+"""For one file of a folder: a few are parsed, most only searched for words."""
 
 SOURCE = Kind(
     name="source",
@@ -17,8 +20,23 @@ SOURCE = Kind(
     reader="preflight.sources.read:look",
     gather="preflight.sources.gather:Sources",
     seconds=lambda _plain, _root, _depth: 0.1,
-    offers="preflight.sources.offers:offers",
+    offers="preflight.sources.makers.offers:offers",
     counts=lambda facts: {"file": facts.files},
 )
 
-KINDS = (SOURCE,)
+EACH = Kind(
+    name="source-file",
+    noun="source",
+    answers=(SourceFile,),
+    reader="preflight.sources.read:look_into_files",
+    is_kept=True,
+)
+
+NAMES = Kind(
+    name="source-names",
+    noun="source",
+    answers=(Mentions,),
+    reader="preflight.sources.read:look_for_names",
+)
+
+KINDS = (SOURCE, EACH, NAMES)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from preflight.sources.facts import LoaderCall
+from preflight.sources.facts import Draws, LoaderCall
 from preflight.sources.given_values import Given, given_in
 from preflight.sources.work_names import LOADER_CLASSES
 from preflight.syntax.parsing import Parsed, code_of
@@ -25,6 +25,9 @@ _WORKERS = ("num_workers", "dataloader_num_workers")
 _MAKES_LOADER = re.compile(r"(?<!down)(?<!up)load|data_?module", re.IGNORECASE)
 
 _LONGEST_VALUE = 60
+
+# Words of whoever makes a loader.
+_SPEAKS = re.compile("Loader|num_workers")
 
 RESAMPLED = frozenset(
     {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
@@ -50,6 +53,12 @@ class LoaderCalls(NamedTuple):
 
     loaders: tuple[LoaderCall, ...] = ()
     methods: tuple[MethodCall, ...] = ()
+
+
+def makes_loaders(parsed: Parsed) -> bool:
+    """Whether a file makes any loader."""
+    nodes = walk(parsed.tree, parsed.lines_of(_SPEAKS))
+    return any(isinstance(node, ast.Call) and _makes_loader(node) for node, _ in nodes)
 
 
 def loader_calls(parsed: Parsed, file: str) -> LoaderCalls:
@@ -163,19 +172,6 @@ def _always_runs(around: Around) -> bool:
 
 
 # --- shards ---------------------------------------------------------------------------------------
-
-
-class Draws(NamedTuple):
-    """Where a source reads shards, by how it draws them; each the first such line."""
-
-    resampled: int | None = None
-    """With replacement."""
-
-    perhaps: int | None = None
-    """As an expression says that is not written out: `resampled=args.resampled`."""
-
-    once: int | None = None
-    """Each once, and of the workers each a part, by WebDataset's own rule."""
 
 
 def draws_in(tree: ast.AST) -> Draws:

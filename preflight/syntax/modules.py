@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -213,3 +214,26 @@ class Modules:
                 if found is not None and isinstance(found.node, Function):
                     return found
         return None
+
+
+# --- where modules are ----------------------------------------------------------------------------
+
+
+def places_of_job(root: str) -> Iterator[str]:
+    """Give the places below the job's folder where modules are found, libraries left out."""
+    base = os.path.abspath(root) + os.sep
+    libraries = tuple(os.path.join(prefix, "") for prefix in {sys.prefix, sys.base_prefix})
+    for place in map(os.path.abspath, sys.path):
+        inside = place + os.sep
+        if not inside.startswith(base) or inside.startswith(libraries):
+            continue
+        if "site-packages" not in inside and "dist-packages" not in inside:
+            yield place
+
+
+def dotted_of(path: str, folder: str) -> tuple[str, ...]:
+    """Name a module by its place below a folder: `("package", "module")`."""
+    stem = path.removesuffix(".py").removesuffix(os.sep + "__init__")
+    if not stem.startswith(os.path.join(folder, "")):
+        return (os.path.basename(stem),)
+    return tuple(os.path.relpath(stem, folder).split(os.sep))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 import warnings
 from collections.abc import Sequence
@@ -18,6 +19,10 @@ class Parsed:
 
     tree: ast.Module
     lines: tuple[str, ...]
+
+    def lines_of(self, words: re.Pattern[str]) -> list[int]:
+        """Give the lines that hold some words, counted from 1."""
+        return [number for number, line in enumerate(self.lines, 1) if words.search(line)]
 
 
 class UnparsableError(Exception):
@@ -61,6 +66,14 @@ def parse_text(text: str) -> Parsed:
     except ValueError as error:  # null bytes, before Python 3.12
         raise UnparsableError(str(error)) from error
     return Parsed(tree=tree, lines=_lines(text))
+
+
+def expression_of(text: str) -> ast.expr:
+    """Parse an expression; what is none by itself, such as `*rest`, stands for anything: `...`."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Constant(...)
 
 
 def _lines(text: str) -> tuple[str, ...]:

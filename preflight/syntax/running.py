@@ -194,6 +194,13 @@ def text_of(node: ast.AST | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
+def key_of(node: ast.expr) -> str | None:
+    """Give the last word of what names a value: `workers` of `args.workers`, `cfg["workers"]`."""
+    if isinstance(node, ast.Subscript):
+        return text_of(node.slice)
+    return last_name(node) or None
+
+
 # --- expressions ----------------------------------------------------------------------------------
 
 

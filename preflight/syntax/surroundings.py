@@ -6,9 +6,11 @@ Nothing is recursive: code is somebody else's, and may be nested as deeply as it
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from preflight.syntax.running import last_name, text_of
 
@@ -21,7 +23,18 @@ _WORDS = {
     "torchrun": {"distributed", "ddp", "dist", "torchrun", "elastic", "deepspeed", "multigpu"},
 }
 
+# Classes of tests by their names, and functions that a test runner calls.
+_TEST_CLASS = re.compile(r"Test[A-Z_]|Test$|\w*(TestCase|Tests?)$")
+
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+
+
+class Passed(NamedTuple):
+    """A test that was passed on the way."""
+
+    test: ast.expr
+    holds: bool
+    """Whether it said yes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +56,35 @@ class Around:
     launchers: frozenset[str] = frozenset()
     """Launchers for which alone this is, by the names around it."""
 
+    passed: tuple[Passed, ...] = ()
+    """The tests that were passed on the way here, the outermost first."""
 
-def walk(tree: ast.Module, about: str = "") -> Iterator[tuple[ast.expr | ast.stmt, Around]]:
+    rehearsed: str | None = None
+    """What says that no job runs it so: `a test`, `patch.dict`."""
+
+
+def walk(
+    tree: ast.Module, lines: Sequence[int] | None = None
+) -> Iterator[tuple[ast.expr | ast.stmt, Around]]:
     """Give every expression and statement of a file with what stands around it.
 
-    A name for all of it may say for which launcher it is.
+    Where lines are given, in order, statements that stand in none of them are passed over.
     """
-    stack: list[tuple[ast.AST, Around]] = [(tree, Around(launchers=launchers_in(about)))]
+    stack: list[tuple[ast.AST, Around]] = [(tree, Around())]
     while stack:
         node, around = stack.pop()
         if isinstance(node, (ast.expr, ast.stmt)):
+            if lines is not None and isinstance(node, ast.stmt) and not _is_in(node, lines):
+                continue
             yield node, around
         stack.extend(_children(node, around))
+
+
+def _is_in(node: ast.stmt, lines: Sequence[int]) -> bool:
+    decorators = getattr(node, "decorator_list", None)
+    first = decorators[0].lineno if decorators else node.lineno
+    place = bisect.bisect_left(lines, first)
+    return place < len(lines) and lines[place] <= (node.end_lineno or node.lineno)
 
 
 def called(node: ast.Call) -> str:
@@ -71,25 +101,29 @@ def launchers_in(name: str) -> frozenset[str]:
 def _children(node: ast.AST, around: Around) -> Iterator[tuple[ast.AST, Around]]:
     if isinstance(node, (ast.If, ast.While, ast.IfExp)):
         yield node.test, around
-        under = _under(node.test, around=around)
-        for branch in (node.body, node.orelse):
+        for branch, holds in ((node.body, True), (node.orelse, False)):
+            under = _under(node.test, around=around, holds=holds)
             yield from _block(branch if isinstance(branch, list) else [branch], under)
     elif isinstance(node, ast.BoolOp):
-        yield from _one_after_the_other(node.values, around)
+        yield from _one_after_the_other(node, around)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         yield from _function(node, around)
     elif isinstance(node, ast.ClassDef):
         yield from ((one, around) for one in (*node.bases, *node.keywords, *node.decorator_list))
-        yield from _block(node.body, _named(around, node.name))
+        tested = any(map(_TEST_CLASS.match, (node.name, *map(last_name, node.bases))))
+        within = _rehearsed(_named(around, node.name), "a test" if tested else None)
+        yield from _block(node.body, _patched(within, node.decorator_list))
     elif isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
         yield from _try(node, around)
     elif isinstance(node, (ast.With, ast.AsyncWith)):
         yield from ((item, around) for item in node.items)
-        yield from _block(node.body, replace(around, caught=around.caught | _suppressed(node)))
+        under = _patched(around, [item.context_expr for item in node.items])
+        yield from _block(node.body, replace(under, caught=around.caught | _suppressed(node)))
     elif isinstance(node, ast.match_case):
         yield from _block(node.body, _under(node.pattern, around=around))
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-        under = _under(*(test for one in node.generators for test in one.ifs), around=around)
+        tests = (test for one in node.generators for test in one.ifs)
+        under = _under(*tests, around=around, holds=True)
         yield from ((child, under) for child in ast.iter_child_nodes(node))
     else:
         yield from _plain(node, around)
@@ -106,7 +140,7 @@ def _block(body: Sequence[ast.AST], around: Around) -> Iterator[tuple[ast.AST, A
     for node in body:
         yield node, around
         if isinstance(node, ast.If) and (_leaves(node.body) or _leaves(node.orelse)):
-            around = _under(node.test, around=around)
+            around = _under(node.test, around=around, holds=not _leaves(node.body))
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
@@ -127,7 +161,8 @@ def _function(node: Function, around: Around) -> Iterator[tuple[ast.AST, Around]
     yield from ((one, around) for one in node.decorator_list)
     inside = f"{around.inside}.{node.name}" if around.inside else node.name
     within = replace(around, inside=inside, caught=frozenset())
-    yield from _block(node.body, _named(within, node.name))
+    within = _rehearsed(within, "a test" if node.name.startswith("test_") else None)
+    yield from _block(node.body, _patched(_named(within, node.name), node.decorator_list))
 
 
 def _try(node: ast.AST, around: Around) -> Iterator[tuple[ast.AST, Around]]:
@@ -152,22 +187,34 @@ def _suppressed(node: ast.With | ast.AsyncWith) -> frozenset[str]:
     return frozenset().union(*(_exceptions(one) for call in suppress for one in call.args))
 
 
-def _one_after_the_other(
-    values: Sequence[ast.expr], around: Around
-) -> Iterator[tuple[ast.AST, Around]]:
+def _patched(around: Around, those: Sequence[ast.expr]) -> Around:
+    """Say whether one of these puts variables into the environment for a while."""
+    calls = [one for one in those if isinstance(one, ast.Call) and called(one) == "dict"]
+    holders = {last_name(one.func.value) for one in calls if isinstance(one.func, ast.Attribute)}
+    return _rehearsed(around, "patch.dict" if "patch" in holders else None)
+
+
+def _rehearsed(around: Around, by: str | None) -> Around:
+    return around if by is None or around.rehearsed else replace(around, rehearsed=by)
+
+
+def _one_after_the_other(node: ast.BoolOp, around: Around) -> Iterator[tuple[ast.AST, Around]]:
     """Each value of `a and b and c` is looked at only if those before it say so."""
-    for value in values:
+    for value in node.values:
         yield value, around
-        around = _under(value, around=around)
+        around = _under(value, around=around, holds=isinstance(node.op, ast.And))
 
 
-def _under(*tests: ast.AST, around: Around) -> Around:
+def _under(*tests: ast.AST, around: Around, holds: bool | None = None) -> Around:
     if not tests:
         return around
     nodes = [node for test in tests for node in ast.walk(test)]
     texts = {text for text in map(text_of, nodes) if text is not None}
     named = _named(around, *texts, *map(last_name, nodes))
-    return replace(named, tested=around.tested | texts, conditional=True)
+    passed = around.passed
+    if holds is not None:
+        passed += tuple(Passed(test, holds) for test in tests if isinstance(test, ast.expr))
+    return replace(named, tested=around.tested | texts, conditional=True, passed=passed)
 
 
 def _named(around: Around, *names: str) -> Around:

@@ -48,6 +48,9 @@ BOUNDS = {
     "preflight run, again, 100,000 images / find -printf %s": "at most 4.7",
     "preflight run, again / --no-ledger, 20,000 images": "at most 0.3",
     "preflight run --reread 0 / --no-ledger, 20,000 images": "at most 1.7",
+    # A tree of 2,000 sources.
+    "preflight run, 2,000 sources / ast.parse": "at most 1",
+    "preflight run, again, 2,000 sources / ast.parse": "at most 0.2",
     # What the workers of a loader are sent; a call, once they have started.
     "round trip of 2 GiB of arrays / pickle.dump": "at most 0.29",
     "round trip of 2 GiB of tensors / pickle.dump": "at most 0.45",

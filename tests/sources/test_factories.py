@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.sources.factories import factories_in, worth_offering
+from preflight.sources.makers.factories import factories_in, worth_offering
 
 TOP = """
 import torch, timm, wds, pl

@@ -297,13 +297,11 @@ def test_what_cannot_be_parsed_is_told_and_hides_nothing_else(
     (tmp_path / "a.py").write_bytes(content)
     (tmp_path / "b.py").write_text(READS, "utf-8")
 
-    facts = look(tmp_path)
-
-    ((file, at, why),) = facts.unreadable
+    ((file, at, why),) = look(tmp_path, "a.py").unreadable
     assert file == "a.py"
     assert reason in why
     assert line is None or at == line
-    assert [one.file for one in facts.reads] == ["b.py"]
+    assert [one.file for one in look(tmp_path).reads] == ["b.py"]
 
 
 def test_deep_code_is_walked_without_recursion(tmp_path: Path) -> None:
@@ -349,7 +347,7 @@ def test_a_shell_of_an_allocation_is_told_apart(tmp_path: Path) -> None:
 
 def test_the_facts_go_to_json_and_back(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(READS, "utf-8")
-    (tmp_path / "b.py").write_text("(", "utf-8")
+    (tmp_path / "b.py").write_text("os.environ(", "utf-8")
     text = "for batch in DataLoader(data, num_workers=4):\n    loss.backward()\n"
     (tmp_path / "c.py").write_text(text, "utf-8")
     facts = look(tmp_path)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from preflight.sources.returned import Returned, needs_of, returned_by
+from preflight.sources.makers.returned import Returned, needs_of, returned_by
 from preflight.sources.work_names import LOADER_CLASSES, TRAINS
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import last_name

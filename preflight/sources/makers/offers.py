@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from preflight.sources.factories import factories_in, worth_offering
+from preflight.sources.makers.factories import factories_in, worth_offering
 from preflight.targets.folders import look_for_sources
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small

@@ -1,0 +1,1 @@
+"""What the sources have that makes loaders and models, as words to type."""

@@ -1,0 +1,209 @@
+"""Finds what a source says of names on which it depends whether a place is come to.
+
+These are flags, the functions that hold such places, and the modules that they stand in.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from preflight.sources.environment_reads import standing
+from preflight.sources.facts import EnvironmentRead, Mention, Mentions
+from preflight.sources.given_values import OPTIONS, given_by
+from preflight.syntax.parsing import Parsed, expression_of
+from preflight.syntax.running import key_of, last_name, text_of
+from preflight.syntax.surroundings import called, walk
+
+_LONGEST_VALUE = 80
+
+# Names that are looked for in all sources at once; beyond that nothing is known of more.
+_MOST_FLAGS = 24
+ANYTHING = "..."
+"""Stands for a value that is not written out, or is too long to be one."""
+
+# What an option has that says no default, by its action.
+_BY_ACTION = {"store_true": "False", "store_false": "True", "count": "None", "store": "None"}
+
+
+class Wanted(NamedTuple):
+    """What is looked for in sources."""
+
+    flags: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+    stems: frozenset[str] = frozenset()
+    """Last names of modules."""
+
+    @property
+    def words(self) -> str:
+        """Find code that may say something of them; options are written with dashes, too."""
+        names = self.flags | self.functions | self.stems
+        spelled = {spelling for name in names for spelling in (name, name.replace("_", "-"))}
+        each = "|".join(re.escape(one) for one in sorted(spelled))
+        return rf"(?<![^\W_])(?:{each})\b"
+
+    def with_more(self, found: Iterable[Mentions]) -> Wanted:
+        """Add the flags on which it depends what those found come to."""
+        flags = set(self.flags)
+        texts = {text for one in found for _, text in one.given}
+        texts |= {test for one in found for call in one.calls for test in call.stands.tests}
+        for text in texts:
+            flags |= names_in(text)
+            if len(flags) > _MOST_FLAGS:
+                return self
+        return self._replace(flags=frozenset(flags))
+
+
+def wanted_for(reads: Iterable[EnvironmentRead]) -> Wanted:
+    """Say what decides on reads: what their tests ask, what holds them, their files."""
+    reads = tuple(reads)
+    tests = {test for one in reads for test in one.stands.tests}
+    stems = {stem_of(one.file).rpartition("/")[2] for one in reads if one.stands.as_main}
+    return Wanted(
+        flags=frozenset().union(*map(names_in, tests)),
+        functions=frozenset(filter(None, map(function_of, reads))),
+        stems=frozenset(stems),
+    )
+
+
+def names_in(text: str) -> set[str]:
+    """Give the names that a test or a value asks: `x` of `args.x`, `cfg["x"]`, `get("x")`."""
+    names: set[str] = set()
+    for node in ast.walk(expression_of(text)):
+        if isinstance(node, ast.expr):
+            names.add(key_of(node) or "")
+        if isinstance(node, ast.Call):
+            names.update(filter(None, map(text_of, node.args)))
+    return names - {""}
+
+
+def function_of(read: EnvironmentRead) -> str | None:
+    """Give the function that holds a read, where calls can be told by its name."""
+    name = (read.inside or "").rpartition(".")[2]
+    return None if name == "lambda" or name.startswith("__") else name or None
+
+
+def stem_of(file: str) -> str:
+    """Name a file as an import does, with slashes: `util/misc`."""
+    return file.removesuffix(".py").removesuffix("/__init__")
+
+
+def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
+    """Say what a file gives to flags, where it calls functions, and which modules it imports."""
+    given: dict[tuple[str, str], None] = {}
+    calls: dict[Mention, None] = {}
+    for name, handed in _handed(parsed.tree, wanted.flags):
+        given[name, _text_of(handed)] = None
+    places = parsed.lines_of(re.compile(wanted.words))
+    for node, around in walk(parsed.tree, places):
+        if around.rehearsed:
+            continue
+        for name, value in _given(node):
+            if name in wanted.flags and (value is None or key_of(value) != name):
+                given[name, _text_of(value)] = None
+        is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+        if is_read and last_name(node) in wanted.functions:
+            calls[Mention(last_name(node), standing(around))] = None
+    return Mentions(
+        file=file,
+        given=tuple(given),
+        calls=tuple(calls),
+        imports=tuple(dict.fromkeys(_imports(parsed.tree, file, wanted.stems))),
+    )
+
+
+def _text_of(value: ast.expr | None) -> str:
+    if value is None:
+        return ANYTHING
+    if isinstance(value, ast.Constant):
+        text = repr(value.value)
+        return text if len(text) <= _LONGEST_VALUE else ANYTHING
+    if (value.end_lineno or 0) - value.lineno > 2:
+        return ANYTHING
+    text = ast.unparse(value)
+    return text if len(text) <= _LONGEST_VALUE else ANYTHING
+
+
+def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    if isinstance(node, ast.Call):
+        yield from _of_call(node)
+    else:
+        each = given_by(node)
+        yield from ((name, _default_of(value)) for name, value in each)
+    targets: list[ast.expr | None] = []
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.AugAssign)):
+        targets = [node.target]
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        targets = [one.optional_vars for one in node.items]
+    elif isinstance(node, ast.Assign) and not isinstance(node.value, (ast.Tuple, ast.List)):
+        targets = [one for one in node.targets if isinstance(one, (ast.Tuple, ast.List))]
+    elif isinstance(node, ast.NamedExpr):
+        yield node.target.id, node.value
+    for target in targets:
+        every = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        yield from ((key_of(one) or "", None) for one in every if one is not None)
+
+
+def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
+    if called(call) in OPTIONS:
+        yield from _option(call)
+    elif called(call).startswith("DEFINE_") and len(call.args) > 1:  # of absl
+        yield text_of(call.args[0]) or "", call.args[1]
+    else:
+        yield from given_by(call)
+
+
+def _default_of(value: ast.expr) -> ast.expr | None:
+    """Give the default of a field of a dataclass, of pydantic, of attrs; else the value itself."""
+    if not isinstance(value, ast.Call) or called(value) not in {"field", "Field", "ib"}:
+        return value
+    said = {one.arg: one.value for one in value.keywords}
+    return said.get("default", value.args[0] if value.args else None)
+
+
+def _handed(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Give what calls of own functions hand to parameters by their places."""
+    parameters: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            every = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+            if not names.isdisjoint(every):
+                parameters[node.name] = every[every[:1] in (["self"], ["cls"]) :]
+    for node in ast.walk(tree) if parameters else ():
+        if isinstance(node, ast.Call) and called(node) in parameters:
+            each = zip(parameters[called(node)], node.args, strict=False)
+            yield from ((name, one) for name, one in each if name in names and key_of(one) != name)
+
+
+def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
+    """Give an option's default; of one that says none, what its parser then takes."""
+    said = {one.arg: one.value for one in call.keywords}
+    words = [text for text in map(text_of, [*call.args, said.get("dest")]) if text is not None]
+    spelled = [part for text in words for part in text.split("/")]
+    is_option = any(one.startswith("-") for one in spelled)
+    action = text_of(said.get("action")) or "store"
+    default = said.get("default")
+    if default is None and is_option and "required" not in said and None not in said:
+        is_flag = "is_flag" in said or any("/" in text for text in words)
+        text = "False" if is_flag else _BY_ACTION.get(action, "None")
+        default = expression_of(text)
+    for one in spelled:
+        yield one.lstrip("-").replace("-", "_"), default
+
+
+def _imports(tree: ast.Module, file: str, names: frozenset[str]) -> Iterator[str]:
+    for node in ast.walk(tree) if names else ():
+        if isinstance(node, ast.Import):
+            found = [one.name.replace(".", "/") for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = (node.module or "").replace(".", "/")
+            if node.level:
+                up = posixpath.join(posixpath.dirname(file), *[".."] * (node.level - 1), base)
+                base = f"./{posixpath.normpath(up)}"
+            found = [base, *(f"{base}/{one.name}" for one in node.names)]
+        else:
+            continue
+        yield from (one for one in found if one.rpartition("/")[2] in names)

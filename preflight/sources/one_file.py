@@ -1,0 +1,61 @@
+"""Looks at one source by itself. Most of a tree hold no word that matters, and are not parsed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from preflight.sources.environment_reads import environment_reads
+from preflight.sources.facts import Draws, SourceFile
+from preflight.sources.loader_calls import RESAMPLED, draws_in
+from preflight.sources.unguarded import unguarded_alone
+from preflight.syntax.listing import content_of
+from preflight.syntax.parsing import Parsed, UnparsableError, parse
+
+# Whoever touches the environment writes one of these, and so does whoever makes a loader.
+_ENVIRONMENT = re.compile(rb"environ|getenv|putenv|dotenv")
+_LOADERS = re.compile(rb"(?:Data|Web)Loader|num_workers")
+_SHARDS = re.compile("|".join(("resampled", "WebDataset", *sorted(RESAMPLED))).encode())
+
+
+class Words(NamedTuple):
+    """What a source may hold, by its bytes."""
+
+    environment: bool
+    loaders: bool
+    shards: bool
+
+
+def words_in(content: bytes) -> Words:
+    """Say of what a source may speak, without parsing it."""
+    return Words(*(bool(one.search(content)) for one in (_ENVIRONMENT, _LOADERS, _SHARDS)))
+
+
+def look_into(path: str, name: str, place: int = 0) -> SourceFile | None:
+    """Look at a file, by itself; None where nothing in it matters."""
+    try:
+        content = content_of(path)
+        words = words_in(content)
+        if not any(words):
+            return None
+        found = of_parsed(parse(content), name, words)
+    except UnparsableError as error:
+        told = str(error.line or ""), str(error)
+        return SourceFile(file=name, place=place, unreadable=told)
+    except OSError as error:
+        return SourceFile(file=name, place=place, unreadable=("", error.strerror or str(error)))
+    return None if found == SourceFile(file=name) else replace(found, place=place)
+
+
+def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
+    """Say what a parsed file holds."""
+    reads = environment_reads(parsed, name) if words.environment else None
+    return SourceFile(
+        file=name,
+        reads=reads.reads if reads else (),
+        stores=reads.stores if reads else (),
+        loads_dotenv=reads is not None and reads.loads_dotenv,
+        unguarded=unguarded_alone(parsed, name) if words.loaders else None,
+        draws=draws_in(parsed.tree) if words.shards else Draws(),
+    )

@@ -1,0 +1,162 @@
+"""Puts together what was seen of the sources of a job, and says which reads it comes to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from preflight.host.environment import launcher_of
+from preflight.host.start_method import default_start_method
+from preflight.pipelines.facts import Reads
+from preflight.sources.environment_reads import is_stored_before
+from preflight.sources.facts import (
+    EnvironmentRead,
+    Mentions,
+    SourceFacts,
+    SourceFile,
+    Standing,
+    Unguarded,
+)
+from preflight.sources.mentions import function_of, stem_of
+from preflight.sources.work_names import TRAINS
+from preflight.syntax.listing import is_test
+from preflight.syntax.outcomes import Defaults
+from preflight.syntax.surroundings import launchers_in
+from preflight.values.names import shown
+
+
+@dataclass(slots=True)
+class JobSources:
+    """The sources of a job, each read by itself."""
+
+    name: str
+    """What was named: the folder, or the script."""
+
+    environment: Mapping[str, str]
+    is_folder: bool
+    implied: bool = False
+    count: int = 0
+    files: dict[str, SourceFile] = field(default_factory=dict)
+    """By their names, those that hold something."""
+
+    lazy: frozenset[str] = frozenset()
+    mentions: list[Mentions] = field(default_factory=list)
+    pipelines: list[Reads] = field(default_factory=list)
+    """Of a script, those that are written out in it or in what it imports."""
+
+    def open(self) -> list[EnvironmentRead]:
+        """Give the reads on which more has to be known: which may be what stops the job."""
+        needed = (one for one in self._reads() if not one.guarded and not one.is_set)
+        return [one for one in needed if _by_itself(one) is None and _depends(one)]
+
+    def facts(
+        self, unguarded: Iterable[Unguarded | None] = (), more: Sequence[tuple[str, ...]] = ()
+    ) -> SourceFacts:
+        """Give what there is to judge."""
+        method, method_from = default_start_method()
+        files = [self.files[name] for name in self.files]
+        unreadable = [(one.file, *one.unreadable) for one in files if one.unreadable is not None]
+        draws: dict[str, str] = {}
+        for one in files:
+            for how, line in one.draws._asdict().items():
+                if line is not None:
+                    draws.setdefault(how, f"{one.file}:{line}")
+        return SourceFacts(
+            file=self.name,
+            files=self.count,
+            reads=tuple(self._judged()),
+            unreadable=(*unreadable, *more),
+            is_folder=self.is_folder,
+            implied=self.implied,
+            unguarded=tuple(one for one in unguarded if one is not None),
+            default_start_method=method,
+            default_start_method_from=method_from,
+            pipelines=tuple(self.pipelines),
+            resampled=draws.get("resampled"),
+            perhaps_resampled=draws.get("perhaps"),
+            drawn_once=draws.get("once"),
+            in_allocation="SLURM_JOB_ID" in self.environment,
+        )
+
+    # --- reads
+
+    def _reads(self) -> Iterator[EnvironmentRead]:
+        """Say of each read whether the variable is set, here or by the sources themselves."""
+        stored: dict[str, set[str]] = {}
+        for name, one in self.files.items():
+            for store in () if is_test(name) else one.stores:
+                stored.setdefault(store.variable, set()).add(name)
+        dotenv = any(one.loads_dotenv for one in self.files.values())
+        for name, one in self.files.items():
+            about = launchers_in(os.path.basename(name)) if name != self.name else frozenset()
+            for read in one.reads:
+                launcher = launcher_of(read.variable)
+                elsewhere = bool(stored.get(read.variable, set()) - {name})
+                loaded = dotenv and launcher is None
+                guarded = read.guarded or elsewhere or loaded or launcher in about
+                yield replace(
+                    read,
+                    is_set=read.variable in self.environment,
+                    guarded=guarded or is_stored_before(read, one.stores),
+                    is_lazy=name in self.lazy,
+                )
+
+    def _judged(self) -> Iterator[EnvironmentRead]:
+        defaults = Defaults(self.environment)
+        for one in self.mentions:
+            for name, value in () if is_test(one.file) else one.given:
+                defaults.values.setdefault(name, []).append(value)
+        for read in self._reads():
+            yield replace(read, off=_by_itself(read) or self._why_off(read, defaults))
+
+    def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
+        off = self._standing_off(read.stands, read.file, defaults)
+        function = function_of(read)
+        if off is not None or function is None:
+            return off
+        calls = [
+            self._standing_off(call.stands, one.file, defaults)
+            for one in self.mentions
+            for call in one.calls
+            if call.name == function and not is_test(one.file)
+        ]
+        return calls[0] if calls and None not in calls else None
+
+    def _standing_off(self, stands: Standing, file: str, defaults: Defaults) -> str | None:
+        test = defaults.off(stands.tests)
+        if test is not None:
+            return f"it stands behind `{shown(test)}`, which is off by default"
+        if stands.as_main and not self._is_entry(file):
+            return f"it runs only where {shown(file)} is the script that is started"
+        return None
+
+    def _is_entry(self, file: str) -> bool:
+        """Whether a file may be what is started; of a folder that is a guess, by its imports."""
+        if not self.is_folder:
+            return file == self.name
+        stem = stem_of(file)
+        if TRAINS.match(stem.rpartition("/")[2]):
+            return True
+        return not any(
+            _is_of(imported, stem)
+            for one in self.mentions
+            if one.file != file and not is_test(one.file)
+            for imported in one.imports
+        )
+
+
+def _is_of(imported: str, stem: str) -> bool:
+    if imported.startswith("./"):
+        return imported[2:] == stem
+    return imported == stem or stem.endswith(f"/{imported}")
+
+
+def _by_itself(read: EnvironmentRead) -> str | None:
+    if read.stands.rehearsed is not None:
+        return f"it stands in {read.stands.rehearsed}"
+    return "it stands in a test" if is_test(read.file) else None
+
+
+def _depends(read: EnvironmentRead) -> bool:
+    return bool(read.stands.tests or read.stands.as_main or function_of(read))

@@ -1,0 +1,75 @@
+"""Lists the job's own sources below a folder, and reads their bytes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from preflight.syntax.parsing import UnparsableError
+
+# Larger files are data that somebody wrote as Python.
+_MOST_BYTES = 4 << 20
+
+MOST_FILES = 20_000
+
+_OTHER_PEOPLES = frozenset({"node_modules", "__pycache__", "site-packages", "dist-packages"})
+
+# Files of a folder that a training run never loads.
+_NOT_THE_JOB = frozenset({"setup.py", "conftest.py", "noxfile.py"})
+
+_TESTS = frozenset({"test", "tests"})
+
+
+def python_files(folder: str) -> Iterator[str]:
+    """Give the job's own sources below a folder, in order; links to folders are not followed.
+
+    Raises:
+        OSError: the folder itself cannot be listed.
+    """
+    stack = [folder]
+    while stack:
+        here = stack.pop()
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError:
+            if here == folder:
+                raise
+            continue
+        for entry in entries:
+            if entry.name.endswith(".py") and entry.name not in _NOT_THE_JOB and entry.is_file():
+                yield entry.path
+        inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        stack.extend(entry.path for entry in reversed(inner) if _is_the_jobs(entry))
+
+
+def _is_the_jobs(entry: os.DirEntry[str]) -> bool:
+    return not (
+        entry.name.startswith(".")
+        or entry.name in _OTHER_PEOPLES
+        or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+        or os.path.exists(os.path.join(entry.path, "conda-meta"))
+    )
+
+
+def content_of(path: str) -> bytes:
+    """Read a source.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+        UnparsableError: it is too large to be one.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a FIFO would wait for ever
+        raise OSError("it is no regular file")
+    with open(path, "rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise UnparsableError(f"is larger than {_MOST_BYTES >> 20} MiB")
+    return content
+
+
+def is_test(file: str) -> bool:
+    """Whether a file, as reports name it, is one of a test suite; `test.py` alone may be a job."""
+    *folders, name = file.split("/")
+    below = folders if not file.startswith(("/", "..")) and ":" not in file else folders[-1:]
+    return not _TESTS.isdisjoint(below) or name.startswith("test_") or name.endswith("_test.py")

@@ -1,0 +1,162 @@
+"""Says how a test comes out in a job that is started as its defaults have it.
+
+A name counts for what all sources that speak of it give it by default, as far as they agree. What
+is not written out is unknown, and so is whatever follows from it.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight.syntax.parsing import expression_of
+from preflight.syntax.running import key_of, last_name, text_of
+
+UNKNOWN: Any = object()
+
+_DEEPEST = 12
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+
+_CONVERTERS: Mapping[str, Callable[[Any], Any]] = {"int": int, "bool": bool, "str": str, "len": len}
+
+
+@dataclass(slots=True)
+class Defaults:
+    """What the sources of a job give to names."""
+
+    environment: Mapping[str, str]
+    values: dict[str, list[str]] = field(default_factory=dict)
+    """As code, by name."""
+
+    _asked: set[str] = field(default_factory=set)
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    def off(self, tests: tuple[str, ...]) -> str | None:
+        """Give the test that says no; None where none is known to."""
+        for text in tests:
+            said = self.value(expression_of(text))
+            if said is not UNKNOWN and not said:
+                return text
+        return None
+
+    def value(self, node: ast.expr, depth: int = 0) -> Any:
+        """Give what an expression is; UNKNOWN where that is not written out."""
+        if depth > _DEEPEST:
+            return UNKNOWN
+        if isinstance(node, ast.Constant):
+            return UNKNOWN if node.value is ... else node.value
+        if isinstance(node, ast.UnaryOp):
+            return self._unary(node, depth + 1)
+        if isinstance(node, ast.BoolOp):
+            return self._both(node, depth + 1)
+        if isinstance(node, ast.Compare):
+            return self._compared(node, depth + 1)
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            each = [self.value(one, depth + 1) for one in node.elts]
+            return UNKNOWN if UNKNOWN in each else each
+        if isinstance(node, ast.Call):
+            return self._call(node, depth + 1)
+        variable = _variable_of(node)
+        if variable is not None:
+            return self.environment.get(variable, UNKNOWN)
+        name = key_of(node)
+        return UNKNOWN if name is None else self._named(name, depth + 1)
+
+    def _named(self, name: str, depth: int) -> Any:
+        if name in self._asked:
+            return UNKNOWN
+        if name not in self._known:
+            self._asked.add(name)
+            self._known[name] = self._agreed(name, depth)
+            self._asked.discard(name)
+        return self._known[name]
+
+    def _agreed(self, name: str, depth: int) -> Any:
+        texts = dict.fromkeys(self.values.get(name, ()))
+        said = [self.value(expression_of(text), depth) for text in texts]
+        if not said or UNKNOWN in said:
+            return UNKNOWN
+        if all(one == said[0] for one in said):
+            return said[0]
+        return UNKNOWN if any(said) else False
+
+    def _unary(self, node: ast.UnaryOp, depth: int) -> Any:
+        said = self.value(node.operand, depth)
+        if said is UNKNOWN:
+            return UNKNOWN
+        if isinstance(node.op, ast.Not):
+            return not said
+        return -said if isinstance(node.op, ast.USub) and isinstance(said, int) else UNKNOWN
+
+    def _both(self, node: ast.BoolOp, depth: int) -> Any:
+        settles = isinstance(node.op, ast.Or)
+        is_known = True
+        said: Any = UNKNOWN
+        for one in node.values:
+            said = self.value(one, depth)
+            if said is UNKNOWN:
+                is_known = False
+            elif bool(said) is settles:
+                return said if is_known else settles
+        return said if is_known else UNKNOWN
+
+    def _compared(self, node: ast.Compare, depth: int) -> Any:
+        if len(node.ops) != 1:
+            return UNKNOWN
+        left, right = self.value(node.left, depth), node.comparators[0]
+        if last_name(right) == "environ" and isinstance(left, str):
+            return (left in self.environment) is isinstance(node.ops[0], ast.In)
+        other = self.value(right, depth)
+        if left is UNKNOWN or other is UNKNOWN:
+            return UNKNOWN
+        try:
+            return _COMPARED[type(node.ops[0])](left, other)
+        except TypeError:
+            return UNKNOWN
+
+    def _call(self, node: ast.Call, depth: int) -> Any:
+        name = last_name(node.func)
+        if name in {"get", "getenv"} and node.args:
+            holder = last_name(node.func.value) if isinstance(node.func, ast.Attribute) else "os"
+            key = text_of(node.args[0])
+            given = [*node.args[1:], *(one.value for one in node.keywords)]
+            default = self.value(given[0], depth) if given else None
+            if key is None:
+                return UNKNOWN
+            if holder in {"os", "environ"}:
+                return self.environment.get(key, default)
+            known = self._named(key, depth)
+            return default if known is UNKNOWN and key not in self.values else known
+        if name == "getattr" and len(node.args) > 1 and (key := text_of(node.args[1])):
+            known = self._named(key, depth)
+            is_free = known is UNKNOWN and key not in self.values and len(node.args) > 2
+            return self.value(node.args[2], depth) if is_free else known
+        if name in _CONVERTERS and len(node.args) == 1:
+            said = self.value(node.args[0], depth)
+            try:
+                return UNKNOWN if said is UNKNOWN else _CONVERTERS[name](said)
+            except (TypeError, ValueError):
+                return UNKNOWN
+        return UNKNOWN
+
+
+def _variable_of(node: ast.expr) -> str | None:
+    """Give the variable of `os.environ["X"]`."""
+    if isinstance(node, ast.Subscript) and last_name(node.value) == "environ":
+        return text_of(node.slice)
+    return None

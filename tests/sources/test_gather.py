@@ -1,0 +1,102 @@
+"""A folder of sources is read in parts, remembered, and tells how far the look is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding
+from preflight.session.progress import Progress
+from preflight.sources import gather
+from tests.files import put, stamp
+
+READS = b'import os\nos.environ["HF_TOKEN"]\n'
+BEHIND = b'import os\ndef f(args):\n    if args.itp:\n        os.environ["SLURM_PROCID"]\n'
+OPTION = b'p.add_argument("--itp", action="store_true")\n'
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Ninety files in three folders; two of them hold something."""
+    names = [f"pack{index % 3}/module{index}.py" for index in range(90)]
+    put(tmp_path, *names, content=b"x = 1\n")
+    put(tmp_path, "pack0/reads.py", content=READS)
+    put(tmp_path, "train.py", content=BEHIND + OPTION)
+    for path in tmp_path.rglob("*.py"):
+        stamp(path, 3_600)
+    return tmp_path
+
+
+def run(tree: Path, *words: str, **options: Any) -> preflight.Report:
+    """Look at the sources of a job."""
+    return preflight.run(*(words or ("source=.",)), folder=str(tree), **options)
+
+
+def told(report: preflight.Report) -> list[tuple[str | None, str]]:
+    """Give what is found in sources."""
+    found = [one for one in report.findings if one.check == "env-launch"]
+    return [(one.at.file, one.severity.name) for one in found]
+
+
+FOUND = [("pack0/reads.py", "WARNING"), ("train.py", "NOTE")]
+
+
+def test_the_parts_come_to_what_one_look_comes_to(tree: Path) -> None:
+    report = run(tree)
+
+    assert sorted(told(report)) == FOUND
+    assert not any(one.broken for one in report.checks)
+
+
+def test_a_second_run_reads_nothing_and_says_the_same(tree: Path) -> None:
+    first, second = run(tree), run(tree)
+
+    assert not first.remembered
+    assert [(one.count, one.of) for one in second.remembered] == [(92, 92)]
+    assert told(second) == told(first)
+
+
+def test_what_has_changed_is_read_again(tree: Path) -> None:
+    run(tree)
+    put(tree, "pack1/module1.py", content=READS)
+    (tree / "pack0" / "reads.py").unlink()
+
+    report = run(tree)
+
+    assert [(one.count, one.of) for one in report.remembered] == [(90, 91)]
+    assert sorted(told(report)) == [("pack1/module1.py", "WARNING"), ("train.py", "NOTE")]
+
+
+def test_an_option_that_is_added_in_another_file_counts_at_once(tree: Path) -> None:
+    """What was remembered of the file that asks for it has not changed."""
+    run(tree)
+    put(tree, "pack1/module1.py", content=b"args.itp = True\n")
+
+    assert sorted(told(run(tree)))[1] == ("train.py", "ERROR")
+
+
+def test_the_same_files_of_another_job_are_named_as_that_one_has_them(tree: Path) -> None:
+    run(tree)
+
+    report = run(tree / "pack0", state=str(tree / ".preflight"))
+
+    assert told(report) == [("reads.py", "WARNING")]
+
+
+def test_it_says_how_far_it_is(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(gather, "_TOGETHER", 10)
+
+    def watch(step: Progress | Finding) -> None:
+        if isinstance(step, Progress):
+            seen.append((step.done, step.total))
+
+    run(tree, watch=watch)
+
+    done = [one for one, total in seen if total == 93]  # this machine is looked at, too
+    assert done == sorted(done)
+    assert len(set(done)) > 9
+    assert done[-1] >= 92

@@ -1,0 +1,348 @@
+"""A script is read with what it imports, and answers as its folder does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.finding import Finding, Severity
+from preflight.sources.facts import SourceFacts
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
+from preflight.testing import ask
+
+READS = 'import os\nrank = int(os.environ.get("SLURM_PROCID"))\n'
+IN_A_FUNCTION = 'import os\ndef setup():\n    return int(os.environ.get("SLURM_PROCID"))\n'
+
+
+def read(
+    folder: Path, files: dict[str, str], path: str = "train.py", **environment: str
+) -> SourceFacts:
+    """Write these files, and read one of them, or the folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return read_source(Source(path=path), str(folder), environment)
+
+
+def judged(
+    folder: Path, files: dict[str, str], path: str = "train.py", **environment: str
+) -> list[tuple[str, Severity]]:
+    """Give the files and severities of what env-launch finds."""
+    found = ask("env-launch", read(folder, files, path, **environment))
+    return [(one.at.file or "", one.severity) for one in found]
+
+
+# --- imports --------------------------------------------------------------------------------------
+
+NOT_FOLLOWED = {
+    "a module that nobody imports": {"train.py": "import os\n", "other.py": READS},
+    "an installed package": {
+        "train.py": "import lib\n",
+        "venv/lib/python3.11/site-packages/lib.py": READS,
+    },
+    "for type checkers": {
+        "train.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import lib\n",
+        "lib.py": READS,
+    },
+    "what a file that is not the script imports as one": {
+        "train.py": "import lib\n",
+        "lib.py": 'if __name__ == "__main__":\n    import tool\n',
+        "tool.py": READS,
+    },
+    "not to be parsed": {"train.py": "import lib\n", "lib.py": "os.environ["},
+    "itself": {"train.py": "import train\n"},
+    "in a circle": {"train.py": "import a\n", "a.py": "import b\n", "b.py": "import a\n"},
+}
+
+
+@pytest.mark.parametrize("files", NOT_FOLLOWED.values(), ids=NOT_FOLLOWED)
+def test_what_is_not_on_the_way_is_not_read(tmp_path: Path, files: dict[str, str]) -> None:
+    assert judged(tmp_path, files) == []
+
+
+FOLLOWED = {
+    "a module": {"train.py": "import lib\n", "lib.py": READS},
+    "a name": {"train.py": "from lib import rank\n", "lib.py": READS},
+    "a package": {"train.py": "from lib import x\n", "lib/__init__.py": READS},
+    "a package around a module": {
+        "train.py": "from lib.x import y\n",
+        "lib/__init__.py": READS,
+        "lib/x.py": "",
+    },
+    "by way of another": {"train.py": "import a\n", "a.py": "import b.c\n", "b/c.py": READS},
+    "from its own package": {
+        "train.py": "import a.b\n",
+        "a/__init__.py": "",
+        "a/b.py": "from .c import d\nfrom . import c\n",
+        "a/c.py": READS,
+    },
+    "from the package above": {
+        "train.py": "import a.b.c\n",
+        "a/__init__.py": "",
+        "a/b/__init__.py": "",
+        "a/b/c.py": "from ..d import e\n",
+        "a/d.py": READS,
+    },
+    "all of a module": {"train.py": "from lib import *\n", "lib.py": READS},
+    "under a test": {"train.py": "if fast:\n    import lib\n", "lib.py": READS},
+    "in a function": {"train.py": "def main():\n    import lib\n", "lib.py": READS},
+    "in the main guard": {
+        "train.py": 'if __name__ == "__main__":\n    import lib\n',
+        "lib.py": READS,
+    },
+}
+
+
+@pytest.mark.parametrize("files", FOLLOWED.values(), ids=FOLLOWED)
+def test_imports_are_followed_to_what_they_read(tmp_path: Path, files: dict[str, str]) -> None:
+    (reads,) = [name for name, text in files.items() if text == READS]
+
+    assert judged(tmp_path, files) == [(reads, Severity.ERROR)]
+
+
+@pytest.mark.parametrize("words", ["from core import Core", "from .base import Base"])
+def test_a_script_in_a_folder_finds_modules_below_the_jobs(tmp_path: Path, words: str) -> None:
+    files = {
+        "train/__init__.py": "",
+        "train/train_c.py": f"{words}\n",
+        "train/base.py": "from core import Core\n",
+        "core/__init__.py": IN_A_FUNCTION,
+    }
+
+    assert judged(tmp_path, files, "train/train_c.py") == [("core/__init__.py", Severity.ERROR)]
+
+
+def test_the_next_read_is_found_once_the_first_variable_is_set(tmp_path: Path) -> None:
+    """As in StableCascade: the script reads one of Slurm's variables, its core all others."""
+    files = {
+        "train/train_c.py": """\
+import os
+from core import WarpCore
+from train.base import TrainingCore
+
+
+class Trainer(TrainingCore):
+    pass
+
+
+if __name__ == "__main__":
+    Trainer(device=int(os.environ.get("SLURM_LOCALID")))()
+""",
+        "train/base.py": "from core import WarpCore\nclass TrainingCore(WarpCore):\n    pass\n",
+        "core/__init__.py": """\
+import os
+
+
+class WarpCore:
+    def setup_ddp(self, single_gpu=False):
+        if not single_gpu:
+            local_rank = int(os.environ.get("SLURM_LOCALID"))
+            process_id = int(os.environ.get("SLURM_PROCID"))
+
+    def __call__(self, single_gpu=False):
+        self.setup_ddp(single_gpu=single_gpu)
+""",
+    }
+
+    every = read(tmp_path, files, "train/train_c.py")
+    assert every.files == 3
+    assert {one.at.file for one in ask("env-launch", every)} == {
+        "train/train_c.py",
+        "core/__init__.py",
+    }
+    for path in ("train/train_c.py", "."):
+        facts = read(tmp_path, files, path, SLURM_LOCALID="0")
+        (found,) = ask("env-launch", facts)
+        assert (found.at.file, found.at.line) == ("core/__init__.py", 8)
+        assert found.severity is Severity.ERROR
+
+
+def test_a_secret_of_a_module_that_is_imported_later_does_not_gate(tmp_path: Path) -> None:
+    secret = 'import os\nkey = os.environ["HF_TOKEN"]\n'
+    at_once = {"train.py": "import lib\n", "lib.py": secret}
+    later = {"train.py": "def push():\n    import lib\n"}
+
+    assert judged(tmp_path, at_once) == [("lib.py", Severity.ERROR)]
+    assert judged(tmp_path, later) == [("lib.py", Severity.WARNING)]
+
+
+def test_where_the_sources_on_the_way_draw_shards_again_is_said(tmp_path: Path) -> None:
+    files = {"train.py": "import data\n", "data.py": "web = WebDataset(urls, resampled=True)\n"}
+
+    assert read(tmp_path, files).resampled == "data.py:1"
+
+
+# --- what the job does not come to ----------------------------------------------------------------
+
+BEHIND = """\
+import os
+def init(args):
+    if {test}:
+        args.rank = int(os.environ["SLURM_PROCID"])
+"""
+OPTION = "import argparse\nfrom lib import init\np = argparse.ArgumentParser()\n"
+
+OFF = {
+    "store_true": (OPTION + 'p.add_argument("--on_itp", action="store_true")\n', "args.on_itp"),
+    "dashes": (OPTION + 'p.add_argument("--on-itp", action="store_true")\n', "args.on_itp"),
+    "default False": (OPTION + 'p.add_argument("--itp", default=False, type=bool)\n', "args.itp"),
+    "no default": (OPTION + 'p.add_argument("--itp", type=str)\n', "args.itp"),
+    "default None": (OPTION + 'p.add_argument("--itp", default=None)\n', "args.itp is not None"),
+    "by another name": (OPTION + 'p.add_argument("--x", dest="itp", default=0)\n', "args.itp > 0"),
+    "a word": (OPTION + 'p.add_argument("--how", default="none")\n', "args.how == 'cluster'"),
+    "among words": (OPTION + 'p.add_argument("--how", default="x")\n', "args.how in ('a', 'b')"),
+    "turned off": (OPTION + 'p.add_argument("--one", action="store_false")\n', "not args.one"),
+    "and": (OPTION + 'p.add_argument("--itp", action="store_true")\n', "args.itp and other()"),
+    "a field of a dataclass": (
+        "from lib import init\n@dataclass\nclass C:\n    itp: bool = False\n",
+        "config.itp",
+    ),
+    "a field with help": (
+        "from lib import init\nclass C:\n    itp: bool = field(\n        default=False,\n    )",
+        "config.itp",
+    ),
+    "a key": ('from lib import init\nDEFAULTS = {"itp": False}\n', 'config["itp"]'),
+    "getattr": ("from lib import init\n", 'getattr(args, "itp", False)'),
+    "an option of click": (
+        'from lib import init\n@click.option("--itp/--no-itp")\ndef main(itp): init(itp)\n',
+        "args.itp",
+    ),
+    "absl": ('from lib import init\nflags.DEFINE_bool("itp", False, "x")\n', "FLAGS.itp"),
+    "a variable that is not set": ("from lib import init\n", 'os.environ.get("ON_ITP")'),
+    "a variable among those": ("from lib import init\n", '"ON_ITP" in os.environ'),
+}
+
+
+@pytest.mark.parametrize(("script", "test"), OFF.values(), ids=OFF)
+def test_what_stands_behind_a_flag_that_is_off_by_default_is_a_note(
+    tmp_path: Path, script: str, test: str
+) -> None:
+    files = {"train.py": script, "lib.py": BEHIND.format(test=test)}
+
+    for path in ("train.py", "."):
+        (found,) = ask("env-launch", read(tmp_path, files, path))
+        assert found.severity is Severity.NOTE
+        assert "off by default" in (found.why or "")
+
+
+ON = {
+    "on": (OPTION + 'p.add_argument("--itp", default=True)\n', "args.itp"),
+    "off, and asked the other way": (
+        OPTION + 'p.add_argument("--one", action="store_true")\n',
+        "not args.one",
+    ),
+    "of several defaults": (
+        OPTION + 'p.add_argument("--itp", default=False)\np.set_defaults(itp=True)\n',
+        "args.itp",
+    ),
+    "set later": (
+        OPTION + 'p.add_argument("--itp", default=False)\nargs.itp = is_on()\n',
+        "args.itp",
+    ),
+    "set with others": (
+        OPTION + 'p.add_argument("--itp", default=False)\nargs.itp, x = both()\n',
+        "args.itp",
+    ),
+    "demanded": (OPTION + 'p.add_argument("--itp", required=True)\n', "args.itp"),
+    "said by nobody": ("from lib import init\n", "args.itp"),
+    "one of two": (OPTION + 'p.add_argument("--itp", default=False)\n', "args.itp or other()"),
+    "handed over": (
+        "from lib import init\ndef f(itp=False): init(itp)\nf(True)\n",
+        "itp",
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "test"), ON.values(), ids=ON)
+def test_what_may_be_on_is_still_an_error(tmp_path: Path, script: str, test: str) -> None:
+    files = {"train.py": script, "lib.py": BEHIND.format(test=test)}
+
+    for path in ("train.py", "."):
+        assert judged(tmp_path, files, path) == [("lib.py", Severity.ERROR)]
+
+
+def test_what_follows_a_test_that_leaves_stands_behind_it(tmp_path: Path) -> None:
+    body = '    if not a.itp:\n        return\n    os.environ["SLURM_PROCID"]\n'
+    lib = f"import os\ndef init(a):\n{body}"
+    files = {"train.py": OPTION + 'p.add_argument("--itp", action="store_true")\n', "lib.py": lib}
+
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("lib.py", Severity.NOTE)]
+
+
+def test_a_function_that_is_called_behind_such_a_flag_alone_is_a_note(tmp_path: Path) -> None:
+    option = OPTION.replace("init", "setup") + 'p.add_argument("--itp", action="store_true")\n'
+    files = {"train.py": option + "if args.itp:\n    setup()\n", "lib.py": IN_A_FUNCTION}
+
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("lib.py", Severity.NOTE)]
+
+    files = {"train.py": option + "if args.itp:\n    setup()\nsetup()\n"}
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("lib.py", Severity.ERROR)]
+
+
+REHEARSED = {
+    "patch.dict": 'with patch.dict(os.environ, {"A": "1"}):\n    os.environ["SLURM_PROCID"]\n',
+    "mock.patch.dict": (
+        'with mock.patch.dict("os.environ", A="1"), x:\n    os.environ["SLURM_PROCID"]\n'
+    ),
+    "decorated": (
+        '@patch.dict(os.environ, {"A": "1"})\ndef f():\n    return os.environ["SLURM_PROCID"]\n'
+    ),
+    "a test": 'def test_it():\n    assert os.environ["SLURM_PROCID"]\n',
+    "a class of tests": (
+        'class It(unittest.TestCase):\n    def setUp(self):\n        os.environ["SLURM_PROCID"]\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", REHEARSED.values(), ids=REHEARSED)
+def test_what_only_a_test_does_is_a_note(tmp_path: Path, text: str) -> None:
+    files = {"train.py": f"import os\n{text}"}
+
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("train.py", Severity.NOTE)]
+
+
+@pytest.mark.parametrize("file", ["tests/run.py", "pack/test/run.py", "test_run.py", "run_test.py"])
+def test_what_stands_in_a_file_of_tests_is_a_note(tmp_path: Path, file: str) -> None:
+    assert judged(tmp_path, {file: READS}, ".") == [(file, Severity.NOTE)]
+
+
+def test_a_script_that_tests_a_model_is_no_test(tmp_path: Path) -> None:
+    assert judged(tmp_path, {"test.py": READS}, "test.py") == [("test.py", Severity.ERROR)]
+
+
+def test_what_a_test_sets_is_not_set_for_the_job(tmp_path: Path) -> None:
+    sets = 'import os\nos.environ["SLURM_PROCID"] = "0"\n'
+
+    for path in ("train.py", "."):
+        files = {"train.py": READS, "tests/test_train.py": sets}
+        assert judged(tmp_path, files, path) == [("train.py", Severity.ERROR)]
+
+
+AS_MAIN = 'import os\nif __name__ == "__main__":\n    rank = int(os.environ["SLURM_PROCID"])\n'
+
+
+def test_the_main_guard_of_what_is_not_started_is_a_note(tmp_path: Path) -> None:
+    files = {"train.py": "import lib\n", "lib.py": AS_MAIN}
+
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("lib.py", Severity.NOTE)]
+
+
+def test_the_main_guard_of_the_script_itself_is_an_error(tmp_path: Path) -> None:
+    files = {"train.py": AS_MAIN, "eval.py": "import train\n"}
+
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("train.py", Severity.ERROR)]
+
+
+def test_a_note_says_why_it_is_one(tmp_path: Path) -> None:
+    script = OPTION + 'p.add_argument("--itp", action="store_true")\n'
+    files = {"train.py": script, "lib.py": BEHIND.format(test="args.itp")}
+
+    found: list[Finding] = ask("env-launch", read(tmp_path, files))
+
+    (why,) = [one.why for one in found]
+    assert why == (
+        "Started as its defaults have it, the job does not come here: it stands behind "
+        "`args.itp`, which is off by default."
+    )
