@@ -85,14 +85,19 @@ class Shown:
 def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `-o` words: `json=out.txt`, or `out.json` whose suffix says the format.
 
+    A word before the `=` is a format; a file with such a name is written as `./a=b.json`.
+
     Raises:
         OutputError: neither says it, or nothing can be written there.
     """
     found = []
     for word in words:
         form, equals, path = word.partition("=")
-        if not equals or form not in render.FORMATS:
+        if not equals or not form.isidentifier():
             form, path = render.format_of(word) or "", word
+        elif form not in render.FORMATS:
+            known = ", ".join(render.FORMATS)
+            raise OutputError(f"-o {word}: there is no format {form}; there are {known}")
         if not form:
             known = ", ".join(render.SUFFIXES)
             raise OutputError(f"-o {word}: the suffix says no format ({known}); say json={word}")

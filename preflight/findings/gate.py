@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -44,15 +44,15 @@ class BaselineError(ValueError):
     """The baseline cannot be read."""
 
 
-def read_baseline(path: str) -> frozenset[str]:
-    """Read the fingerprints that a saved report holds.
+def read_baseline(path: str) -> dict[str, str]:
+    """Read the fingerprints that a saved report holds, each with its check.
 
     Raises:
         BaselineError: there is no such file, or it is no report.
     """
     try:
         report = json.loads(read_small(path))
-        return frozenset(str(finding["fingerprint"]) for finding in report["findings"])
+        return {str(one["fingerprint"]): str(one["check"]) for one in report["findings"]}
     except OSError as error:
         raise BaselineError(f"the baseline {path} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -66,7 +66,7 @@ def judge(
     job: Job,
     *,
     is_of_job: bool,
-    baseline: frozenset[str] = frozenset(),
+    baseline: Collection[str] = (),
     unearned: tuple[str, ...] = (),
     asked_for: frozenset[str] = frozenset(),
     left: frozenset[str] = frozenset(),
@@ -129,15 +129,15 @@ def gates(severity: Severity, fail_on: str) -> bool:
 def _sort_out(
     findings: Iterable[Finding],
     ignores: Iterable[Ignore],
-    baseline: frozenset[str],
+    baseline: Collection[str],
     today: datetime.date,
 ) -> tuple[list[Finding], tuple[Accepted, ...]]:
     """Part what somebody has accepted from what counts."""
     kept: list[Finding] = []
     accepted: list[Accepted] = []
-    alive = [one for one in ignores if one.until is None or one.until >= today.isoformat()]
+    alive = [one for one in ignores if not expired(one, today)]
     for finding in findings:
-        reason = next((one.reason for one in alive if _covers(one, finding)), None)
+        reason = next((one.reason for one in alive if covers(one, finding)), None)
         if reason is None and finding.fingerprint in baseline:
             reason = "in the baseline"
         if reason is None:
@@ -154,7 +154,13 @@ def _sort_out(
     return kept, tuple(accepted)
 
 
-def _covers(ignore: Ignore, finding: Finding) -> bool:
+def expired(ignore: Ignore, today: datetime.date) -> bool:
+    """Whether the last day on which it holds is over."""
+    return ignore.until is not None and ignore.until < today.isoformat()
+
+
+def covers(ignore: Ignore, finding: Finding) -> bool:
+    """Whether a finding is one of those that are accepted."""
     if not fits(ignore.check, finding.check):
         return False
     if ignore.at is None:

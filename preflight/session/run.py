@@ -8,8 +8,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date, datetime, timezone
 from typing import Any
 
 from preflight.findings import gate, registry
@@ -17,6 +17,7 @@ from preflight.findings.check import Check
 from preflight.findings.finding import Finding
 from preflight.findings.judge import Judged, ask_checks
 from preflight.findings.report import Report
+from preflight.findings.stale import stale
 from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
 from preflight.session import summary
@@ -66,7 +67,7 @@ def run(
     Raises:
         UsageError: a word, a setting or an id is not valid.
     """
-    begun, started, select = time.perf_counter(), now(), tuple(select)
+    begun, started, select, ignore = time.perf_counter(), now(), tuple(select), tuple(ignore)
     here = os.path.abspath(folder or os.getcwd())
     every, bad_plugins = registry.load()
     try:
@@ -81,7 +82,7 @@ def run(
         for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
             registry.matching(word, every)
         found = discover(words, job, here)
-        baseline = frozenset[str]()
+        baseline: Mapping[str, str] = {}
         if job.gate.baseline is not None:
             baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
     except (ValueError, LookupError) as error:
@@ -93,6 +94,7 @@ def run(
     except MistypedError as error:
         raise UsageError(str(error)) from error
     machine = looking.machine
+    complete = is_complete(judged, looking.counts, job)
     coverage = covered(found, looking.counts, here)
     report = report_of(
         job,
@@ -100,7 +102,7 @@ def run(
         judged,
         baseline=baseline,
         unearned=() if select else tuple(unearned(coverage, judged, words=bool(words))),
-        complete=is_complete(judged, looking.counts, job),
+        complete=complete,
         coverage=coverage,
         not_judged=summary.not_judged(found.pairs, looking),
         started=started,
@@ -114,6 +116,15 @@ def run(
             *of_repository(found),
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
+            *stale(
+                job,
+                judged.outcomes,
+                judged.findings,
+                baseline,
+                more=judged.more,
+                whole=complete and not (words or select or ignore),
+                today=today(),
+            ),
         ),
         command=command or shlex.join(["preflight", "run", *words]),
         unread=tuple(summary.unread(job)),
@@ -130,7 +141,7 @@ def report_of(
     checks: Mapping[str, Check],
     judged: Judged,
     *,
-    baseline: frozenset[str] = frozenset(),
+    baseline: Collection[str] = (),
     unearned: tuple[str, ...] = (),
     reasons: Iterable[str],
     **more: Any,
@@ -151,7 +162,7 @@ def report_of(
         asked_for=asked_for(checks, job),
         left=frozenset(reason for _, reason in judged.left),
         interrupted=judged.interrupted,
-        today=datetime.now(tz=timezone.utc).date(),
+        today=today(),
     )
     return Report(
         verdict=judgement.verdict,
@@ -187,6 +198,11 @@ def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:
             sys.stderr.write(f"preflight: the report was not kept: {path}: {error.strerror}\n")
         return dataclasses.replace(report, last=None)
     return report
+
+
+def today() -> date:
+    """Say the day by UTC, until which what is accepted holds."""
+    return datetime.now(tz=timezone.utc).date()
 
 
 def now() -> str:

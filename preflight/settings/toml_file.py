@@ -81,6 +81,7 @@ def read_file(
     _hold_shapes(tree, tell)
     tree = _take_tables(tree, plugins, tell)
     _take_numbers(tree, tell)
+    _take_days(tree)
     if "\0" in text or "\\u0000" in text:
         raise SettingsError([*mistakes, f"{shown}: a path cannot hold a null character"])
     root = os.path.abspath(os.path.join(folder, str(tree.pop("root", "."))))
@@ -163,6 +164,16 @@ def _take_numbers(tree: Mapping[str, Any], tell: Tell) -> None:
                 del tree[table][key]
             else:
                 tree[table][key] = read
+
+
+def _take_days(tree: Mapping[str, Any]) -> None:
+    """Make texts of days that are written without quotes: `until = 2027-01-31`."""
+    import datetime
+
+    for row in tree.get("ignore", ()):
+        day = row.get("until") if isinstance(row, dict) else None
+        if isinstance(day, datetime.date):  # which a time of a day is, too
+            row["until"] = day.strftime("%Y-%m-%d")
 
 
 def unknown_key(word: str, known: Iterable[str]) -> str:

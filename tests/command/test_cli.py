@@ -62,6 +62,8 @@ def sound(cache: Path) -> Path:
         (["cache", "--baseline", "nothing.json"], "cannot be read"),
         (["cache", "--config", "nothing.toml"], "cannot be read"),
         (["cache", "-o", "report.xyz"], "the suffix says no format"),
+        (["cache", "-o", "sarif=report.json"], "there is no format sarif; there are terminal"),
+        (["cache", "-o", "JSON=report.json"], "there is no format JSON"),
         (["cache", "--start-method", "thread"], "is not one of"),
         (["cache", "--require", "nonsense"], "there is no check"),
         (["cache", "--nonsense"], "No such option"),
@@ -220,6 +222,38 @@ def test_an_ignore_holds_until_its_day(preflight: Run, cache: Path) -> None:
 
     settings.write_text(entry.format("2001-01-01"))
     assert preflight("run", "cache").returncode == 1
+
+
+def test_an_ignore_that_holds_no_more_is_told(preflight: Run, cache: Path) -> None:
+    settings = cache.parent / "preflight.toml"
+    named = '[[cache]]\npath = "cache"\n'
+    entry = '[[ignore]]\ncheck = "cache"\nat = "{}*"\nreason = "known"\nuntil = {}\n'
+
+    def told(at: str, until: str, *words: str) -> str:
+        settings.write_text(named + entry.format(at, until))
+        report = json.loads(preflight("run", *words, "--format", "json").stdout)
+        return " ".join(one for one in report["reasons"] if "[[ignore]]" in one)
+
+    assert told("cache/empty", "2999-01-01") == ""
+    assert told("cache/gone", "2999-01-01", "cache") == ""  # it may lie where nobody looked
+    expired = "preflight.toml:4: [[ignore]] cache at cache/empty* holds no more"
+    assert expired in told("cache/empty", "2001-01-01")
+    gone = "preflight.toml:4: [[ignore]] cache at cache/gone* matches nothing that was found"
+    assert gone in told("cache/gone", "2999-01-01")
+
+
+def test_entries_of_a_baseline_that_match_nothing_are_counted(preflight: Run, cache: Path) -> None:
+    (cache.parent / "preflight.toml").write_text('[[cache]]\npath = "cache"\n')
+    preflight("run", "-o", "old.json")
+
+    def told(*words: str) -> list[str]:
+        done = preflight("run", *words, "--baseline", "old.json", "--format", "json")
+        return [one for one in json.loads(done.stdout)["reasons"] if "baseline" in one]
+
+    assert told() == []
+    next(cache.glob("empty*")).unlink()
+    assert told() == ["Of the baseline old.json, which has 1 entry, 1 match nothing any more."]
+    assert told("cache") == []
 
 
 def test_a_part_that_no_selected_check_is_about_is_not_passed_off_as_seen(
