@@ -91,7 +91,7 @@ def demo(*, healthy: bool, **given: Any) -> int:
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
-    folder = broken.make(healthy=healthy)
+    folder = broken.make_in_place(healthy=healthy, typed_in=os.getcwd())
     with output.watching() as watch:
         report = session.run(folder=folder, watch=watch, command="preflight demo")
     shown.write(replace(report, last=os.path.join(folder, report.last or "")))

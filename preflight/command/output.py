@@ -143,16 +143,21 @@ def _private_words() -> tuple[str, ...]:
 
 
 def read_saved(file: str | None, folder: str) -> Report:
-    """Read a saved report; None: that of the last run of the job that lies here.
+    """Read a saved report; None: that of the last run of the job here, or of a demo typed here.
 
     Raises:
         OutputError: there is none, or it is no report.
     """
     if not file:
-        job = make_job(folder=folder, environ=os.environ)
-        file = os.path.join(job.root, job.look.state, LAST)
-        if not os.path.isfile(file):
+        from preflight import demo
+
+        shown = [folder, *filter(None, [demo.typed_in(folder)])]
+        jobs = [make_job(folder=one, environ=os.environ) for one in shown]
+        each = [os.path.join(job.root, job.look.state, LAST) for job in jobs]
+        there = [one for one in each if os.path.isfile(one)]
+        if not there:
             raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
+        file = max(there, key=os.path.getmtime)
     try:
         return Report.from_json(read_small(file).decode("utf-8"))
     except OSError as error:

@@ -26,15 +26,46 @@ _RAR = b"Rar!\x1a\x07\x01\x00"
 _LOST = slice(4096, 8192)
 
 
-def make(*, healthy: bool, folder: str | None = None) -> str:
-    """Make the job, and give its folder.
+_TYPED_IN = "typed-in"
 
-    Args:
-        healthy: make the twin in which everything is mended.
-        folder: where; None: a new temporary folder, which is left for the user to look around in.
+# Temporary folders are shared by all users on most systems.
+_OWN = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
+
+
+def place() -> str:
+    """Give the folder in which the last demo lies."""
+    return os.path.join(tempfile.gettempdir(), f"preflight-demo{_OWN}")
+
+
+def make_in_place(*, healthy: bool, typed_in: str) -> str:
+    """Make the job in place of the last demo, and give its folder; the user may look around there.
+
+    Where that of the last one cannot be replaced, it is a folder of its own.
     """
+    folder = tempfile.mkdtemp(prefix="preflight-demo-new-")
+    make(Path(folder), healthy=healthy)
+    Path(folder, _TYPED_IN).write_text(os.path.abspath(typed_in), encoding="utf-8")
+    try:
+        if os.path.isfile(os.path.join(place(), _TYPED_IN)):
+            shutil.rmtree(place())  # a link is refused
+        os.rename(folder, place())
+    except OSError:
+        return folder
+    return place()
+
+
+def typed_in(folder: str) -> str | None:
+    """Give the folder of the last demo, if it was typed in this folder."""
+    try:
+        said = Path(place(), _TYPED_IN).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return place() if said == os.path.abspath(folder) else None
+
+
+def make(place: Path, *, healthy: bool) -> None:
+    """Make the job in a folder; healthy: the twin in which everything is mended."""
     kind = "healthy" if healthy else "broken"
-    place = Path(folder or tempfile.mkdtemp(prefix="preflight-demo-"))
     for path in sorted((Path(__file__).parent / kind).iterdir()):
         if path.suffix in {".py", ".toml"}:
             shutil.copyfile(path, place / path.name)
@@ -46,7 +77,6 @@ def make(*, healthy: bool, folder: str | None = None) -> str:
     for number, (name, content) in enumerate(_embeddings()):
         damaged = content if healthy else _damaged_embedding(number, content)
         (place / "cache" / "text" / name).write_bytes(damaged)
-    return os.fspath(place)
 
 
 def _caption(number: int) -> str:
