@@ -57,11 +57,11 @@ def target_lines(report: Report, view: View) -> Iterator[Line]:
     paper = view.paper
     shown = report.targets if view.verbose else report.targets[:_TARGETS]
     kinds = max([6, *(len(paper.say(one.kind)) for one in shown)])
-    words = max([0, *(cells(paper.say(one.word)) for one in shown if one.word != one.kind)])
+    words = max([0, *(cells(paper.say(one.word)) for one in shown if not _says_kind(one))])
     beside = words <= paper.width * 2 // 5
     for one in shown:
         kind, text = paper.say(one.kind), paper.say(one.text)
-        word = paper.say(one.word) if one.word != one.kind else ""
+        word = "" if _says_kind(one) else paper.say(one.word)
         indent = kinds + 4 + (words + 3 if beside else 2)
         texts = paper.wrap(text, paper.width - indent)
         head = f"  {padded(kind, kinds)}  "
@@ -73,6 +73,11 @@ def target_lines(report: Report, view: View) -> Iterator[Line]:
     left = len(report.targets) - len(shown)
     if left:
         yield (Span(f"  and {left:,} more: -v lists them"),)
+
+
+def _says_kind(one: Named) -> bool:
+    """Whether a word is only that of its kind; a folder may be called `data`."""
+    return one.word == one.kind == "host"
 
 
 def need_lines(report: Report, view: View) -> Iterator[Line]:

@@ -105,17 +105,17 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
             raise UnknownWordError(f"{kind}={value}: {value!r} is no module:name or file.py:name")
         return (built_by(spec, value, folder, python, kind=kind),)
     if kind == "host":
-        return (Host(recording=None if value in {"", "here"} else _existing(path, kind, value)),)
+        return (Host(recording=None if value in {"", "here"} else _existing(kind, value, folder)),)
     if kind == "script":
         raise UnknownWordError(f"script={value}: " + SCRIPTS.format(value))
     if kind == "data":
         return tuple(read_data(value, folder, CaptionRule()))
     if kind == "source":
-        return (source_at(_existing(path, kind, value), value),)
+        return (source_at(_existing(kind, value, folder), value),)
     for row in told_by_suffix():
         if row.word == kind:
-            return _of_row(row, f"{kind}={value}", _existing(path, kind, value))
-    _existing(path, kind, value)
+            return _of_row(row, f"{kind}={value}", _existing(kind, value, folder))
+    _existing(kind, value, folder)
     empty = holds_no_cache(path)
     if empty is not None:
         raise UnknownWordError(f"{kind}={value} {empty}")
@@ -132,13 +132,14 @@ def _of_row(row: Kind, word: str, path: str) -> tuple[Target, ...]:
     return tuple(found)
 
 
-def _existing(path: str, kind: str, value: str) -> str:
+def _existing(kind: str, value: str, folder: str) -> str:
+    path = os.path.join(folder, value)
     if may_be_there(path):
         return path
     if os.path.islink(path):
         leads = f"leads to {os.readlink(path)}, which is not there"
         raise UnknownWordError(f"{kind}={value} is a link that {leads}")
-    raise UnknownWordError(f"{kind}={value}: there is no such path{_nearest_path(path)}")
+    raise UnknownWordError(f"{kind}={value}: there is no such path{_nearest_path(value, folder)}")
 
 
 def _read_path(word: str, path: str) -> tuple[Target, ...]:
@@ -199,12 +200,26 @@ def _is_remote(word: str) -> bool:
 def _what_was_tried(word: str, folder: str) -> str:
     tried = "no path of that name, no module:name or file.py:name, no pattern"
     kinds = f"; KIND= is one of {', '.join(words())}" if "=" in word else ""
-    return f"{word!r} is no target: {tried}{kinds}{_nearest_path(os.path.join(folder, word))}"
+    return f"{word!r} is no target: {tried}{kinds}{_nearest_path(word, folder)}"
 
 
-def _nearest_path(path: str) -> str:
-    near = near_path(path)
+def _nearest_path(typed: str, folder: str) -> str:
+    near = _near_typed(typed.rstrip("/\\"), folder)
     return f"; did you mean {shown(near)}?" if near else ""
+
+
+def _near_typed(typed: str, folder: str) -> str | None:
+    """Find a path like a missing one, part for part, and give it as it would be typed."""
+    head, name = os.path.split(typed)
+    if head and not os.path.isdir(os.path.join(folder, head)):
+        there = _near_typed(head, folder)
+        if there is None:
+            return None
+        if os.path.lexists(os.path.join(folder, there, name)):
+            return os.path.join(there, name)
+        head = there
+    near = near_path(os.path.join(folder, head, name))
+    return None if near is None else os.path.join(head, near)
 
 
 def near_path(path: str) -> str | None:
@@ -314,7 +329,7 @@ def built_by(
     if spec.module is not None and path is None and python is None:
         _expect_installed(word, spec.module.partition(".")[0], folder)
     if spec.file is not None and path is None:
-        near = _nearest_path(os.path.join(folder, spec.file))
+        near = _nearest_path(spec.file, folder)
         raise UnknownWordError(f"{word}: there is no file {spec.file}{near}")
     if path is not None:
         from preflight.targets.bound_names import bound_names
@@ -338,7 +353,7 @@ def _expect_installed(word: str, top: str, folder: str) -> None:
     except ValueError:  # loaded already, by something that left no trace of where it is
         return
     if found is None:
-        near = _nearest_path(os.path.join(folder, top + ".py"))
+        near = _nearest_path(top + ".py", folder)
         raise UnknownWordError(f"{word}: there is no module {top} in {folder}{near}")
 
 

@@ -38,6 +38,9 @@ def sound(cache: Path) -> Path:
     [
         (["nothing/here"], "'nothing/here' is no target"),
         (["cahce"], "did you mean cache?"),
+        (["cache/empti.safetensors"], "did you mean cache/empty.safetensors?"),
+        (["cahce/empty.safetensors"], "did you mean cache/empty.safetensors?"),
+        (["cache=cahce/empty.safetensor"], "did you mean cache/empty.safetensors?"),
         (["train:make"], "there is no module train"),
         (["train.py:make"], "there is no file train.py"),
         (["mod:mke"], "mod has no mke; did you mean make?"),
