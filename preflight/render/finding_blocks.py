@@ -27,6 +27,9 @@ PLACES = 5
 _LABELS = ("why", "fix", "or")
 _LABEL_WIDTH = 5
 
+# Columns that a text beside its place has at least.
+_LEAST = 30
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
@@ -123,8 +126,9 @@ def _header(group: Group, view: View, *, digits: int) -> Iterator[Line]:
 
 def _text_column(found: Sequence[Finding], view: View, indent: int) -> int:
     """Where texts begin: beside their places where these are short, else one line below."""
-    widest = max(cells(view.place(one.at).text) for one in found)
-    return indent + (widest + 3 if widest + 3 <= view.paper.width * 2 // 5 else 2)
+    beside = max(cells(view.place(one.at).text) for one in found) + 3
+    width = view.paper.width
+    return indent + (beside if beside <= min(width * 2 // 5, width - _LEAST - indent) else 2)
 
 
 def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Iterator[Line]:

@@ -249,7 +249,8 @@ def _commands(commands: Sequence[tuple[str, str]], view: View) -> Iterator[Line]
             yield (*start, Span(f"   {words}", "foot"))
         else:
             yield start
-            yield (Span(" " * (_LABEL_WIDTH + 3) + words, "foot"),)
+            for piece in paper.wrap(words, paper.width - _LABEL_WIDTH - 3):
+                yield (Span(" " * (_LABEL_WIDTH + 3) + piece, "foot"),)
         head = ""
 
 

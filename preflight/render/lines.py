@@ -17,7 +17,7 @@ MARK = "…"
 MEASURE = 100
 """Columns at most; longer lines are hard to read, and far places hard to match with their text."""
 
-_NARROWEST = 60
+_NARROWEST = 40
 
 # A member of an archive may have a name of 64 KiB; no page needs more of it than this.
 _LONGEST_WORD = 500

@@ -62,15 +62,15 @@ def _no_go(
     notes = [g for g in found if not g.gates and g.severity is Severity.NOTE]
     yield from _set_off(list_lines(gating, view, digits=digits))
     if dark and gating:
-        said = "Not looked at, so more may be wrong than is listed:"
-        yield from (EMPTY, (Span(said),), EMPTY, *unseen_lines(dark, view))
+        heading = _heading("Not looked at, so more may be wrong than is listed:", view)
+        yield from (EMPTY, *heading, EMPTY, *unseen_lines(dark, view))
     elif dark:
         yield from _set_off(unseen_lines(dark, view))
     if not gating and nothing_looked_at(report) is not None:
         yield from _set_off(need_lines(report, view))
     yield from _set_off(_reasons(report, view))
     if gating:
-        yield from (EMPTY, (Span("In the order in which the job would meet them:"),))
+        yield from (EMPTY, *_heading("In the order in which the job would meet them:", view))
         yield from _blocks(gating, view, digits, told=0)
     if lesser:
         errors = any(group.severity is Severity.ERROR for group in lesser)
@@ -99,6 +99,10 @@ def _blocks(
     elif rest:
         numbers = f"{rest[0].number} to {rest[-1].number}" if len(rest) > 1 else rest[0].number
         yield from (EMPTY, (Span(f"{numbers}: as listed above; -v tells them in full."),))
+
+
+def _heading(text: str, view: View) -> Iterator[Line]:
+    yield from ((Span(piece),) for piece in view.paper.wrap(text, view.paper.width))
 
 
 def _reasons(report: Report, view: View) -> Iterator[Line]:

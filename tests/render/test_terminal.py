@@ -41,7 +41,7 @@ def test_the_page_with_everything_is_as_it_was(
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
-@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_no_line_is_wider_than_the_page(report: Report, width: int, verbose: int) -> None:
     """Only what cannot be broken may be wider: one path, or one command to copy."""
     for line in terminal.render(report, width=width, verbose=verbose).splitlines():
