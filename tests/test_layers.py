@@ -19,6 +19,7 @@ FOLDER = ROOT / "preflight"
 # A file imports from lower floors, or from its own folder.
 FLOORS = {
     "values": 0,
+    "secrets": 1,
     "settings": 1,
     "findings": 2,
     "ledger": 3,

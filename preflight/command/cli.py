@@ -150,7 +150,7 @@ def init(*, force: bool) -> int:
     """Look around and write preflight.toml."""
     from preflight.scaffold.settings import write
 
-    click.echo(write(os.getcwd(), force=force))
+    click.echo(_harmless(write(os.getcwd(), force=force)))
     return 0
 
 
@@ -204,10 +204,11 @@ _LONGEST = 2_000
 
 
 def _harmless(text: str) -> str:
-    """Escape in each line what a console would interpret, and cut what nobody reads."""
+    """Take out secrets, escape what a console would interpret, and cut what nobody reads."""
+    from preflight.command.output import secrets_at_hand
     from preflight.values.names import shown
 
     return "\n".join(
         shown(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")
-        for line in text.split("\n")[:100]
+        for line in secrets_at_hand().text(text).split("\n")[:100]
     )

@@ -15,6 +15,7 @@ from preflight import render
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.registry import NoSuchCheckError
 from preflight.findings.report import Report
+from preflight.secrets.hiding import Secrets
 from preflight.session.progress import Progress, Watch
 from preflight.session.run import LAST, UsageError, nobody_watches
 from preflight.settings.merge import make_job
@@ -46,23 +47,26 @@ class Shown:
         return cls(**{**shown, "outputs": files(shown["outputs"])})
 
     def write(self, report: Report) -> None:
-        """Write to stdout and to the files.
+        """Write to stdout and to the files, without secrets; each page is scanned once more.
 
         Raises:
             OutputError: a file cannot be written; stdout has its report by then.
         """
+        hide = secrets_at_hand()
+        report = hide.plain(report)
         if self.form == "terminal":
-            _to_stdout(self._page(report), sys.stdout.encoding or "utf-8")
+            _to_stdout(hide.bytes_of(self._page(report)), sys.stdout.encoding or "utf-8")
         elif self.form == "bug":
             from preflight.render import bug_report
 
-            _to_stdout(bug_report.render(report, private=_private_words()), "utf-8")
+            page = bug_report.render(report, private=_private_words())
+            _to_stdout(hide.bytes_of(page), "utf-8")
         else:
-            _to_stdout(render.renderer(self.form)(report), "utf-8")
+            _to_stdout(hide.bytes_of(render.renderer(self.form)(report)), "utf-8")
         for form, path in self.outputs:
             try:
                 with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(render.renderer(form)(report))
+                    file.write(hide.bytes_of(render.renderer(form)(report)))
             except OSError as error:
                 raise OutputError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -80,6 +84,11 @@ class Shown:
             verbose=self.verbose,
             encoding=sys.stdout.encoding or "utf-8",
         )
+
+
+def secrets_at_hand() -> Secrets:
+    """Know the secrets of the environment and of what was typed."""
+    return Secrets.known(os.environ, sys.argv)
 
 
 def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -233,6 +242,7 @@ def crash_report(error: Exception) -> str:
     import traceback
 
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    trace = secrets_at_hand().text(trace)
     return (
         "preflight itself failed; nothing is said about the job. This is a bug of ours:\n\n"
         f"### preflight {__version__} crashed\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import Ledger
+from preflight.secrets.hiding import Secrets
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 
@@ -32,6 +34,9 @@ class Memory:
     """The ledger as a run uses it, and an account of what it gave."""
 
     job: Job
+    hide: Secrets = field(default_factory=Secrets)
+    """What it must not hold."""
+
     asked: Counter[str] = field(default_factory=Counter)
     """Files that were looked up, by their noun."""
 
@@ -48,7 +53,8 @@ class Memory:
         self.ledger = Ledger(
             folder=os.path.join(self.job.root, look.state),
             trusted=look.reread,
-            tell=_tell,
+            hide=self.hide,
+            tell=functools.partial(_tell, self.hide),
             usable=not look.no_ledger,
         )
 
@@ -112,5 +118,5 @@ def _name_in(plain: Mapping[str, Any]) -> str:
     return next(key for key in _NAMES if key in plain)
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(f"preflight: {text}\n")
+def _tell(hide: Secrets, text: str) -> None:
+    sys.stderr.write(hide.text(f"preflight: {text}\n"))

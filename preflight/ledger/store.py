@@ -13,6 +13,7 @@ ledger that is damaged is set aside; one that cannot be used is done without.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 from preflight.ledger import rows as ledger_table
 from preflight.ledger.readers_version import readers_version
 from preflight.ledger.rows import DamagedRowError, Remembered, Row, Rows
+from preflight.secrets.hiding import Secrets
 from preflight.values.stamps import YOUNG, digest_of, marked, stamps_of
 from preflight.values.state_folder import make_state
 
@@ -54,6 +56,9 @@ class Ledger:
 
     tell: Callable[[str], None]
     """Called with a sentence where the ledger cannot be used as it should."""
+
+    hide: Secrets = field(default_factory=Secrets)
+    """What it must not hold: a file of which that would be told is read again."""
 
     usable: bool = True
     """Whether it is used at all."""
@@ -148,7 +153,7 @@ class Ledger:
     def remember(self, how: str, path: str, facts: str | None) -> bool:
         """Note what was seen of a file read whole, and say so, unless it has changed meanwhile."""
         mark = self._marks.pop((how, path), None)
-        if mark is None or not self.usable:
+        if mark is None or not self.usable or self._is_secret(path, facts):
             return False
         try:
             if _mark(os.stat(path)) != mark:
@@ -160,8 +165,12 @@ class Ledger:
 
     def remember_folder(self, how: str, folder: str, mark: str, seen: Remembered) -> None:
         """Note what was seen of a folder; the mark tells the content of its files from another."""
-        if self.usable:
+        if self.usable and not self._is_secret("", seen.facts):
             self._note(how, os.path.join(folder, ""), Row(mark, seen))
+
+    def _is_secret(self, path: str, facts: str | None) -> bool:
+        name = path.rpartition(os.sep)[2]
+        return self.hide.holds(name) or (facts is not None and self.hide.text(facts) != facts)
 
     def _note(self, how: str, path: str, row: Row) -> None:
         self._rows[self._place(how, path), _name(path)] = row
@@ -175,6 +184,7 @@ class Ledger:
             return
         try:
             make_state(self.folder)
+            _make_private(self._file)
         except OSError as error:
             self.usable, self.homeless = False, True
             reason = error.strerror or str(error)
@@ -264,6 +274,17 @@ def mark_of(folder: str, names: Sequence[str]) -> str | None:
     None where one of them is not there, or is too young to be told from what it may become.
     """
     return digest_of(names, stamps_of(folder, names))
+
+
+def _make_private(path: str) -> None:
+    """Make the file where there is none; nobody else may read it, nor the journal that SQLite adds.
+
+    Raises:
+        OSError: it cannot be made, or is a link to nowhere.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    os.chmod(path, 0o600)
 
 
 def _name(path: str) -> bytes:

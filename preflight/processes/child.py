@@ -8,12 +8,14 @@ reads one small file is mostly its own start.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import dumps, loads
+from types import TracebackType
 from typing import Any
 
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
@@ -31,6 +33,10 @@ _HEARTBEAT = 1.0
 _LAST_WORDS = 2.0
 
 
+# Of what is said, what the user's code may have had a say in.
+_OF_USERS = ("answer", "broken", "mistyped")
+
+
 class Channel:
     """Where the answers go: a line of JSON in one write, on a descriptor that nobody else knows."""
 
@@ -39,6 +45,10 @@ class Channel:
         self._token = token
         self._short = token.encode()
         self._owner = os.getpid()
+        self.hide: Callable[[str], str] | None = None
+        """Takes secrets out of an answer: of variables that the user's code sets, the parent knows
+        nothing."""
+
         self._said = 0.0
         self._open = 0
 
@@ -50,7 +60,10 @@ class Channel:
         if os.getpid() != self._owner:
             os._exit(0)
         self._open = line.get("open", self._open)
-        data = memoryview(f"{self._token} {dumps(line)}\n".encode())
+        said = dumps(line)
+        if self.hide is not None and not line.keys().isdisjoint(_OF_USERS):
+            said = self.hide(said)
+        data = memoryview(f"{self._token} {said}\n".encode())
         with contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self._descriptor, data) :]
@@ -83,7 +96,12 @@ def main() -> None:
     """Take the questions, look, answer; the last line is `done`."""
     channel, asked = _take_over()
     options, runs_code = asked["options"], asked["runs_code"]
-    if not runs_code:
+    if runs_code:  # imported now, since the user's code may put a package of our name in our place
+        from preflight.secrets.hiding import hidden_here
+
+        channel.hide = hidden_here
+        sys.excepthook = functools.partial(_fail, hidden_here)
+    else:
         _limit_memory(asked["questions"])
     for index, question in enumerate(asked["questions"]):
         channel.say(open=index)
@@ -104,6 +122,18 @@ def main() -> None:
         channel.say(done=True)
         os._exit(0)  # without waiting for its threads and exit handlers
     channel.say(done=True)
+
+
+def _fail(
+    hide: Callable[[str], str],
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
+    """Tell a failure of ours as Python does, without the secrets that it quotes."""
+    import traceback
+
+    sys.stderr.write(hide("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _look(

@@ -20,6 +20,7 @@ from preflight.ledger.recall import Memory
 from preflight.processes import ask
 from preflight.processes.ask import Asking, Batch
 from preflight.processes.shares import jobs_for, processors, shares, workers_for
+from preflight.secrets.hiding import Secrets
 from preflight.session.counts import Counts
 from preflight.session.progress import Account, Watch
 from preflight.settings.job import Job
@@ -38,6 +39,9 @@ class Looks:
     job: Job
     checks: Mapping[str, Check]
     watch: Watch
+    hide: Secrets = field(default_factory=Secrets)
+    """What nothing may hold that is kept."""
+
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds that single steps took, such as `import torch`."""
 
@@ -59,7 +63,7 @@ class Looks:
     """The types of facts for whose sake targets are looked at: those of selected checks."""
 
     def __post_init__(self) -> None:
-        self.memory = Memory(job=self.job)
+        self.memory = Memory(job=self.job, hide=self.hide)
         self._account = Account(watch=self.watch)
         selected = [one for one in self.checks.values() if not one.always]
         asking = selected or self.checks.values()

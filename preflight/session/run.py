@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import shlex
 import sys
@@ -20,6 +21,7 @@ from preflight.findings.report import Report
 from preflight.findings.stale import stale
 from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
+from preflight.secrets.hiding import Secrets
 from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository, unearned
 from preflight.session.look import Looks
@@ -87,10 +89,13 @@ def run(
             baseline = gate.read_baseline(os.path.join(job.root, job.gate.baseline))
     except (ValueError, LookupError) as error:
         raise UsageError(str(error)) from error
-    looking = Looks(job=job, checks=checks, watch=watch)
+    command = command or shlex.join(["preflight", "run", *words])
+    hide = secrets_of(job, command)
+    tell = functools.partial(_tell_hidden, watch, hide)
+    looking = Looks(job=job, checks=checks, watch=tell, hide=hide)
     try:
         with contextlib.closing(looking.of(found.targets, found.apart)) as looks:
-            judged = ask_checks(checks, job, looks, tell=watch, words=summary.words)
+            judged = ask_checks(checks, job, looks, tell=tell, words=summary.words)
     except MistypedError as error:
         raise UsageError(str(error)) from error
     machine = looking.machine
@@ -126,11 +131,15 @@ def run(
                 today=today(),
             ),
         ),
-        command=command or shlex.join(["preflight", "run", *words]),
+        command=command,
         unread=tuple(summary.unread(job)),
         tool=summary.tool(machine),
     )
-    return _leave_behind(report, job, told=looking.memory.ledger.homeless)
+    return _leave_behind(report, job, hide, told=looking.memory.ledger.homeless)
+
+
+def _tell_hidden(watch: Watch, hide: Secrets, news: Progress | Finding) -> None:
+    watch(hide.plain(news))
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -144,9 +153,12 @@ def report_of(
     baseline: Collection[str] = (),
     unearned: tuple[str, ...] = (),
     reasons: Iterable[str],
+    command: str,
     **more: Any,
 ) -> Report:
     """Hold what was found against the gate, and lay it out as a report with what `more` says.
+
+    Whatever is made of it later, no secret is in it.
 
     The reasons are told beside those of the verdict; those in `unearned` make it one that cannot
     judge.
@@ -164,7 +176,7 @@ def report_of(
         interrupted=judged.interrupted,
         today=today(),
     )
-    return Report(
+    report = Report(
         verdict=judgement.verdict,
         verdict_by=judgement.verdict_by,
         interrupted=judged.interrupted,
@@ -175,11 +187,19 @@ def report_of(
         accepted=judgement.accepted,
         reasons=(*judgement.reasons, *reasons),
         fail_on=job.gate.fail_on,
+        command=command,
         **more,
     )
+    return secrets_of(job, command).plain(report)
 
 
-def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:
+def secrets_of(job: Job, *said: str) -> Secrets:
+    """Know the secrets of the environment, of the settings, and of what was typed."""
+    settings = {name: value for name, value in to_wire(job).items() if name != "origins"}
+    return Secrets.known(os.environ, said, settings)
+
+
+def _leave_behind(report: Report, job: Job, hide: Secrets, *, told: bool) -> Report:
     """Keep the report under the job's folder, where `preflight report` finds it.
 
     Where it cannot be written, one line on stderr says so, unless that was told already.
@@ -192,10 +212,11 @@ def _leave_behind(report: Report, job: Job, *, told: bool) -> Report:
     report = dataclasses.replace(report, last=name_of(path, job.root))
     try:
         make_state(state)
-        write_whole(path, renderer("json")(report))
+        write_whole(path, hide.bytes_of(renderer("json")(report)))
     except OSError as error:
         if not told:
-            sys.stderr.write(f"preflight: the report was not kept: {path}: {error.strerror}\n")
+            said = f"preflight: the report was not kept: {path}: {error.strerror}\n"
+            sys.stderr.write(hide.text(said))
         return dataclasses.replace(report, last=None)
     return report
 

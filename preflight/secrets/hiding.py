@@ -1,0 +1,266 @@
+"""Takes secrets out of texts, values and finished pages; the only place that does.
+
+Three things say that something is one: the name that it stands under (`DB_PASSWORD=…`), its shape
+(`hf_…`, the password of an address), and that the very value stands in the environment or in the
+settings under such a name: then it is taken out wherever it turns up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from preflight.secrets.naming import Says, is_no_word, looks_random, may_be_secret, says
+from preflight.secrets.shapes import HINT, NAMED, OPTION, PATTERNS, QUERY, SIGNING, VALUE
+from preflight.values.names import shown
+
+REDACTED = "<redacted>"
+
+T = TypeVar("T")
+
+# Numbers and names of fields, of which a finished report is made; its texts were looked through.
+_OF_A_PAGE = re.compile(r"[0-9]+|[a-z_-]{1,12}")
+
+# Names of people and machines, which may be passwords too, and tell nothing as such.
+_NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")
+
+# Characters of a value that stand for it at the end of a text that was cut, and up to how many a
+# value is looked for between other letters as well.
+_BEGINNING, _LONG = 6, 12
+
+# Where a text was cut: it says so, or simply ends.
+_CUT = re.compile(r"\.\.\.|…|\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What is known to be secret, wherever it turns up."""
+
+    values: tuple[str, ...] = ()
+    """As they were given; the longest first."""
+
+    mark: str = REDACTED
+    """Stands where one was."""
+
+    _written: re.Pattern[str] | None = field(init=False, default=None)
+    """The values as pages write them: quoted, escaped, or as they are."""
+
+    def __post_init__(self) -> None:
+        """Make one pattern of all values."""
+        forms = sorted({one for value in self.values for one in _forms(value)}, key=len)
+        if forms:
+            pattern = re.compile("|".join(map(_pattern, reversed(forms))))
+            object.__setattr__(self, "_written", pattern)
+
+    @classmethod
+    def known(
+        cls, environ: Mapping[str, str], said: Iterable[str] = (), settings: Any = None
+    ) -> Secrets:
+        """Learn the values of variables, of words that were typed, and of settings (plain ones)."""
+        found = {value for name, text in environ.items() for value in _of_variable(name, text)}
+        found |= found_in([*said, settings])
+        names = {environ.get(name, "").lower() for name in _NAMES}
+        values = {one for one in found if is_no_word(one) and one.lower() not in names}
+        return cls(values=tuple(sorted(values, key=lambda one: (-len(one), one))))
+
+    def text(self, text: str) -> str:
+        """Take out what is secret by value, by name or by shape."""
+        return self._hidden(text, set())
+
+    def bytes_of(self, finished: str) -> str:
+        """Take the known values out of a finished page, whose form stays as it is."""
+
+        def cut(match: re.Match[str]) -> str:
+            return match[0] if _OF_A_PAGE.fullmatch(match[0]) else self.mark
+
+        return finished if self._written is None else self._written.sub(cut, finished)
+
+    def holds(self, text: str) -> bool:
+        """Whether one of the known values stands in a text."""
+        return self._written is not None and self._written.search(text) is not None
+
+    def plain(self, value: T) -> T:
+        """Take them out of all texts of a frozen value, or of a plain one."""
+        hidden: T = self._walk(value, set())
+        return hidden
+
+    def _walk(self, value: Any, found: set[str]) -> Any:
+        if isinstance(value, str):
+            return self._hidden(value, found)
+        if isinstance(value, Mapping):
+            pairs = [
+                (self._walk(key, found), self._under(str(key), value[key], found)) for key in value
+            ]
+            same = all(new is value.get(key) for key, new in pairs)
+            return value if same else dict(pairs)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*(self._walk(one, found) for one in value))
+        if isinstance(value, (list, tuple)):
+            new = [self._walk(one, found) for one in value]
+            return value if all(map(_is, new, value)) else type(value)(new)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            old = {
+                one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init
+            }
+            changed = {
+                name: new for name, one in old.items() if (new := self._walk(one, found)) is not one
+            }
+            return dataclasses.replace(value, **changed) if changed else value
+        return value
+
+    def _under(self, name: str, value: Any, found: set[str]) -> Any:
+        """Take out all that stands under a name that says so: `kwargs.auth.user`, `api_key`."""
+        inner = name.partition("kwargs.")[2] or name
+        said = max(map(says, inner.split(".")), default=Says.NOTHING)
+        if said is Says.NOTHING:
+            return self._walk(value, found)
+        held = getattr(value, "value", value)  # a setting keeps where it came from
+        new = self._blank(held, said, found, numbers=held is not value)
+        return new if held is value else dataclasses.replace(value, value=new)
+
+    def _blank(self, value: Any, said: Says, found: set[str], *, numbers: bool) -> Any:
+        if isinstance(value, Mapping):
+            return {
+                key: self._blank(one, said, found, numbers=numbers) for key, one in value.items()
+            }
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._blank(one, said, found, numbers=numbers) for one in value)
+        is_number = isinstance(value, int) and numbers and said is Says.SECRET
+        if not (isinstance(value, str) or (is_number and is_no_word(str(value)))):
+            return self._walk(value, found)
+        text = str(value)
+        if (may_be_secret if said is Says.SECRET else looks_random)(text):
+            found.update(_parts(text))
+            return self.mark
+        return self._walk(value, found)
+
+    def _hidden(self, text: str, found: set[str]) -> str:
+        if self._written is not None:
+            text = self._written.sub(self.mark, text)
+            text = self._cut_off(text)
+        if HINT.search(text) is None:
+            return text
+
+        def cut(match: re.Match[str], group: str = "secret") -> str:
+            found.update(_parts(match[group]))
+            begin, end = (at - match.start() for at in match.span(group))
+            return match[0][:begin] + self.mark + match[0][end:]
+
+        def by_name(match: re.Match[str]) -> str:
+            name, value = match["name"], match["secret"]
+            said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
+            right = may_be_secret if said is Says.SECRET else looks_random
+            return cut(match) if said and right(value) else match[0]
+
+        def option(match: re.Match[str]) -> str:
+            right = says(match["name"]) is Says.SECRET and is_no_word(match["secret"])
+            return cut(match) if right else match[0]
+
+        for pattern in PATTERNS:
+            text = pattern.sub(cut, text)
+        text = OPTION.sub(option, QUERY.sub(by_name, text))
+        return self._without_named(text, found)
+
+    def _without_named(self, text: str, found: set[str]) -> str:
+        """Take out what stands behind a name that says so."""
+        pieces, done = [], 0
+        for named in NAMED.finditer(text):
+            value = VALUE.match(text, named.end()) if says(named["name"]) else None
+            if value is None or named.start() < done or not _is_secret(named, value):
+                continue
+            group = "bare" if value["quoted"] is None else "quoted"
+            found.update(_parts(value[group]))
+            pieces += [text[done : value.start(group)], self.mark]
+            done = value.end(group)
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+    def _cut_off(self, text: str) -> str:
+        """Take out what is left of a value where a text was cut in it: its beginning, its end."""
+        for value in self.values:
+            if value[:_BEGINNING] not in text and value[-_BEGINNING:] not in text:
+                continue
+            for cut in (*_CUT.finditer(text),):
+                before, after = text[: cut.start()], text[cut.end() :]
+                begun, ended = _common(before, value), _common(value, after)
+                if begun or ended:
+                    before = before[: len(before) - begun] + self.mark if begun else before
+                    text = before + cut[0] + (self.mark + after[ended:] if ended else after)
+                    break
+        return text
+
+
+def _common(one: str, other: str) -> int:
+    """Give how many characters one text ends with, and the other begins with."""
+    longest = min(len(one), len(other))
+    lengths = range(longest, _BEGINNING - 1, -1)
+    return next((length for length in lengths if one.endswith(other[:length])), 0)
+
+
+def hidden_here(text: str) -> str:
+    """Take the secrets of this process's environment, as it is now, out of a finished text."""
+    return Secrets.known(os.environ).bytes_of(text)
+
+
+def found_in(value: object) -> set[str]:
+    """Give what is secret in a text, or in any texts of a value, by its name or its shape."""
+    found: set[str] = set()
+    Secrets()._walk(value, found)  # noqa: SLF001  its own
+    return found
+
+
+def _is(new: object, old: object) -> bool:
+    return new is old
+
+
+def _is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:
+    """Whether what stands behind a name is one; in a sentence, a mere key is a sample's."""
+    name, between, quoted = named["name"], named["between"].strip(), behind["quoted"]
+    value = behind["bare"] if quoted is None else quoted
+    if says(name) is not Says.SECRET or behind["behind"] or value == name:
+        return False
+    if between.endswith(","):
+        return looks_random(value)
+    if quoted is None and (between == ":" or value.isdigit()):
+        return is_no_word(value)
+    if says(name.lower()) is not Says.SECRET:  # `SORT_KEY=name`
+        return is_no_word(value)
+    return may_be_secret(value)
+
+
+def _of_variable(name: str, text: str) -> Iterator[str]:
+    """Give what a variable holds that must not be told."""
+    if says(name) is Says.SECRET or name.upper() == "KEY":
+        if not (os.path.isabs(text) and os.path.exists(text)):
+            yield from _parts(text)
+    elif "://" in text:
+        yield from found_in(text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Give a value, and what it is put together of: `Bearer abc…`, `user:abc…`."""
+    yield text.strip()
+    pieces = re.split(r"[\s:;,@/?&=]+", text) if len(text) < 4_000 else []
+    if len(pieces) > 1:
+        yield from filter(looks_random, pieces)
+    if text.lstrip()[:1] == "{":
+        yield from found_in(text) - {text}
+
+
+def _forms(value: str) -> Iterator[str]:
+    from urllib.parse import quote  # only where there is a secret
+
+    yield from (value, quote(value), quote(value, safe=""), shown(value))
+    yield from (json.dumps(value)[1:-1], repr(value)[1:-1], json.dumps(repr(value)[1:-1])[1:-1])
+
+
+def _pattern(form: str) -> str:
+    """Make a pattern of one form; a short one, and a number, only as a word of its own."""
+    escaped = re.escape(form)
+    if len(form) >= _LONG and not form.isdigit():
+        return escaped
+    return rf"(?<![A-Za-z0-9]){escaped}(?![A-Za-z0-9])"

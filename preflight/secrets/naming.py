@@ -1,0 +1,143 @@
+"""Tells which names say that their value is a secret, and which values are none whatever the name.
+
+A job is full of keys and tokens that are no secrets: `num_tokens`, `pad_token`, `image_key`.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+
+
+class Says(enum.IntEnum):
+    """How much a name says."""
+
+    NOTHING = 0
+    PERHAPS = 1
+    """A key or a token of which there are harmless ones: the value has to look random."""
+
+    SECRET = 2
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_SECRET = _set(
+    """auth bearer cred credential credentials creds dsn passcode passphrase passwd password
+    passwords passwort pwd secret secrets"""
+)
+_RUN_TOGETHER = tuple(
+    _set(
+        """accesskey apikey authkey credential credentials passphrase passwd password privatekey
+        secret secretkey token"""
+    )
+)
+
+# Before `key`, with which they name a secret.
+_OF_A_KEY = _set(
+    """access account admin api app application auth client consumer deploy deployment encryption
+    hmac license master private secret service session shared signing ssh storage subscription
+    """
+)
+
+# Beside `token`, with which they name something of a model or of its data.
+_OF_A_MODEL = _set(
+    """added additional audio batch begin bos class cls concept context end eos extra first image
+    img init initializer input instance last learnable mask max min modifier n new newline next num
+    number output pad patch per placeholder prev previous prompt query register sep space special
+    src start stop style subject subtoken target text tgt time total train trigger unique unk video
+    vision word"""
+)
+
+# At the end of a name: it tells of the secret, and its value is none.
+_ABOUT = _set(
+    """age backend class column count dim dir dropout embed embedding embeddings endpoint error
+    errors exception expires expiry field file filename fn folder format func function home host id
+    ids idx index len length level lifetime limit method min mode name names num number pad padding
+    parallelism path pattern pos position protocol provider rate ratio region scheme server size
+    sock socket timeout ttl type types uri url user username warning weight"""
+)
+
+# The shell's own names for its folders.
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
+
+
+@functools.lru_cache(maxsize=4_096)
+def says(name: str) -> Says:
+    """Tell what the name of a variable, a keyword or an option says of its value."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    while words and words[-1].isdigit():
+        words.pop()
+    if not words or name in _FOLDERS:
+        return Says.NOTHING
+    if words[-3:] == ["access", "key", "id"] or words[-1:] == ["accesskeyid"]:
+        return Says.SECRET
+    if words[-1] in _ABOUT:
+        return Says.NOTHING
+    if not _SECRET.isdisjoint(words):
+        return Says.SECRET
+    if words[-1] in {"token", "tokens"}:
+        return Says.PERHAPS if words[-1] == "tokens" or _of_a_model(words) else Says.SECRET
+    if any(word.endswith(_RUN_TOGETHER) for word in words) and not _of_a_model(words):
+        return Says.SECRET
+    if words[-1] in {"key", "keys"} and words[-2:-1] and words[-2] in _OF_A_KEY:
+        return Says.SECRET
+    if words[-1] in {"key", "pass", "pat"}:
+        return Says.SECRET if _is_variable(name) else Says.PERHAPS
+    return Says.NOTHING
+
+
+def _of_a_model(words: list[str]) -> bool:
+    return not _OF_A_MODEL.isdisjoint(words)
+
+
+def _is_variable(name: str) -> bool:
+    """Whether it is written as a variable of the environment."""
+    return name.isupper() and "_" in name
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+_COMMON = _set(
+    """anonymous auto basic default digest disabled dummy empty enabled example false local
+    localhost missing none null optional prompt required root test true undefined unknown unset
+    """
+)
+_PLACEHOLDER = re.compile(
+    r"<[^<>]*>|\$\{?\w+\}?|%\w+%|[*.x…\ue000]+|(?:\{[^{}]*\})+", re.IGNORECASE
+)
+_DOTTED = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+")
+_RANDOM = re.compile(r"[A-Za-z0-9+/=_.~%:@!#$*-]{8,}")
+_WORD_LIKE = re.compile(r"[A-Za-z]*[0-9]{0,4}|[0-9]{1,5}x[0-9]{1,5}")
+_SUFFIXED = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,10}$")
+
+# Letters alone up to which a value is a word, and digits alone up to which it is a number.
+_WORD, _NUMBER = 9, 7
+
+
+def may_be_secret(value: str) -> bool:
+    """Whether a value may be one, where its name says so: no `true`, no `$TOKEN`."""
+    value = value.strip()
+    if len(value) < 4 or value.lower() in _COMMON:
+        return False
+    return not (_PLACEHOLDER.fullmatch(value) or _DOTTED.fullmatch(value))
+
+
+def is_no_word(value: str) -> bool:
+    """Whether a value is long enough to be looked for wherever it may stand."""
+    if not may_be_secret(value) or len(value) < 6:
+        return False
+    if value.isalpha():
+        return len(value) > _WORD
+    return not (value.isdigit() and len(value) <= _NUMBER)
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value looks like one that was drawn by a machine: no name, no path, no template."""
+    if not (_RANDOM.fullmatch(value) and is_no_word(value)) or _SUFFIXED.search(value):
+        return False
+    return not all(map(_WORD_LIKE.fullmatch, re.split(r"[_.\-/:]", value)))

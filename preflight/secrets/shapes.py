@@ -1,0 +1,119 @@
+"""The shapes of secrets in a text: tokens of known issuers, headers, addresses, options.
+
+In each pattern, the group `secret` is what must not be told.
+"""
+
+from __future__ import annotations
+
+import re
+
+# As their issuers document them. Case counts, so that no file is taken for one by its name.
+_TOKENS = r"""
+    (?P<secret>
+      -----BEGIN[ ][A-Z0-9 ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z0-9 ]*PRIVATE[ ]KEY-----|\Z)
+    | (?<![A-Za-z0-9])(?:
+          (?:hf|api_org)_(?=[A-Za-z]*[0-9]|[A-Za-z]{30})[A-Za-z0-9]{12,}
+        | sk-(?:proj|ant|svcacct|admin|or|lf)-[A-Za-z0-9_-]{12,}
+        | sk-(?:[A-Za-z0-9]{1,20}-){0,6}(?=[A-Za-z]*[0-9])[A-Za-z0-9]{14,}
+        | (?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{12,}
+        | gh[oprsu]_(?=[A-Za-z]*[0-9]|[A-Za-z]{30})[A-Za-z0-9]{12,}
+        | github_pat_[A-Za-z0-9_]{16,}
+        | glpat-[A-Za-z0-9_.-]{12,}
+        | xox[a-z]-[A-Za-z0-9-]{10,}
+        | xapp-[A-Za-z0-9-]{10,}
+        | (?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}
+        | AIza[A-Za-z0-9_-]{20,}
+        | ya29\.[A-Za-z0-9_-]{8,}
+        | (?:npm|dop_v1|shpat)_[A-Za-z0-9]{16,}
+        | pypi-Ag[A-Za-z0-9_-]{14,}
+        | nvapi-[A-Za-z0-9_-]{12,}
+        | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?
+      )
+    )
+"""
+
+# What follows `--header` or `-H`, in whatever quotes a shell or a list of words has put it.
+_QUOTED_HEADER = r"""
+    (?:--(?:proxy-)?header|(?<![\w-])-H)[\s=,]*["'\\][\s,"'\\]*[\w-]{1,80}:[ ]*
+    (?P<secret>[^"'\\\s<\ue000][^"'\\\n]*)
+"""
+_BARE_HEADER = r"""
+    (?:--(?:proxy-)?header|(?<![\w-])-H)[\s=]*[\w-]{1,80}:(?P<secret>[^"'\\\s<\ue000]+)
+"""
+
+_AUTHORIZATION = r"""
+    \b(?:proxy-)?authorization["']?\s*[:=,]\s*["']?(?P<secret>[^"'\\\s<\ue000][^"'\\\n]*)
+"""
+
+# A bearer's token, and not `bearer of news` or `basic training`.
+_BEARER = r"""
+    \b(?:bearer|basic)[ ]+
+    (?P<secret>(?=[^\s]*[0-9=+/._~-][^\s]|[^\s]{20})[A-Za-z0-9._~+/=-]{8,})
+"""
+
+_ADDRESS = r"""
+    (?<![\w+.-])[A-Za-z][\w+.-]{0,30}://[^\s/?\#@:'"<>]{0,200}:
+    (?P<secret>(?![0-9]{1,5}(?:[/\s]|$))[^\s'"<>\ue000]{1,400})
+    @(?=[\w.\[%-])
+"""
+_USER = r"""
+    (?<![\w+.-])[A-Za-z][\w+.-]{0,30}://
+    (?P<secret>(?=[^\s/@]{0,400}[0-9])[^\s/?\#@:'"<>\ue000]{16,400})@(?=[\w.\[%-])
+"""
+
+_CURL_USER = r"""
+    \b(?:curl|wget|http)\b[^|\n]{0,400}?[\s"'](?:-u|--(?:proxy-)?user)["'\s,=\\]{0,8}[^\s:"'\\]{1,200}:
+    (?P<secret>[^\s"'\\<\ue000]+)
+"""
+
+_PLAIN = re.VERBOSE | re.DOTALL
+
+PATTERNS = (
+    re.compile(_TOKENS, _PLAIN),
+    re.compile(_QUOTED_HEADER, _PLAIN),
+    re.compile(_BARE_HEADER, _PLAIN),
+    *(
+        re.compile(one, _PLAIN | re.IGNORECASE)
+        for one in (_AUTHORIZATION, _BEARER, _ADDRESS, _USER, _CURL_USER)
+    ),
+)
+"""Whatever stands in their group `secret` is one."""
+
+QUERY = re.compile(r"[?&;](?P<name>[\w.-]{1,80})=(?P<secret>[^\s&#;'\"<>\ue000]+)")
+"""A parameter of an address: its name decides."""
+
+SIGNING = frozenset(
+    {"code", "hdnts", "hmac", "policy", "sas", "sig", "signature", "googleaccessid"}
+)
+"""Parameters of signed addresses whose names say nothing elsewhere."""
+
+OPTION = re.compile(
+    r"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,80})[ \t]+(?P<secret>[^\s\"'<\ue000-][^\s\"']*)"
+)
+"""An option with its value behind a space."""
+
+NAMED = re.compile(
+    r"""
+    (?<![\w-])(?P<name>[A-Za-z_][\w-]{0,80})
+    (?P<between>\\{0,3}["']?\]?\s{0,3}(?::=|=>|==?|:)\s{0,3}|\\{0,3}["']\s?,\s?(?=\\{0,3}["']))
+    """,
+    re.VERBOSE,
+)
+"""`NAME=value`, `name: "value"`, `{'name': 'value'}`, `('name', 'value')`: the name decides."""
+
+VALUE = re.compile(
+    r"""
+    [rbfuRBFU]{0,2}(?P<quote>\\{0,3}["'])(?P<quoted>(?:(?!(?P=quote))[^\n]){0,8000})
+    | (?P<bare>[^\s"'&;,()\[\]{}<>\ue000]+)(?P<behind>[(\[{]?)
+    """,
+    re.VERBOSE,
+)
+"""What stands behind it; a bracket behind a bare one makes it a call."""
+
+HINT = re.compile(
+    r"""[ak]ey|token|secret|pass|pwd|cred|dsn|auth|bearer|basic|header|://|sig|code=|hdnts|hmac
+    |policy|-H|curl|hf_|api_org_|sk-|[srp]k_|gh[oprsu]_|github_|glpat|xox|xapp|A[KSRI][IO][ADA]
+    |AIza|ya29|npm_|dop_|shpat|pypi-|nvapi|eyJ|sas=|_pat\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Without one of these, a text holds nothing of the kind."""

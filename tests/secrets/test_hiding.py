@@ -1,0 +1,235 @@
+"""Secrets are taken out of texts and values; what only looks like one stays readable."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+from preflight.findings.report import Setting
+from preflight.secrets.hiding import REDACTED, Secrets
+from preflight.secrets.naming import Says, says
+from tests.render.sample import finding
+
+CANARY = "cAnary7-Zx90qwPL44"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("WANDB_API_KEY", "HF_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "SENTRY_DSN"),
+        *("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AZURE_STORAGE_KEY", "GH_PAT", "SMTP_PASS"),
+        *("api_key", "apiKey", "hf_token", "auth_token", "client_secret", "credentials", "auth"),
+        *("SECRET_KEY_BASE", "passwd", "dsn", "db-password", "hftoken", "APIKey", "MINIO_KEY"),
+    ],
+)
+def test_a_name_says_that_its_value_is_secret(name: str) -> None:
+    assert says(name) is Says.SECRET
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("tokenizer", "TOKENIZERS_PARALLELISM", "keys", "author", "keyword", "keyring", "PWD"),
+        *("SSH_AUTH_SOCK", "AUTH_TYPE", "password_length", "token_type", "HF_TOKEN_PATH", "OLDPWD"),
+        *("KeyError", "monkey", "compass", "passes", "secretary", "pad_token_id", "key_name"),
+    ],
+)
+def test_a_name_says_nothing_of_the_kind(name: str) -> None:
+    assert says(name) is Says.NOTHING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "has 3.1 GB free of 80 GB, driver 535.129.03",
+        "KeyError: 'API_KEY'",
+        "KeyError: 'n01440764_10026'",
+        "RuntimeError: needs HF_TOKEN",
+        "num_tokens=77, max_tokens=4096, pad_token='<|endoftext|>', eos_token=\"</s>\"",
+        'key = "{stem}.pt"',
+        "keys: image, caption",
+        "key=n01440764_10026 has no image",
+        "Missing key(s) in state_dict: unet.down_blocks.0.attn1.to_k.weight",
+        "tokenizer='openai/clip-vit-large-patch14'",
+        'api_key = os.environ["WANDB_API_KEY"]',
+        "token = args.hf_token",
+        "token = get_token()",
+        "make(token=token, password=None, auth=True)",
+        "password=$DB_PASSWORD token=${HF_TOKEN} secret=<secret> api_key=***",
+        "missing token: expected a string",
+        "PWD=/data/job and SSH_AUTH_SOCK=/tmp/ssh-x/agent.12",
+        "basic training of basic augmentations, bearer of news",
+        "data/sk-resnet50-imagenet-epoch12.pt, hf_datasets, hf_transformers, asianfoodimages01.tar",
+        "sk_test_images/000.tar, pypi-mirror, ghs_images",
+        "https://host.example:8080/a@b/000.tar and s3://bucket/key=1/0.tar",
+        "git clone ssh://git@host.example/x.git, mail ada@host.example",
+        "image_key='jpg', sort_key='name', cache_key='latents_128x128'",
+        "columns ['password', 'email']",
+        "--header is an option, and -H too; --password must be given",
+        "a/signature.json sig=0.5 code=3",
+    ],
+)
+def test_ordinary_sentences_are_left_alone(text: str) -> None:
+    assert Secrets().text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("DB_PASSWORD=hunter2 is wrong", f"DB_PASSWORD={REDACTED} is wrong"),
+        ("error: password=hunter2: bad", f"error: password={REDACTED} bad"),
+        ("{'WANDB_API_KEY': 'abcd1234', 'x': 1}", f"{{'WANDB_API_KEY': '{REDACTED}', 'x': 1}}"),
+        ("environ['HF_TOKEN']='abcd1234'", f"environ['HF_TOKEN']='{REDACTED}'"),
+        ('api_key = "correct horse"', f'api_key = "{REDACTED}"'),
+        ('{\\"token\\": \\"abcd1234\\"}', f'{{\\"token\\": \\"{REDACTED}\\"}}'),
+        ("password: hunter2-again", f"password: {REDACTED}"),
+        (f"('api-key', '{CANARY}')", f"('api-key', '{REDACTED}')"),
+        ("https://ada:pw@h.example/x", f"https://ada:{REDACTED}@h.example/x"),
+        ("postgres://u:p@ss:w@h/db", f"postgres://u:{REDACTED}@h/db"),
+        ("https://abcdef0123456789@git.example/x", f"https://{REDACTED}@git.example/x"),
+        ("https://h/x.tar?a=1&sig=Ab%2B1%3D&b=2", f"https://h/x.tar?a=1&sig={REDACTED}&b=2"),
+        ("https://h/x?X-Amz-Signature=0a1b2c", f"https://h/x?X-Amz-Signature={REDACTED}"),
+        ("https://h/x?key=AbCd12345", f"https://h/x?key={REDACTED}"),
+        (
+            "pipe:curl --header 'Authorization: Bearer abc' https://h/0.tar",
+            f"pipe:curl --header 'Authorization: {REDACTED}' https://h/0.tar",
+        ),
+        ("curl -H X-Own:abc https://h/0", f"curl -H X-Own:{REDACTED} https://h/0"),
+        ("curl --header=X-Own:abc https://h/0", f"curl --header=X-Own:{REDACTED} https://h/0"),
+        (
+            """curl -H '"'"'X-Own: a b'"'"' https://h/0""",
+            f"""curl -H '"'"'X-Own: {REDACTED}'"'"' https://h/0""",
+        ),
+        ("['curl', '-H', 'X-Own: a b', 'u']", f"['curl', '-H', 'X-Own: {REDACTED}', 'u']"),
+        ("pipe:curl -s -u ada:pw https://h/0", f"pipe:curl -s -u ada:{REDACTED} https://h/0"),
+        ("aws --secret-key hunter2 cp", f"aws --secret-key {REDACTED} cp"),
+        ("Bearer abcdefgh0123", f"Bearer {REDACTED}"),
+        ("Basic YWRhOnB3MTI=", f"Basic {REDACTED}"),
+    ],
+)
+def test_a_name_or_a_shape_gives_it_away(text: str, told: str) -> None:
+    """And the rest of the text stays."""
+    assert Secrets().text(text) == told
+    assert Secrets().text(told) == told
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(CANARY, "a b'c\"d\\e5", "pässwört99", "http://x:y@z/?a=b&c", "12345678", "hunter2"),
+        "onlylettersbutlong",
+    ],
+)
+@pytest.mark.parametrize("write", [str, repr, json.dumps, quote, lambda one: json.dumps(repr(one))])
+def test_the_very_value_is_found_wherever_it_stands(value: str, write: object) -> None:
+    hide = Secrets.known({"DB_PASSWORD": value})
+    text = f"the server says {write(value)} is wrong"  # type: ignore[operator]
+
+    of_page = [] if value.isdigit() else [hide.bytes_of(text)]
+    for hidden in (hide.text(text), *of_page):
+        assert write(value).strip("'\"\\") not in hidden  # type: ignore[operator]
+        assert hidden.startswith("the server says ")
+        assert hidden.endswith(" is wrong")
+
+
+@pytest.mark.parametrize("value", ["true", "1", "ada", "postgres", "1234", "/", "default", ""])
+def test_short_and_common_values_are_not_looked_for(value: str) -> None:
+    text = f"the value {value} of ada is true, 1 of 1234 in /data, postgres by default"
+
+    assert Secrets.known({"DB_PASSWORD": value, "AUTH": value}).text(text) == text
+
+
+def test_the_users_name_is_readable_where_it_is_the_password_too() -> None:
+    hide = Secrets.known({"USER": "adalove12", "DB_PASSWORD": "adalove12"})
+
+    assert hide.text("made by adalove12") == "made by adalove12"
+
+
+def test_a_file_that_holds_the_secret_is_named() -> None:
+    assert Secrets.known({"MY_CREDENTIALS": __file__}).values == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", f"postgres://u:{CANARY}@h/db"),
+        ("AUTH_HEADER", f"Bearer {CANARY}"),
+        ("SERVICE_CREDENTIALS", json.dumps({"private_key": CANARY})),
+        ("HTTP_PROXY", f"http://u:{CANARY}@proxy:3128"),
+    ],
+)
+def test_a_part_of_a_variable_is_known_too(name: str, value: str) -> None:
+    hidden = Secrets.known({name: value}).text(f"401 for {CANARY}")
+
+    assert hidden == f"401 for {REDACTED}"
+
+
+def test_what_was_typed_and_what_is_set_is_known_too() -> None:
+    """An error quotes the password alone, or the value of a keyword."""
+    typed = [f"pipe:curl --header 'X-Own: {CANARY}' https://h/0.tar", "https://a:pw-99-pw@h/0"]
+    settings = {"loader": [{"kwargs": {"auth": {"user": "x", "pw": "in-the-settings-1"}}}]}
+    hide = Secrets.known({}, typed, settings)
+
+    assert hide.text(f"{CANARY} pw-99-pw in-the-settings-1") == " ".join([REDACTED] * 3)
+
+
+def test_a_value_that_was_cut_is_known_by_its_beginning() -> None:
+    hide = Secrets.known({"HF_TOKEN": CANARY})
+
+    assert hide.text(f"it says {CANARY[:9]}…") == f"it says {REDACTED}…"
+    assert hide.text(f"it says {CANARY[:7]}") == f"it says {REDACTED}"
+    assert hide.text(f"a {CANARY[:9]}...{CANARY[-7:]}!") == f"a {REDACTED}...{REDACTED}!"
+    assert hide.text(f"a...b {CANARY[:9]}...c") == f"a...b {REDACTED}...c"
+    assert hide.text("it ends with cAna") == "it ends with cAna"
+
+
+def test_values_under_a_name_are_taken_out_of_mappings() -> None:
+    plain = {
+        "job": {
+            "loader.0.kwargs.api_key": "abcd1234",
+            "cache.0.key": "{stem}.pt",
+            "keys": "a1b2c3d4",
+        },
+        "settings": {"password": Setting(value=12345678, origin="x:1")},
+        "kwargs": {"password": 12345678, "num_tokens": 12345678, "token": True},
+        "credentials": ["user7777", "word"],
+    }
+
+    assert Secrets().plain(plain) == {
+        "job": {
+            "loader.0.kwargs.api_key": REDACTED,
+            "cache.0.key": "{stem}.pt",
+            "keys": "a1b2c3d4",
+        },
+        "settings": {"password": Setting(value=REDACTED, origin="x:1")},
+        "kwargs": {"password": 12345678, "num_tokens": 12345678, "token": True},
+        "credentials": [REDACTED, REDACTED],
+    }
+
+
+def test_what_holds_none_stays_the_very_same() -> None:
+    """Nothing is made anew where there is nothing to hide."""
+    found = finding("shard-damaged", "is cut", file="a.tar")
+
+    assert Secrets.known({"HF_TOKEN": CANARY}).plain(found) is found
+
+
+def test_long_texts_take_no_time() -> None:
+    """Whatever they are made of: no pattern looks at a place twice."""
+    hide = Secrets.known({"HF_TOKEN": CANARY})
+    for piece in (
+        "a",
+        "a=",
+        "://",
+        "token ",
+        "--a ",
+        "https://a:",
+        "-H ",
+        "'",
+        "\\",
+        "sk-a-",
+        "curl ",
+    ):
+        hide.text(piece * (50_000 // len(piece)) + " token")
