@@ -35,8 +35,10 @@ def start() -> None:
         sys.exit(2)
     try:
         if sys.argv[1:2] == ["run"]:
+            from preflight.processes.orphans import say_ours
             from preflight.processes.spawn import make_ready
 
+            say_ours()
             with contextlib.suppress(OSError):  # told where there is a question to ask
                 make_ready()
         from preflight.command.cli import main

@@ -69,14 +69,13 @@ def preflight(tmp_path: Path) -> Iterator[Run]:
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", START, *words],
-            cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
             text=True,
             encoding="utf-8",
             errors="surrogateescape",
             timeout=120,
             check=False,
-            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},  # type: ignore[call-overload]
+            **{"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},  # type: ignore[call-overload]
         )
 
     yield run

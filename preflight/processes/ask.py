@@ -59,7 +59,14 @@ class Unasked:
     question: Question
 
 
-Result: TypeAlias = Answer | Fault | Took | Unasked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survived:
+    """What the user's code has started, and nobody could end."""
+
+    processes: tuple[str, ...]
+
+
+Result: TypeAlias = Answer | Fault | Took | Unasked | Survived
 
 
 Batch: TypeAlias = tuple[Question, ...]
@@ -272,6 +279,8 @@ def _stop(one: _Running, running: list[_Running], lines: Lines) -> None:
     one.started.drain(lambda: _hear(running, lines, patiently=False))
     for _ in range(lines.qsize()):  # of all; nothing of this one comes after these
         _hear(running, lines, patiently=False, most=1)
+    if one.started.survivors:
+        one.results.append(Survived(processes=one.started.survivors))
     running.remove(one)
 
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
-from preflight.processes import life_line
+from preflight.processes import life_line, orphans
 from preflight.values.wire import to_brief
 
 # Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
@@ -99,6 +99,7 @@ def main() -> None:
     if runs_code:  # imported now, since the user's code may put a package of our name in our place
         from preflight.secrets.hiding import hidden_here
 
+        orphans.adopt()
         channel.hide = hidden_here
         sys.excepthook = functools.partial(_fail, hidden_here)
     else:
@@ -119,6 +120,7 @@ def main() -> None:
             channel.say(answer=index, facts=_plain(facts))
     if runs_code:
         _let_tracker_clean()
+        orphans.end(lambda: orphans.descendants(os.getpid()))
         channel.say(done=True)
         os._exit(0)  # without waiting for its threads and exit handlers
     channel.say(done=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from preflight.kinds.question import Question
+from preflight.processes import orphans
 from preflight.processes.spawn import MARK, reader, spawn
 
 # Pieces of what was said that wait to be read; a process that says more waits, and does not fill
@@ -68,6 +69,9 @@ class Started:
     popen: subprocess.Popen[bytes]
     lines: Lines
     reader: threading.Thread = field(init=False)
+    survivors: tuple[str, ...] = ()
+    """What it started and nobody here can end, once it was killed."""
+
     closed: bool = False
     """Whether nobody wants to hear more of it."""
 
@@ -171,11 +175,17 @@ class Started:
 
     def kill(self) -> None:
         """End it and everything that it started."""
+        leader, left = self.popen.pid, list[int]()
+        if self.runs_code and not self.ended:  # nothing new comes, and what is adopted stays below
+            with contextlib.suppress(OSError, AttributeError):
+                os.kill(leader, signal.SIGSTOP)
+            left += orphans.end(lambda: orphans.descendants(leader))
         if hasattr(os, "killpg"):  # its watcher, and whatever it left behind, at once
             with contextlib.suppress(OSError):
-                os.killpg(self.popen.pid, _KILL)
+                os.killpg(leader, orphans.KILL)
         if self.runs_code or not hasattr(os, "killpg"):
-            kill_session(self.popen.pid, self.token)
+            left += orphans.end(lambda: {*members(leader, self.token), *orphans.strays(MARK)})
+            self.survivors = tuple(map(_named, sorted({*left} - {leader})))
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
@@ -196,6 +206,7 @@ def start(
         OSError: the interpreter cannot be started.
     """
     if any(one.runs_code for one in questions):
+        orphans.adopt_if_ours()
         popen, token = spawn(python, folder=questions[0].folder, runs_code=True)
     else:
         python = None
@@ -212,32 +223,20 @@ def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | Non
     return None
 
 
-def kill_session(leader: int, token: str) -> None:
-    """End every process of the session that this one leads, and all that bear its mark.
+def _named(pid: int) -> str:
+    """Name a process for people, while it is there."""
+    import psutil
 
-    A daemon leaves the session and keeps the environment. Killed again until none was seen twice in
-    a row: one that forks and ends while the list is read leaves a copy that is not on it.
-    """
-    unseen = 0
-    for _ in range(100):
-        pids = members(leader, token)
-        unseen = 0 if pids else unseen + 1
-        if unseen == _SURE:
-            return
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                os.kill(pid, _KILL)
-        time.sleep(0.002)
-
-
-# Looks in a row that find no process, before we believe it.
-_SURE = 2
-
-_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+    with contextlib.suppress(psutil.Error):
+        return f"{pid} ({psutil.Process(pid).name()})"
+    return str(pid)
 
 
 def members(leader: int, token: str) -> list[int]:
-    """All living processes of a session, and all whose environment has our mark in it."""
+    """All living processes of a session, and all whose environment has our mark in it.
+
+    A daemon leaves the session and keeps the environment.
+    """
     import psutil
 
     found = []

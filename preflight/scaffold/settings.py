@@ -11,7 +11,8 @@ from preflight.scaffold.data_sets import data_sets
 from preflight.scaffold.known import known_of
 from preflight.scaffold.tables import spelled, table
 from preflight.settings.job import Job
-from preflight.settings.toml_file import FILE, SettingsError, find_file
+from preflight.settings.nearest import nearest
+from preflight.settings.toml_file import FILE, SettingsError
 from preflight.sources.makers.factories import Maker, factories_in, worth_offering
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
@@ -76,7 +77,7 @@ def _said_already(folder: str, *, force: bool) -> tuple[str, Job | None]:
     Raises:
         SettingsError: they are to be left as they are.
     """
-    holding = find_file(folder)
+    holding = nearest(folder).file
     if holding is None:
         return "", None
     if os.path.dirname(holding) != folder:

@@ -51,6 +51,9 @@ class Looks:
     memory: Memory = field(init=False)
     """What earlier runs have seen."""
 
+    survivors: tuple[str, ...] = ()
+    """Processes that the user's code has started, and that nobody could end."""
+
     machine: Any = None
     """The facts of this machine."""
 
@@ -193,6 +196,8 @@ class Looks:
             if isinstance(result, ask.Took):
                 took = self.steps.get(result.step, 0.0) + result.seconds
                 self.steps[result.step] = round(took, 3)
+            elif isinstance(result, ask.Survived):
+                self.survivors += result.processes
             else:
                 yield from self._taken(result)
             yield from self._came()

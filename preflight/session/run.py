@@ -25,9 +25,11 @@ from preflight.secrets.hiding import Secrets
 from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository, unearned
 from preflight.session.look import Looks
+from preflight.session.named_code import said_of_settings
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
+from preflight.settings.nearest import Nearest, nearest
 from preflight.targets.discover import discover
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
@@ -48,6 +50,7 @@ def run(
     *words: str,
     folder: str | None = None,
     config: str | None = None,
+    no_config: bool | None = None,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     watch: Watch = nobody_watches,
@@ -59,7 +62,8 @@ def run(
     Args:
         words: targets, as on the command line; none: those of the settings, or what lies around.
         folder: the current folder, to which words are relative; None: the process's own.
-        config: the settings file; None: the nearest upward.
+        config: the settings file; None: the nearest upward in the same repository.
+        no_config: whether none is read.
         select: ids of checks, or prefixes of ids; empty: all.
         ignore: ids or prefixes of checks that are left out.
         watch: called with each step forward and each finding.
@@ -73,9 +77,13 @@ def run(
     here = os.path.abspath(folder or os.getcwd())
     every, bad_plugins = registry.load()
     try:
+        if config and no_config:
+            raise UsageError("--config and --no-config exclude each other")
+        settings = Nearest() if no_config else Nearest(config) if config else nearest(here)
         job = make_job(
             folder=here,
-            file=config,
+            file=settings.file,
+            search=False,
             flags=flags,
             environ=os.environ,
             plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
@@ -91,6 +99,9 @@ def run(
         raise UsageError(str(error)) from error
     command = command or shlex.join(["preflight", "run", *words])
     hide = secrets_of(job, command)
+    for line in said_of_settings(job, settings, found, typed=bool(words)):
+        sys.stderr.write(hide.text(f"preflight: {line}\n"))
+    sys.stderr.flush()
     tell = functools.partial(_tell_hidden, watch, hide)
     looking = Looks(job=job, checks=checks, watch=tell, hide=hide)
     try:
@@ -118,6 +129,7 @@ def run(
         steps=looking.steps,
         reasons=(
             *summary.left_out(judged),
+            *summary.left_running(looking.survivors),
             *of_repository(found),
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),

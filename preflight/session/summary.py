@@ -121,6 +121,16 @@ def left_out(judged: Judged) -> Iterable[str]:
         yield f"{counted(count, noun + ' was', noun + 's were')} not looked at: {reason}."
 
 
+def left_running(processes: tuple[str, ...]) -> Iterable[str]:
+    """Say what the user's code has started, and is running still."""
+    if processes:
+        them = "process" if len(processes) == 1 else "processes"
+        yield (
+            f"Your code has started {them} {', '.join(processes)}, which preflight could not end: "
+            "look at what still runs."
+        )
+
+
 def interpreter(job: Job, targets: Iterable[Target]) -> Iterable[str]:
     """Name the interpreter that ran the user's code, and warn where another one is active."""
     if not any(row.runs_code for target in targets for row in kinds_of(type(target))):

@@ -8,8 +8,9 @@ from typing import Any
 
 from preflight.settings.job import Job
 from preflight.settings.meaning import mistaken, short
+from preflight.settings.nearest import nearest
 from preflight.settings.options import OPTIONS, Option
-from preflight.settings.toml_file import SettingsError, find_file, read_file, unknown_key
+from preflight.settings.toml_file import SettingsError, read_file, unknown_key
 from preflight.values.names import name_of
 
 
@@ -17,11 +18,14 @@ def make_job(
     *,
     folder: str,
     file: str | None = None,
+    search: bool = True,
     flags: Mapping[str, Any] | None = None,
     environ: Mapping[str, str],
     plugins: Iterable[str] = (),
 ) -> Job:
     """Put the settings together; those of the nearest file upward, where none is named.
+
+    Where nothing is to be `search`ed for, there are none.
 
     Flags are options by their names, as text or as values; None and empty lists say nothing. Tables
     of plug-ins are theirs.
@@ -29,7 +33,7 @@ def make_job(
     Raises:
         SettingsError: whatever is wrong, all of it at once.
     """
-    file = file or find_file(folder)
+    file = file or (nearest(folder).file if search else None)
     tree: dict[str, Any] = {}
     origins: dict[str, str] = {}
     mistakes: list[str] = []

@@ -100,6 +100,7 @@ GATE, METHOD, DEPTH = (_one_of(get_args(one)) for one in (FailOn, StartMethod, D
 
 OPTIONS = (
     Option("config", FILE, None, "The settings (default: the nearest upward)."),
+    Option("no-config", FLAG, None, "Read no settings, which may name code to run."),
     Option("select", IDS, None, "Ask these checks only, by id or first word."),
     Option("ignore", IDS, None, "Leave these checks out."),
     Option("fail-on", GATE, "gate.fail_on", "What makes a NO-GO (default: error)."),

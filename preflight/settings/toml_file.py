@@ -28,21 +28,6 @@ class SettingsError(ValueError):
         super().__init__("\n".join(self.mistakes))
 
 
-def find_file(folder: str) -> str | None:
-    """Find the nearest settings file, here or above: preflight.toml, or [tool.preflight]."""
-    while True:
-        own = os.path.join(folder, FILE)
-        if os.path.isfile(own):
-            return own
-        project = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(project) and _has_table(project):
-            return project
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-
-
 def _toml() -> Any:
     if sys.version_info >= (3, 11):
         import tomllib
@@ -51,7 +36,8 @@ def _toml() -> Any:
     return tomllib
 
 
-def _has_table(project: str) -> bool:
+def has_table(project: str) -> bool:
+    """Whether a pyproject.toml has the table [tool.preflight]."""
     toml = _toml()
     try:
         tools = toml.loads(read_small(project).decode("utf-8")).get("tool")

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 
 
 def make_state(folder: str) -> None:
     """Make the folder where there is none; one of ours is ignored by git.
 
+    A link to a folder is followed. One that leads nowhere is not: what it names was never ours to
+    make.
+
     Raises:
         OSError: it cannot be made.
     """
+    place = os.path.abspath(folder)
+    while place != os.path.dirname(place):
+        if os.path.islink(place) and not os.path.exists(place):
+            raise FileNotFoundError(
+                errno.ENOENT, f"{place} is a link to {os.readlink(place)}, which is not there"
+            )
+        place = os.path.dirname(place)
     ours = not os.path.isdir(folder)
     os.makedirs(folder, exist_ok=True)
     if ours:  # in a folder of the user's, git is the user's

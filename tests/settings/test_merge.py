@@ -40,6 +40,7 @@ def test_flags_lie_over_variables_over_the_file_over_defaults(tmp_path: Path) ->
 
 
 def test_the_nearest_file_upward_is_read_and_its_folder_is_the_jobs(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
     (tmp_path / "preflight.toml").write_text('[job]\nname = "a"\n')
     below = tmp_path / "x" / "y"
     below.mkdir(parents=True)

@@ -1,0 +1,44 @@
+"""Says, before anything of it runs, which settings were read and what code they make run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from preflight.settings.job import Job
+from preflight.settings.key_rule import is_function
+from preflight.settings.nearest import Nearest
+from preflight.targets.discover import Discovered
+from preflight.targets.targets import Built, CacheFolder
+from preflight.values.names import shown
+
+
+def said_of_settings(
+    job: Job, settings: Nearest, found: Discovered, *, typed: bool
+) -> Iterator[str]:
+    """Say which file was passed over, and what code runs by the one that was read.
+
+    Loaders and models run where no words were typed; those of words are the user's own wish.
+    """
+    if settings.passed is not None:
+        passed = shown(settings.passed)
+        yield (
+            f"{passed} was not read: {settings.reason}; to read it:  "
+            f"preflight run --config {passed}"
+        )
+    codes = [] if settings.file is None else [*dict.fromkeys(_codes(job, found, typed=typed))]
+    if settings.file is not None and codes:
+        file = shown(os.path.abspath(settings.file))
+        yield f"{file} makes this run: {', '.join(map(shown, codes))}; --no-config reads none"
+
+
+def _codes(job: Job, found: Discovered, *, typed: bool) -> Iterator[str]:
+    targets = found.targets
+    code = [] if typed else [one.call for one in (*job.loader, *job.model)]
+    if any(isinstance(one, CacheFolder) for one in targets):
+        keys = (one.key for one in job.cache)
+        code += [key for key in keys if key is not None and is_function(key)]
+    yield from code
+    runs = code or any(isinstance(one, Built) for one in targets)
+    if runs and job.python is not None and "python" not in job.origins:  # no flag, no variable
+        yield job.python

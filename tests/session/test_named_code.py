@@ -1,0 +1,133 @@
+"""Settings can name code: which are read, and that it is told before any of it runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.session.run import UsageError
+from preflight.settings.nearest import nearest
+from tests.conftest import Run
+
+TRAIN = """import sys
+print("train.py runs", file=sys.stderr)
+from torch.utils.data import DataLoader
+def make(): return DataLoader([1, 2, 3])
+"""
+MAKES = '[[loader]]\ncall = "train:make"\n'
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """A job with settings that name code, in a repository."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "preflight.toml").write_text(MAKES)
+    return tmp_path
+
+
+def below(folder: Path) -> Path:
+    inner = folder / "runs" / "first"
+    inner.mkdir(parents=True)
+    (inner / "README.py").write_text("x = 1\n")
+    return inner
+
+
+def test_the_file_and_the_code_are_told_before_it_runs(job: Path, preflight: Run) -> None:
+    done = preflight("run")
+    said = f"preflight: {job}/preflight.toml makes this run: train:make;"
+
+    assert done.returncode == 0, done
+    assert done.stderr.index(said) < done.stderr.index("train.py runs")
+
+
+def test_the_interpreter_is_code_too(job: Path, preflight: Run) -> None:
+    (job / "preflight.toml").write_text(f'[job]\npython = "./mine"\n{MAKES}')
+
+    assert "makes this run: train:make, " in preflight("run").stderr
+    assert "mine; " in preflight("run").stderr
+    assert "mine; " in preflight("run", "train:make").stderr
+
+
+def test_a_function_for_keys_is_code_too(job: Path, preflight: Run) -> None:
+    (job / "cache").mkdir()
+    (job / "preflight.toml").write_text('[[cache]]\npath = "cache"\nkey = "train:make"\n')
+
+    assert "makes this run: train:make;" in preflight("run").stderr
+
+
+def test_what_was_typed_is_not_told(job: Path, preflight: Run) -> None:
+    """It is the user's own wish; and settings without code run none."""
+    assert "makes this run" not in preflight("run", "train:make").stderr
+    (job / "preflight.toml").write_text('[[source]]\npath = "train.py"\n')
+
+    assert preflight("run").stderr == ""
+
+
+def test_settings_above_are_read_in_the_same_repository(job: Path) -> None:
+    assert nearest(str(below(job))).file == str(job / "preflight.toml")
+
+
+@pytest.mark.parametrize("repository", ["none", "of the folder", "in between"])
+def test_settings_above_are_not_read_out_of_it(job: Path, repository: str) -> None:
+    inner = below(job)
+    (job / ".git").rmdir()
+    if repository == "of the folder":
+        (inner / ".git").mkdir()
+    elif repository == "in between":  # as a submodule or a worktree has it
+        (inner.parent / ".git").write_text("gitdir: elsewhere\n")
+    found = nearest(str(inner))
+
+    assert found.file is None
+    assert found.passed == str(job / "preflight.toml")
+    assert "outside of the repository" in found.reason
+
+
+@pytest.mark.parametrize("table", ["preflight.toml", "pyproject.toml"])
+def test_a_bare_run_runs_nothing_of_a_folder_above(job: Path, preflight: Run, table: str) -> None:
+    inner = below(job)
+    (job / ".git").rmdir()
+    if table == "pyproject.toml":
+        (job / "preflight.toml").unlink()
+        (job / table).write_text(MAKES.replace("[[", "[[tool.preflight."))
+    done = preflight("run", cwd=inner)
+
+    assert "train.py runs" not in done.stderr
+    assert f"preflight: {job}/{table} was not read: it lies outside" in done.stderr
+    assert f"preflight run --config {job}/{table}" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may")
+def test_settings_above_of_another_owner_are_not_read(job: Path) -> None:
+    inner = below(job)
+    os.chown(job / "preflight.toml", 12_345, -1)
+
+    assert nearest(str(inner)).file is None
+    assert "owner" in nearest(str(inner)).reason
+    assert nearest(str(job)).file == str(job / "preflight.toml")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may")
+def test_an_owner_may_not_be_borrowed_by_a_link(job: Path) -> None:
+    inner = below(job)
+    (job / "preflight.toml").rename(job / "other.toml")
+    (job / "preflight.toml").symlink_to("other.toml")
+    os.chown(job / "preflight.toml", 12_345, -1, follow_symlinks=False)
+
+    assert nearest(str(inner)).file is None
+
+
+def test_no_config_reads_none(job: Path, preflight: Run) -> None:
+    done = preflight("run", "--no-config")
+
+    assert "train.py runs" not in done.stderr
+    assert "makes this run" not in done.stderr
+    assert "preflight.toml" not in preflight("run", "--no-config", cwd=below(job)).stderr
+
+
+def test_to_name_settings_and_to_read_none_is_a_mistake(job: Path) -> None:
+    with pytest.raises(UsageError, match="exclude each other"):
+        preflight.run(folder=str(job), config=str(job / "preflight.toml"), no_config=True)
