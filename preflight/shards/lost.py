@@ -27,8 +27,12 @@ _FEWEST_USUAL = 3
 
 def through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
     """Say what a flaw of the unpacked archive is in terms of the packed file."""
-    # A walk without a flaw has read all padding, and with it the packed file to its end.
+    # A walk without a flaw has read all padding, and with it the packed file to its end; one that
+    # found bytes behind the end marker may not have come so far.
     kind, name = None if flaw is None else flaw.kind, packed.name
+    if kind == "trailing":
+        while packed.read(packed.unpacked, 1):
+            continue
     at = f"before {packed.position:,} bytes"
     if packed.tail and flaw is None:
         return Flaw(kind="cut" if not packed.ended else "trailing", text=packed.tail)
@@ -44,6 +48,13 @@ def through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
         read_at_once = name == "gzip" or packed.position <= _ONE_READ
         quiet = flaw is None or (flaw.quiet and read_at_once)
         return Flaw(kind="streams", text=text, offset=offset, quiet=quiet)
+    if not packed.ended and not packed.endless and kind in (None, "trailing"):
+        # Zeros that stand for packed bytes unpack to an end marker, where they unpack to anything.
+        text = (
+            f"ends inside its {name} stream, at {packed.position:,} bytes: what was unpacked up to "
+            "there looks whole, and is not all that was packed"
+        )
+        return Flaw(kind="cut", text=text, quiet=True)
     if flaw is None:
         return None
     if kind in ("foreign", "empty"):
