@@ -3,7 +3,10 @@
 What it finds
     A shard that is empty, is something else than a tar (a RAR archive, a web page), ends too early,
     holds a header whose checksum is wrong, has zeros where a header should be, or goes on behind
-    its end marker; and one that Git LFS has not fetched.
+    its end marker; and one that Git LFS has not fetched. A packed one is damaged as well where its
+    stream does not come to its own end, whatever was unpacked up to there. One that is zeros from
+    some place on is, where its last sample or the shards beside it show that more was to come; where
+    they do not, more zeros than writers of tar leave by themselves are a warning.
 
 Why it matters
     Only some of this is loud. At a damaged header, or at zeros, Python's tarfile takes the archive
@@ -27,6 +30,7 @@ from preflight.check import check
 from preflight.facts import Damage, ShardFacts
 from preflight.finding import Finding, Location, Scalar, Severity
 from preflight.job import Job
+from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted, lfs_pull, shown
 
 _RAISES = "tarfile raises here"
@@ -57,6 +61,25 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
             evidence=_evidence(facts, damage),
             about=damage.kind,
         )
+    if facts.padding and not facts.damage and not facts.record:
+        yield _padded(facts)
+
+
+def _padded(facts: ShardFacts) -> Finding:
+    """Say of zeros, behind which readers look for nothing, that samples may have stood there."""
+    samples = counted(facts.samples, "sample")
+    return shard_damaged.found(
+        f"has {facts.padding:,} zero bytes ({format_size(facts.padding)}) behind its {samples}, "
+        "where tar leaves some kilobytes",
+        at=Location(file=facts.file),
+        severity=Severity.WARNING,
+        why="A copy that was laid out in full and never finished looks like this: readers take the "
+        "zeros for the end, and miss what should stand there without a word.",
+        fix="Compare the number of its samples, or its checksum, with the original; or copy it "
+        "again.",
+        evidence={"kind": "padding", "bytes": facts.size, "zeros": facts.padding},
+        about="padding",
+    )
 
 
 def _samples(facts: ShardFacts, damage: Damage) -> str:

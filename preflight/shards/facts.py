@@ -156,5 +156,11 @@ class ShardFacts:
     videos: int = 0
     """Videos in it, which are not read."""
 
+    padding: int = 0
+    """Bytes of zeros behind its last member, where they are more than tar leaves by default."""
+
+    record: int = 0
+    """Bytes of the records of which `tar -b` leaves as many; 0: of none that is likely."""
+
     keys: str = ""
     """The keys of the samples and their sizes, packed (`preflight.shards.packed_keys`)."""

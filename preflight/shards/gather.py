@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -17,6 +18,7 @@ from preflight.kinds.target import Target
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.fates import lacking, taken
 from preflight.shards.facts import ShardFacts
+from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
 from preflight.targets.targets import CaptionRule, Shard
 from preflight.values.wire import to_wire
@@ -32,6 +34,12 @@ class Shards(Gather):
         """Loaders that may yet say which fields they take, before which nothing is judged."""
 
         self._held: list[tuple[Any, ShardFacts, float | None]] = []
+        self._neighbours: dict[str, list[Beside]] = {}
+        """By what a shard and those beside it are called, those that are whole."""
+
+        self._are_all_read = False
+        """Whether all shards that were named have been looked at."""
+
         self._reads: dict[str, Reads] = {}
         """By the path of a shard, the first loader that reads it."""
 
@@ -53,6 +61,7 @@ class Shards(Gather):
     def then_questions(self) -> Iterator[Question]:
         """Ask about the shards of loaders that nobody has named, where they are files here."""
         self._awaited.clear()
+        self._are_all_read = True
         self.come += self._released()
         root = self.run.job.root
         named = (one for one in self.run.targets if isinstance(one, Shard))
@@ -72,6 +81,10 @@ class Shards(Gather):
     ) -> Iterator[Look]:
         """Give what was seen of a shard, and say of videos that nobody looks into them."""
         self._held.append((question.target, facts, read_at))
+        if not (facts.padding or facts.damage):
+            self._neighbours.setdefault(_sort_of(facts.file), []).append(
+                Beside(facts.samples, facts.size)
+            )
         if not self._awaited:
             yield from self._released()
         if facts.videos:
@@ -85,15 +98,27 @@ class Shards(Gather):
         yield from not_decoded(facts.file, facts.pictures, ShardFacts)
 
     def _released(self) -> Iterator[Look]:
-        """Give what waited for loaders, with what they say of the fields that they take."""
-        held, self._held = self._held, []
+        """Give what waited for loaders, with what they say of the fields that they take.
+
+        A shard that ends in zeros waits for those beside it, too.
+        """
+        held = [one for one in self._held if self._are_all_read or not one[1].padding]
+        self._held = [one for one in self._held if one[1].padding and not self._are_all_read]
         root = self.run.job.root
         for target, facts, read_at in held:
             reads = self._reads.get(os.path.abspath(os.path.join(root, target.path)))
             if reads is not None and taken(reads):
                 found = lacking(facts.arrived, reads)
                 facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
+            if facts.padding:
+                beside = self._neighbours.get(_sort_of(facts.file), [])
+                facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
+
+
+def _sort_of(file: str) -> str:
+    """Give what a shard has in common with those that were written with it."""
+    return re.sub(r"\d+", "#", file)
 
 
 @cache

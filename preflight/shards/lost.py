@@ -7,9 +7,9 @@ from dataclasses import replace
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import with_article
 from preflight.formats.packing.packed import Packed
-from preflight.formats.tar.end import LONGEST_PADDING, NextData, Read
+from preflight.formats.tar.end import USUAL_PADDING, NextData, Read
 from preflight.formats.tar.header import BLOCK, padded
-from preflight.formats.tar.walk import behind
+from preflight.formats.tar.walk import BODILESS, behind
 from preflight.shards.samples import Samples, key_of, roles
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import shown
@@ -25,7 +25,9 @@ _COUNTABLE = frozenset({"checksum", "header", "zero-block", "trailing", "streams
 _FEWEST_USUAL = 3
 
 
-def through_packing(packed: Packed, flaw: Flaw | None) -> Flaw | None:
+def through_packing(  # noqa: C901  one case after another
+    packed: Packed, flaw: Flaw | None
+) -> Flaw | None:
     """Say what a flaw of the unpacked archive is in terms of the packed file."""
     # A walk without a flaw has read all padding, and with it the packed file to its end; one that
     # found bytes behind the end marker may not have come so far.
@@ -124,12 +126,25 @@ def first_lost(samples: Samples, flaw: Flaw, rest: list[str], *, broken: bool) -
     return rest[0] if rest else None
 
 
+def padding(samples: Samples, size: int) -> int:
+    """Count the zeros behind the last member, where they are more than most writers leave.
+
+    Of an archive that was walked to its end without a flaw, so that nothing else stands there.
+    """
+    zeros = size - _end_of(samples)
+    return zeros if samples.last is not None and zeros > USUAL_PADDING else 0
+
+
+def _end_of(samples: Samples) -> int:
+    _, begin, length, kind = samples.last or ("", 0, 0, "")
+    return begin if kind in BODILESS else begin + padded(length)
+
+
 def hollow(samples: Samples, size: int) -> Flaw | None:
     """Take zeros behind half a sample for a copy that was laid out in full and never finished."""
-    _, begin, length, _ = samples.last or ("", 0, 0, "")
-    end = begin + padded(length)
+    end = _end_of(samples)
     zeros = size - end
-    if zeros <= LONGEST_PADDING or len(samples.groups) < _FEWEST_USUAL or samples.scattered:
+    if not padding(samples, size) or len(samples.groups) < _FEWEST_USUAL or samples.scattered:
         return None
     last = samples.groups[-1]
     lately = Flaw(

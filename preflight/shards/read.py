@@ -20,7 +20,7 @@ from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.picture import JPEG, JPEG_END, MARKED
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.videos import is_video
-from preflight.formats.tar.end import HELD, NextData, Read
+from preflight.formats.tar.end import HELD, NextData, Read, record_of
 from preflight.formats.tar.walk import Found, Member, hop, nearby
 from preflight.images.facts import ImageDamage
 from preflight.images.pictures import Damages, PictureCounts
@@ -39,6 +39,7 @@ from preflight.shards.lost import (
     is_broken,
     keys_behind,
     lost,
+    padding,
     through_packing,
 )
 from preflight.shards.packed_keys import pack
@@ -91,8 +92,10 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     flaw = ended_at if packed is None else through_packing(packed, ended_at)
 
     samples = looked.samples
-    if flaw is None and packed is None:
-        flaw = ended_at = hollow(samples, size)
+    unpacked = size if packed is None else packed.unpacked
+    if flaw is None:
+        flaw = ended_at = hollow(samples, unpacked)
+    zeros = padding(samples, unpacked) if flaw is None else 0
     rest = keys_behind(raw, size, what if packed else None, flaw, next_data) if flaw else []
     broken = ended_at is not None and is_broken(samples, ended_at, rest)
     missed = lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
@@ -118,6 +121,8 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         oddities=samples.strange.told(samples.groups),
         arrived=arriving(samples.groups, looked.spoiled, Cut.of(flaw, broken=broken)),
         videos=_videos(samples),
+        padding=zeros,
+        record=record_of(zeros, unpacked) if zeros else 0,
         keys=pack(samples.groups.keys, samples.sizes),
     )
 

@@ -212,5 +212,8 @@ def test_the_same_damage_has_the_same_fingerprint_whatever_its_numbers(tmp_path:
     assert first.fingerprint == second.fingerprint
 
 
-def test_zeros_of_any_length_behind_whole_samples_are_padding(tmp_path: Path) -> None:
-    assert found(tmp_path, WHOLE[: 4 * SAMPLE] + bytes(1_000_000)) == []
+def test_zeros_beyond_what_tar_leaves_are_a_warning_with_their_number(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, WHOLE[: 4 * SAMPLE] + bytes(1_000_000))
+
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("has 1,000,000 zero bytes (1.0 MB) behind its 4 samples")

@@ -17,6 +17,9 @@ Read: TypeAlias = Callable[[int, int], bytes]
 NextData: TypeAlias = Callable[[int], int | None]
 """`next_data(offset)`: where bytes stand on the disk again, from there on; None where none do."""
 
+USUAL_PADDING = 10_240 + 1024
+"""Bytes of zeros that writers leave at the end, unless they are told to leave more."""
+
 LONGEST_PADDING = 64 * 1024
 """Bytes of zeros that a writer may leave at the end: 10,240 by default, more with `tar -b`."""
 
@@ -27,6 +30,9 @@ _FEWEST_ZEROS = 64
 """Bytes of zeros, and nothing else, that are no content of a small file before a tail of zeros."""
 
 _PIECE = 4096
+
+_BESIDE = 8
+"""Bytes before a page that has become zeros that may be zeros by themselves."""
 
 
 class TarBytes(NamedTuple):
@@ -136,12 +142,26 @@ def _foreign(head: bytes) -> Flaw:
     return Flaw(kind="foreign", text=f"is {with_article(name)}, and no tar archive", offset=0)
 
 
+def record_of(zeros: int, size: int) -> int:
+    """Give the size of the records of which a writer leaves so many zeros at an archive's end.
+
+    It fills up the last one: `tar -b 2048` makes them of so many blocks. Short ones may have any
+    number of blocks; a large number is a power of two, or a round one. 0: no record explains them.
+    """
+    short = range(USUAL_PADDING, LONGEST_PADDING, BLOCK)
+    powers = (LONGEST_PADDING << power for power in range(11))
+    rounds = (BLOCK * first * 10**power for power in (2, 3, 4) for first in (1, 2, 5))
+    fitting = (one for one in (*short, *powers, *rounds) if zeros - 2 * BLOCK < one)
+    return min((one for one in fitting if size % one == 0), default=0)
+
+
 def _at_zeros(archive: TarBytes, offset: int, last: Named | None, *, quiet: bool) -> Flaw | None:
     """Tell an end marker with its padding from zeros that stand where something else should be."""
     # Asked first: a packed stream is read once, and forwards.
-    hollow = last if last is not None and _ends_in_zeros(archive.read, last) else None
+    of_member = 0 if last is None else _zeros_in(archive.read, last)
     rest, end = _after_zeros(archive, offset)
     if rest is None:
+        hollow = last if _is_hollow(of_member, last, end - offset) else None
         return _zeros_to_the_end(offset, end - offset, hollow, quiet=quiet)
     zeros = rest // BLOCK * BLOCK - offset
     follows = next_header(archive, rest // BLOCK * BLOCK)
@@ -160,7 +180,7 @@ def _zeros_to_the_end(offset: int, zeros: int, hollow: Named | None, *, quiet: b
     if not quiet and offset > 0:
         text = f"has {zeros:,} zero bytes at {offset:,}, where the header of a member should be"
         return Flaw(kind="zero-block", text=text, offset=offset)
-    if zeros <= LONGEST_PADDING:
+    if zeros <= USUAL_PADDING or (zeros <= LONGEST_PADDING and not hollow):
         return None
     if offset == 0:
         text = f"holds nothing but {format_size(zeros)} of zeros"
@@ -194,7 +214,21 @@ def _chunks(archive: TarBytes, offset: int) -> Iterator[tuple[int, bytes]]:
         size = min(2 * size, 1 << 20)
 
 
-def _ends_in_zeros(read: Read, last: Named) -> bool:
+def _zeros_in(read: Read, last: Named) -> int:
+    """Count the zeros at the end of a member, of its last block's."""
     _, data, size = last
     tail = read(data + max(0, size - BLOCK), min(BLOCK, size))
-    return len(tail) >= _FEWEST_ZEROS and not any(tail)
+    return len(tail) - len(tail.rstrip(b"\0"))
+
+
+def _is_hollow(zeros: int, last: Named | None, behind: int) -> bool:
+    """Whether a member ends in zeros because nothing was written from within it on.
+
+    A few may be its own, unless they begin just where a page of the file does.
+    """
+    if last is None or not zeros:
+        return False
+    _, data, size = last
+    if -(data + size - zeros) % _PIECE < _BESIDE and zeros < min(BLOCK, size):
+        return True
+    return zeros == min(BLOCK, size) >= _FEWEST_ZEROS and behind > LONGEST_PADDING

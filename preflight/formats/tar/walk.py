@@ -59,8 +59,8 @@ _FILE = ord("0")
 _EXTENDED = frozenset({b"x", b"X", b"L", b"K", b"g"})
 _KINDS = {b"0": "file", b"\0": "file", b"7": "file", b"S": "sparse", b"1": "link", b"2": "link"}
 _KINDS |= {b"5": "folder", b"3": "device", b"4": "device", b"6": "device"}
-# Types that have no content, whatever their size field says (tarfile.SUPPORTED_TYPES).
-_BODILESS = frozenset({"link", "folder", "device"})
+BODILESS = frozenset({"link", "folder", "device"})
+"""Kinds that have no content, whatever their size field says (tarfile.SUPPORTED_TYPES)."""
 
 Found: TypeAlias = tuple[str, int, int, str]
 """A member as a plain tuple, of what `Member` names: to name it takes a tenth of the whole walk."""
@@ -228,9 +228,9 @@ def _step(archive: TarBytes, read: bytes, offset: int, told: Told, last: Found |
             return _Step(flaw=refused("has a map of holes without end", block, offset, quiet=quiet))
         data += blocks * BLOCK
     member = _member(header, told, data)
-    if member.size < 0 and member.kind not in _BODILESS:
+    if member.size < 0 and member.kind not in BODILESS:
         return _Step(flaw=refused(f"has a size of {member.size:,} bytes", block, offset))
-    end = data if member.kind in _BODILESS else data + padded(member.size)
+    end = data if member.kind in BODILESS else data + padded(member.size)
     if archive.holds(data, end):
         return _Step(member, end, ends=False)
     whole = not archive.is_past(data + member.size)

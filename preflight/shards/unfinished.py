@@ -1,0 +1,43 @@
+"""Holds a shard that ends in zeros against the shards beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from preflight.file_access.facts import Damage
+from preflight.shards.facts import ShardFacts
+from preflight.values.byte_sizes import format_size
+from preflight.values.names import counted
+
+
+class Beside(NamedTuple):
+    """A whole shard beside another."""
+
+    samples: int
+    size: int
+    """Of the file, in bytes."""
+
+
+def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
+    """Say that samples are missing where zeros stand, if whole shards beside it have more of them.
+
+    Those have so many samples each. Where no number is usual, it has to have fewer than any but
+    one, since the last shard of a data set is often the shortest. Shards of one writer are all of
+    whole records, or none is.
+    """
+    if not beside or (facts.record and all(one.size % facts.record == 0 for one in beside)):
+        return facts
+    counts = sorted(one.samples for one in beside)
+    usual, count = Counter(counts).most_common(1)[0]
+    if 2 * count < len(counts):
+        usual = counts[min(1, len(counts) - 1)]
+    if facts.samples >= usual:
+        return replace(facts, record=0)
+    text = (
+        f"is zeros from some place to its end ({format_size(facts.padding)}), and shards beside it "
+        f"have {counted(usual, 'sample')}"
+    )
+    return replace(facts, damage=(Damage(kind="cut", text=text),), quiet=True)

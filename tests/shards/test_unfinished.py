@@ -1,0 +1,178 @@
+"""Copies of shards that were never finished: packed ones, and those that end in zeros."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import random
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding, Severity
+from preflight.testing import ask
+from tests.archives import epoch, shard_facts, tarred
+
+PAGE = 4096
+
+
+def files(count: int, *, seed: int = 0) -> dict[str, bytes]:
+    """Give samples that do not pack, as images do not."""
+    chance = random.Random(seed)
+    found = {}
+    for number in range(count):
+        found[f"{number:04}.latent"] = (
+            b"\1" + chance.randbytes(chance.randrange(2000, 9000)) + b"\1"
+        )
+        found[f"{number:04}.txt"] = b"a dog on a beach"
+    return found
+
+
+WHOLE = tarred(files(40))
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lambda content: lzma.compress(content, preset=0),
+}
+
+
+def found(folder: Path, content: bytes) -> list[Finding]:
+    return ask("shard-damaged", shard_facts(folder, content, rule="none"))
+
+
+def severities(folder: Path) -> dict[str, Severity]:
+    report = preflight.run(".", folder=str(folder), select=["shard-damaged"])
+    return {str(one.at.file): one.severity for one in report.findings}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_packed_shards_that_lose_anything_at_their_end_are_damaged(
+    tmp_path: Path, suffix: str
+) -> None:
+    """Where bytes were packed as they are, zeros in their place unpack to an end marker."""
+    packed = PACKERS[suffix](WHOLE)
+    cuts = [*range(PAGE, len(packed), 4 * PAGE), *(len(packed) - cut for cut in (1, 4, 8, 16, 48))]
+    silent = []
+    for at in cuts:
+        for content in (packed[:at], packed[:at] + bytes(len(packed) - at)):
+            told = found(tmp_path, content)
+            if not any(one.severity is Severity.ERROR for one in told):
+                silent.append((at, len(content)))
+
+    assert found(tmp_path, packed) == []
+    # A last byte that is zero by itself is no loss.
+    assert [one for one in silent if packed[one[0] :].strip(b"\0")] == []
+
+
+@pytest.mark.parametrize("method", [0, 7, 9, 255])
+def test_a_gzip_stream_of_an_unknown_method_is_damaged(tmp_path: Path, method: int) -> None:
+    packed = gzip.compress(WHOLE)
+
+    (finding,) = found(tmp_path, packed[:2] + bytes([method]) + packed[3:])
+
+    assert finding.severity is Severity.ERROR
+
+
+def test_zeros_behind_a_whole_gzip_stream_are_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path, gzip.compress(WHOLE) + bytes(3 * PAGE)) == []
+
+
+@pytest.mark.parametrize("blocks", [1, 20, 64, 72, 128, 200, 1000, 2048, 4096, 20_000])
+def test_what_tar_writes_by_itself_is_left_alone(tmp_path: Path, blocks: int) -> None:
+    tar = shutil.which("tar")
+    if (
+        tar is None
+        or b"GNU tar"
+        not in subprocess.run([tar, "--version"], check=True, capture_output=True).stdout
+    ):
+        pytest.skip("GNU tar is not here")
+    for name, content in files(9).items():
+        (tmp_path / name).write_bytes(content)
+    command = [tar, "-b", str(blocks), "-cf", str(tmp_path / "x.tar"), *files(9)]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+    assert found(tmp_path, (tmp_path / "x.tar").read_bytes()) == []
+
+
+def test_a_folder_written_with_long_records_is_left_alone(tmp_path: Path) -> None:
+    """Also where its last shard is the shortest."""
+    record = 512 * 4096
+    for number, count in enumerate((40, 40, 9)):
+        content = tarred(files(count, seed=number))
+        (tmp_path / f"{number:03}.tar").write_bytes(content + bytes(-len(content) % record))
+
+    assert severities(tmp_path) == {}
+
+
+def test_what_webdataset_writes_is_left_alone(tmp_path: Path) -> None:
+    from webdataset import TarWriter
+
+    with TarWriter(str(tmp_path / "x.tar")) as writer:
+        for number in range(9):
+            writer.write({"__key__": f"{number:04}", "txt": "a dog", "latent": b"\1" * 5000})
+
+    assert found(tmp_path, (tmp_path / "x.tar").read_bytes()) == []
+
+
+def test_preallocated_copies_that_were_never_filled_are_never_silent(tmp_path: Path) -> None:
+    """The copy has the size of the original; what was not written yet reads as zeros."""
+    told: dict[Severity, int] = {}
+    for at in range(PAGE, len(WHOLE) - 3 * PAGE, 3 * PAGE):
+        copy = WHOLE[:at] + bytes(len(WHOLE) - at)
+        assert epoch(copy) != epoch(WHOLE)
+        severest = max((one.severity for one in found(tmp_path, copy)), default=Severity.NOTE)
+        told[severest] = told.get(severest, 0) + 1
+
+    assert Severity.NOTE not in told
+    assert told[Severity.ERROR] > told.get(Severity.WARNING, 0)
+
+
+@pytest.mark.parametrize("count", [12, 39])
+def test_neighbours_say_that_samples_are_missing(tmp_path: Path, count: int) -> None:
+    """By itself a copy that ends between two samples is whole."""
+    cut = tarred(files(count, seed=3)).rstrip(b"\0")
+    cut += bytes(-len(cut) % 512)
+    for number in range(3):
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(files(40, seed=number)))
+    (tmp_path / "003.tar").write_bytes(cut + bytes(700_000))
+
+    assert severities(tmp_path) == {"003.tar": Severity.ERROR}
+
+
+def test_zeros_behind_as_many_samples_as_the_neighbours_have_are_a_warning(tmp_path: Path) -> None:
+    for number in range(4):
+        zeros = bytes(700_000 * (number == 2))
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(files(9, seed=number)) + zeros)
+
+    assert severities(tmp_path) == {"002.tar": Severity.WARNING}
+
+
+def test_shards_of_another_name_are_no_neighbours(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"train-{number}.tar").write_bytes(tarred(files(40, seed=number)))
+    (tmp_path / "val-0.tar").write_bytes(tarred(files(9)) + bytes(700_000))
+
+    assert severities(tmp_path) == {"val-0.tar": Severity.WARNING}
+
+
+def test_a_member_that_becomes_zeros_within_its_last_bytes_is_cut(tmp_path: Path) -> None:
+    """Fewer zeros than make a block of its own, but from just where a page begins."""
+    content = tarred({"a.bin": b"\1" * (2 * PAGE - 512 + 40), "b.bin": b"\1" * 9000})
+    copy = content[: 2 * PAGE] + bytes(1_000_000)
+
+    (finding,) = found(tmp_path, copy)
+
+    assert finding.severity is Severity.ERROR
+    assert "is zeros from inside a.bin to its end" in finding.message
+
+
+def test_zeros_that_a_member_ends_in_by_itself_are_its_own(tmp_path: Path) -> None:
+    content = tarred({"a.bin": b"\1" * 5000 + bytes(40)}, tarfile.GNU_FORMAT)
+
+    assert found(tmp_path, content + bytes(512 * 60 - len(content) % 512)) == []
