@@ -27,6 +27,27 @@ def spelled(other: Respelled, who: str) -> tuple[str, str, str]:
     return f"the file is called {shown(other.said)}", shown(other.made), fix
 
 
+def put_below(facts: CacheKeys, other: Respelled, who: str) -> tuple[str, str]:
+    """Say where entries lie for a folder that is spelled otherwise than its files, and what to do.
+
+    A trainer that takes the folder's text out of the paths of its files is left with all of a path
+    where the two are spelled in two ways.
+    """
+    said, whole = shown(other.said), shown(other.made)
+    of = of_all(other.samples, facts.samples)
+    spelling = f"{who} says {said}" if said != whole else f"the folder is {whole}"
+    message = (
+        f"has the entries of {of} below {shown(other.below)}, which is the path of their data set "
+        f"once more: {spelling}, and by {rule_of(facts)} they are not looked for there"
+    )
+    plain = whole if said != whole else "it as the job lists its files"
+    fix = (
+        f"Let the job, and preflight.toml, say {plain}, without ./ and doubled slashes, and move "
+        f"what is below {shown(other.below)} to {shown(facts.file)}; or have the cache made again."
+    )
+    return message, fix
+
+
 def made_of(facts: CacheKeys) -> str:
     """Name the files of entries that are old, where the names of these do not tell."""
     if not facts.younger_names:

@@ -4,7 +4,9 @@ What it finds
     Of a cache whose data sets are named (`[[cache]] of = ["photos"]`), by names and times alone:
     two samples of one key (`cat.jpg` and `cat.png` by their stem), but not where keys are made of
     captions, which samples share on purpose; samples whose entry is there under another spelling
-    of the same path (`./photos`, an absolute path, `.JPG`, backslashes, accents in another form);
+    of the same path (`./photos`, an absolute path, `.JPG`, backslashes, accents in another form),
+    or below the path of the data set, which a trainer has put into the cache once more
+    (`cache/data/photos/cat.npz`);
     samples without an entry; samples that lack a kind of entry which nearly all others have beside
     another one (`cat_sdxl.npz`, and no `cat_te_outputs.npz`); entries without a sample; and entries
     older than the file they were made of, a caption's where their names say so (`cat_te.npz`).
@@ -41,7 +43,7 @@ from preflight.job import Job
 from preflight.values.ages import format_age
 from preflight.values.names import counted, first_of, shown
 
-from ._incomplete_words import entries, guessed, made_of, of_all, rule_of, spelled
+from ._incomplete_words import entries, guessed, made_of, of_all, put_below, rule_of, spelled
 
 # Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
 # one of how many entries they may be where these are more.
@@ -148,10 +150,17 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
 def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     other = facts.respelled
     assert other is not None  # noqa: S101  for the type checker
-    said, made, fix = spelled(other, "the job" if facts.was_said else "preflight.toml")
+    who = "the job" if facts.was_said else "preflight.toml"
+    if other.below:
+        message, fix = put_below(facts, other, "preflight.toml")
+    else:
+        said, made, fix = spelled(other, who)
+        message = (
+            f"was made for {made}; {said}: by {rule_of(facts)}, the entries of "
+            f"{of_all(other.samples, facts.samples)} are not found, and all are there"
+        )
     return cache_incomplete.found(
-        f"was made for {made}; {said}: by {rule_of(facts)}, the entries of "
-        f"{of_all(other.samples, facts.samples)} are not found, and all are there",
+        message,
         severity=Severity.ERROR if facts.was_said else Severity.WARNING,
         at=Location(file=facts.file),
         also=_settings(facts, job),

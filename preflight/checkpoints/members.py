@@ -57,17 +57,19 @@ def held_by(folder: str, paths: Iterable[str]) -> frozenset[str]:
     return frozenset({_PIECE.sub("", one) for one in plain} | needless)
 
 
-def usual_of(held: Mapping[str, AbstractSet[str]]) -> frozenset[str]:
+def usual_of(
+    held: Mapping[str, AbstractSet[str]], begun: AbstractSet[str] = frozenset()
+) -> frozenset[str]:
     """Name what all checkpoints but one hold; of fewer than three, nobody can say.
 
     But for what is written later than the model, by a trainer that was stopped before. Where some
-    hold nothing, those are the ones.
+    were only begun, those are the ones.
     """
     counted: Counter[str] = Counter(name for those in held.values() for name in those)
-    without = sum(not those for those in held.values())
+    without = len(begun)
     if len(held) == 2 and not without:
         less, more = sorted(held.values(), key=len)
-        later = all(map(_WRITTEN_LATER.fullmatch, more - less))
+        later = any(map(_WRITTEN_LATER.fullmatch, more - less))
         return frozenset(more) if less < more and later else frozenset()
     if len(held) < 3 and not without:
         return frozenset()

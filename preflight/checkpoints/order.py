@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.checkpoints import state_names as names
+from preflight.checkpoints.begun import begun_in
 from preflight.checkpoints.facts import Checkpoint
 from preflight.checkpoints.members import held_by, lacking, usual_of
 from preflight.checkpoints.notes import (
@@ -71,8 +72,8 @@ def checkpoints(
 
     Each folder directly below it that holds cached files is one; where there is none, each file is,
     with those of the other ranks, or all of them together where an index says that they are one
-    model. A folder that is numbered like the others and holds only notes was begun, and counts, as
-    trainers take it. What is called otherwise than several that are numbered alike (`best`,
+    model. A folder that is numbered like the others and holds no cached file was begun, and counts,
+    as trainers take it. What is called otherwise than several that are numbered alike (`best`,
     `final`) is none. A folder that holds parts (`.distcp`), in itself or as model/ and optimizer/,
     is one. The newest is that of the highest number, as trainers look for it; where not all are
     numbered alike, the last written. Where `latest` names an older one, as it does until a save is
@@ -100,10 +101,11 @@ def checkpoints(
 def _of_folders(
     top: str, groups: dict[str, list[str]], damaged: Mapping[str, Wrong]
 ) -> list[Checkpoint]:
-    groups.update((name, []) for name in _begun(top, groups))
+    begun = begun_in(top, groups)
+    groups.update((name, []) for name in begun)
     found = [_checkpoint(top, name, those, damaged) for name, those in groups.items()]
     held = {name: held_by(os.path.join(top, name), those) for name, those in groups.items()}
-    usual = usual_of(held) if names.alike(groups) else frozenset[str]()
+    usual = usual_of(held, begun) if names.alike(groups) else frozenset[str]()
     return [
         replace(
             one,
@@ -217,28 +219,6 @@ def _kept(top: str, found: Iterable[str]) -> frozenset[str]:
     pointer = pointer_in(top)
     kept = names.numbered(found)
     return kept.union({pointer.to}.intersection(found)) if kept and pointer else kept
-
-
-def _begun(top: str, groups: Mapping[str, list[str]]) -> list[str]:
-    """Name the folders whose writer was killed before their first cached file."""
-    like = {kind for kind in map(names.kind_of, groups) if "#" in kind}
-    return [
-        name
-        for name in set(names_in(top)).difference(groups)
-        if names.kind_of(name) in like and _holds_only_notes(os.path.join(top, name))
-    ]
-
-
-def _holds_only_notes(folder: str) -> bool:
-    def stop(error: OSError) -> None:
-        raise error
-
-    try:
-        return os.path.isdir(folder) and all(
-            file.endswith(NOTES) for _, _, files in os.walk(folder, onerror=stop) for file in files
-        )
-    except OSError:
-        return False
 
 
 def _checkpoint(top: str, name: str, paths: list[str], damaged: Mapping[str, Wrong]) -> Checkpoint:

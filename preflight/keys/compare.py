@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from preflight.keys.captions import is_blank
-from preflight.keys.data_samples import SAID, SPELLINGS, differs, values_of
+from preflight.keys.data_samples import SAID, SPELLINGS, Spelling, differs, values_of
 from preflight.keys.entries import Entries, is_of_nobody
 from preflight.keys.facts import Respelled, SharedKey
 from preflight.keys.index import ANY_HASH, ANY_SIZE, OF_TEXT
@@ -141,7 +141,7 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
         if captions is None:
             key = finder.key(one, way)
             found.keys.append(hash(key))
-            numbers, kinds = index.find(key)
+            numbers, kinds = finder.led(one, way, key)
         else:
             numbers, kinds = finder.find(one, way, captions)
         if several:
@@ -227,13 +227,17 @@ def respelled(
     rule = found.way.rule
     lost = found.samples - found.matched
     spellings = [one for one in SPELLINGS if differs(one, rule.needs)]
-    if not lost or not len(finder.entries) or not spellings:
+    if not lost or not len(finder.entries):
         return None
     hits = {
         Way(rule=rule, layout=layout, spelling=spelling): 0
         for spelling in spellings
         for layout in dict.fromkeys((found.way.layout, *(way.layout for way in ways)))
     }
+    if finder.entries.is_deep and not rule.by_caption:
+        hits[Way(rule=rule, layout="inner", again=True)] = 0
+    if not hits:
+        return None
     step = max(1, lost // _FEW)
     for one in itertools.islice(found.without_entry(samples), 0, None, step):
         captions = captions_for(one, rule)
@@ -253,6 +257,14 @@ def _told(found: Compared, way: Way, samples: Iterable[Sample], finder: Finder) 
                 first = one
     assert first is not None  # noqa: S101  one of a few has led to it
     data, spelling = first.home.data, way.spelling
+    if way.again:
+        (entry, *_), _ = finder.find(first, way, None)
+        return Respelled(
+            samples=number,
+            said=data.spelled or data.folder or "",
+            made=finder.folders(data, Spelling(folder="bare"))[1],
+            below=finder.places.free(first, finder.places.folder(entry)),
+        )
     said, other = finder.folders(data, SAID), finder.folders(data, spelling)
     kind = "path" if "path" in way.rule.needs or "absolute" not in way.rule.needs else "absolute"
     folder, other_folder = said[kind == "absolute"], other[kind == "absolute"]

@@ -52,6 +52,10 @@ class Respelled:
     other_folder: str | None = None
     """As it has to be spelled."""
 
+    below: str = ""
+    """The folder of the cache below which the entries lie instead: the data set's path, or what is
+    left of it; `said` and `made` are that path as the job spells it, and whole."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheKeys:

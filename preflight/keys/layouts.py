@@ -8,11 +8,13 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from preflight.keys.captions import Captions
 from preflight.keys.data_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.keys.entries import Entries
 from preflight.keys.index import EntryIndex, endings_of, places_of
+from preflight.keys.places import Places
 from preflight.keys.sample import Sample
 from preflight.settings.key_expression import Values
 from preflight.settings.key_rule import KeyRule
@@ -46,6 +48,9 @@ class Way:
     `anywhere`: in whatever folder, whatever that of the sample."""
 
     spelling: Spelling = SAID
+    again: bool = False
+    """Whether entries lie below the path of their data set, which was put there once more."""
+
     numbered: bool = False
     """Whether a sample has several entries, each with its number: `dog_0.pt`, `dog_1.pt`."""
 
@@ -56,8 +61,9 @@ class Way:
 class Finder:
     """Finds entries by any way."""
 
-    def __init__(self, entries: Entries, root: str) -> None:
+    def __init__(self, entries: Entries, root: str, places: Places) -> None:
         self.entries = entries
+        self.places = places
         self.root = root
         self._indexes: dict[tuple[bool, str, bool, frozenset[str]], EntryIndex] = {}
         self._folders: dict[tuple[int, str], tuple[str, str]] = {}
@@ -73,17 +79,26 @@ class Finder:
 
         Each way to read its captions is tried; all captions of one way have to have their entry.
         """
-        index = self.index(way)
         if captions is None:
-            return index.find(self.key(one, way))
+            return self.led(one, way, self.key(one, way))
         values = self._values(one, way)
         for texts in captions:
             made = (way.rule.make({**values, "caption": text}) for text in texts)
-            found = [index.find(self._placed(one, key, way)) for key in made]
+            found = [self.led(one, way, self._placed(one, key, way)) for key in made]
             if all(numbers for numbers, _ in found):
                 none = array("i")
                 return sum((one for one, _ in found), none), sum((one for _, one in found), none)
         return array("i"), array("i")
+
+    def led(self, one: Sample, way: Way, key: str) -> tuple[array[int], array[int]]:
+        """Give the numbers and kinds of the entries of a key that may be those of a sample."""
+        numbers, kinds = self.index(way).find(key)
+        if way.layout not in _UNSURE or way.rule.by_caption:
+            return numbers, kinds
+        kept = [self.places.leads(one, number, again=way.again) for number in numbers]
+        if all(kept):
+            return numbers, kinds
+        return array("i", compress(numbers, kept)), array("i", compress(kinds, kept))
 
     def _values(self, one: Sample, way: Way) -> Values:
         if way.rule.needs <= _PLAIN and way.spelling == SAID:
@@ -114,7 +129,7 @@ class Finder:
             if way.layout == "anywhere":
                 return key.rpartition("/")[2]
             key = os.path.normpath(key).replace(os.sep, "/").lstrip("/")
-        is_mirrored = one.folder and way.layout in ("mirrored", "inner")
+        is_mirrored = one.folder and way.layout in ("mirrored", "inner") and not way.rule.placed
         return f"{one.folder}/{key}" if is_mirrored else key
 
 

@@ -13,6 +13,7 @@ from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
 from preflight.keys.layouts import Finder, Way, best_way, ways_of, with_endings
+from preflight.keys.places import Places
 from preflight.keys.sample import Tell
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
@@ -114,13 +115,17 @@ class _Look:
         self._root = root
         self._samples = samples
         self._entries = entries
-        self._finder = Finder(entries, root)
         self._total = 0
+        folders: set[str] = set()
         self._nested = self._accented = False
         for one in samples:
             self._total += 1
             self._nested = self._nested or bool(one.folder)
             self._accented = self._accented or not one.name.isascii()
+            folders.add(one.folder)
+        was_said = owed.key not in _NOT_SAID
+        places = Places(entries, owed.of, folders, root, was_said=was_said)
+        self._finder = Finder(entries, root, places)
 
     def by(self, rules: Iterable[KeyRule]) -> Compared:
         """Compare by the rule and the layout that lead most samples to an entry."""
@@ -158,15 +163,18 @@ class _Look:
         way = best_way(ways, self._samples, self._total, self._finder)
         return compare(way, self._samples, self._finder)
 
-    def by_any(self, but: str | None = None) -> tuple[Compared | None, tuple[str, ...]]:
-        """Compare by the first rule that fits, and say which were tried."""
+    def by_any(self, but: KeyRule | None = None) -> tuple[Compared | None, tuple[str, ...]]:
+        """Compare by the first rule that fits, and say which were tried.
+
+        Of those but one: another one that tells fewer samples apart is no better advice.
+        """
         tried: tuple[str, ...] = ()
         if not len(self._entries) or not self._total:
             return None, tried
         for texts in (AUTO, AUTO_CAPTIONS if _has_captions(self._owed) else ()):
-            others = [text for text in texts if text != but]
-            tried += tuple(others)
-            found = self.by(map(parse_rule, others)) if others else None
+            others = [one for one in map(parse_rule, texts) if but is None or one.may_replace(but)]
+            tried += tuple(one.text for one in others)
+            found = self.by(others) if others else None
             if found is not None and found.fits:
                 return found, tried
         return None, tried
@@ -174,7 +182,8 @@ class _Look:
     def by_another_spelling(self) -> Compared | None:
         """Compare by a rule that fits once paths are spelled otherwise, where there is one."""
         of_folder = any(one.folder is not None for one in self._owed.of)
-        rules = AUTO_PATHS * of_folder + AUTO_STEMS * self._accented
+        stems = AUTO_STEMS * (self._accented or (of_folder and self._entries.is_deep))
+        rules = AUTO_PATHS * of_folder + stems
         for text in rules if len(self._entries) else ():
             rule = parse_rule(text)
             found = self._by(self._ways(rule))
@@ -226,7 +235,7 @@ class _Look:
         other = respelled(found, self._ways(rule), self._samples, self._finder)
         instead = None
         if other is None and not found.matched and self._owed.key not in _NOT_SAID:
-            instead = self.by_any(but=rule.text)[0]
+            instead = self.by_any(but=rule)[0]
         return replace(
             bare,
             rule=rule.text,

@@ -20,7 +20,8 @@ NAMES = ("stem", "name", "relative", "path", "absolute", "key", "caption", "data
 settings spell that folder, and from the root on (`absolute`); the `key` of a sample in a shard, its
 `caption`; and the name of its `dataset`."""
 
-_OF_FOLDERS = frozenset({"relative", "path", "absolute", "key"})
+OF_FOLDERS = frozenset({"relative", "path", "absolute", "key"})
+"""Those that tell files of one name in two folders apart."""
 
 _DIGESTS = ("md5", "sha1", "sha256", "blake2b")
 
@@ -110,7 +111,7 @@ def _term(text: str, at: int, depth: int) -> KeyPart:
         needs=frozenset({word}),
         end=found.end(),
         shape=".+",
-        placed=word in _OF_FOLDERS,
+        placed=word in OF_FOLDERS,
     )
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from preflight.settings.key_expression import (
+    OF_FOLDERS,
     KeyPart,
     Make,
     RuleError,
@@ -63,6 +64,22 @@ class KeyRule:
     def is_shared(self) -> bool:
         """Whether several samples have one entry on purpose: those of one caption, or all."""
         return self.by_caption or not self.needs - {"dataset"}
+
+    def may_replace(self, other: KeyRule) -> bool:
+        """Whether it is another one, and tells as many samples apart.
+
+        A stem tells files of two suffixes from each other no more, and no name those of two
+        folders.
+        """
+        least = 0 if other.is_shared else _apart(other)
+        return self.text != other.text and (self.by_caption or _apart(self) >= least)
+
+
+def _apart(rule: KeyRule) -> int:
+    """Say how well a rule tells samples apart: by their stems, their names, or their folders."""
+    if rule.needs & OF_FOLDERS:
+        return 2
+    return 1 if "name" in rule.needs else 0
 
 
 def is_function(text: str) -> bool:

@@ -19,11 +19,14 @@ from preflight.values.listing import Listed, leads_to_system, list_names
 
 _LAST_OF_SHARDS = frozenset(suffix[suffix.rfind(".") :] for suffix in SHARD_SUFFIXES)
 
-CHECKPOINT = re.compile(r"checkpoint-\d+|global_step\d+")
-"""As transformers, diffusers and SimpleTuner call the states of a run, and as DeepSpeed does."""
+CHECKPOINT = re.compile(r"checkpoint[-_]\d+|global_step\d+")
+"""As transformers and diffusers, accelerate, and DeepSpeed call the states of a run."""
 
-# Others call them so; where they are in parts, they are nothing else.
+# Others call them so; where they hold parts or the state of an optimizer, they are nothing else.
 _STEP = re.compile(r"(?:global_?)?(?:step|iter|epoch|ep|checkpoint|ckpt)[-_=]?\d.*", re.IGNORECASE)
+
+# What is saved of an optimizer, and of no sample.
+_OPTIMIZER = re.compile(r"optim\w*\.(?:pt|pth|bin|safetensors|npz)")
 
 # A file named by nothing but a number or a hash is the entry of a sample; or of a rank, where there
 # are no more of them than that.
@@ -47,17 +50,19 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
     unread: list[str] = []
     states: set[str] = set()
     entries: set[str] = set()
-    in_parts = False
+    by_steps = False
     caches: dict[str, None] = {}
     others: dict[tuple[Kind, str], None] = {}
     sources = False
     for place, listed in walk(folder, unread):
         below, names = _first_below(folder, place), listed.names
         spelled = listed.suffixes()
-        in_parts = _holds_parts(listed, spelled) if place == folder else in_parts
-        is_state = below != folder and _is_state(below, in_parts=in_parts)
-        if place == below and not is_state and _holds_checkpoints(listed, spelled):
-            states.add(place)
+        by_steps = _holds_steps(listed, spelled) if place == folder else by_steps
+        is_state = below != folder and _is_state(below, by_steps=by_steps)
+        run = next((one for one in _from_below(folder, place) if one in states), None)
+        is_free = run is None and not is_state
+        if is_free and _holds_checkpoints(listed, spelled, is_near=place == below):
+            states.add(run := place)
         top = folder if whole else below
         suffixes = {suffix.lower() for suffix in spelled}
         suffixes -= repository.own_suffixes(place, listed, suffixes)
@@ -66,8 +71,9 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
             shards += (Shard(path=os.path.join(place, name)) for name in found)
             if any(name.lower().endswith(PTH_TAR) for name in names):
                 suffixes.add(PTH_TAR)
-        if not suffixes.isdisjoint(CACHE_SUFFIXES):
-            home = folder if is_state else below if below in states else top
+        is_of_torch = _is_state(place) and ".bin" in suffixes
+        if is_of_torch or not suffixes.isdisjoint(CACHE_SUFFIXES):
+            home = folder if is_state else run or top
             caches[home] = None
             if _is_state(place) and _holds_entries(names):
                 entries.add(home)
@@ -98,12 +104,19 @@ def is_shard(name: str) -> bool:
     return name.endswith(SHARD_SUFFIXES) and not name.endswith(PTH_TAR)
 
 
-def _holds_checkpoints(listed: Listed, suffixes: frozenset[str]) -> bool:
+def _holds_checkpoints(listed: Listed, suffixes: frozenset[str], *, is_near: bool) -> bool:
     """Whether trainers leave a folder like this: with checkpoints, or with a model in pieces."""
     if any(CHECKPOINT.fullmatch(one.name) for one in listed.folders):
         return True
+    if not is_near:  # parts and pieces of one checkpoint lie deep, too
+        return False
     in_pieces = any(name.endswith(".safetensors.index.json") for name in listed.names)
-    return in_pieces or _holds_parts(listed, suffixes)
+    return in_pieces or _holds_steps(listed, suffixes)
+
+
+def _holds_steps(listed: Listed, suffixes: frozenset[str]) -> bool:
+    """Whether its folders hold what no cache has: parts of states, or those of an optimizer."""
+    return _holds_parts(listed, suffixes) or any(map(_OPTIMIZER.fullmatch, _in_steps(listed)))
 
 
 def holds_parts(folder: str) -> bool:
@@ -118,19 +131,22 @@ def holds_parts(folder: str) -> bool:
 def _holds_parts(listed: Listed, suffixes: frozenset[str]) -> bool:
     if dcp_names.PART in suffixes:
         return True
-    return any(_is_step_in_parts(one) for one in listed.folders if _STEP.fullmatch(one.name))
+    return any(name.endswith(dcp_names.PART) for name in _in_steps(listed))
 
 
-def _is_step_in_parts(folder: os.DirEntry[str]) -> bool:
-    try:
-        return any(name.endswith(dcp_names.PART) for name in os.listdir(folder))
-    except OSError:
-        return False
+def _in_steps(listed: Listed) -> Iterator[str]:
+    """Give what lies in folders that are called as states of a run."""
+    for one in listed.folders:
+        if _STEP.fullmatch(one.name):
+            try:
+                yield from os.listdir(one)
+            except OSError:
+                continue
 
 
-def _is_state(folder: str, *, in_parts: bool = False) -> bool:
+def _is_state(folder: str, *, by_steps: bool = False) -> bool:
     name = os.path.basename(folder)
-    return bool(CHECKPOINT.fullmatch(name) or (in_parts and _STEP.fullmatch(name)))
+    return bool(CHECKPOINT.fullmatch(name) or (by_steps and _STEP.fullmatch(name)))
 
 
 def _holds_entries(names: list[str]) -> bool:
@@ -142,6 +158,17 @@ def _first_below(folder: str, place: str) -> str:
     """Give the folder directly below this one that a place lies in; at its top, itself."""
     below = os.path.relpath(place, folder)
     return folder if below == os.curdir else os.path.join(folder, below.split(os.sep)[0])
+
+
+def _from_below(folder: str, place: str) -> Iterator[str]:
+    """Give the folders on the way to a place, from the one directly below this one on."""
+    below = os.path.relpath(place, folder)
+    if below == os.curdir:
+        yield folder
+        return
+    for part in below.split(os.sep):
+        folder = os.path.join(folder, part)
+        yield folder
 
 
 def walk(folder: str, unread: list[str] | None = None) -> Iterator[tuple[str, Listed]]:
