@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +16,8 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
+from preflight.ledger.rows import Remembered
+from preflight.ledger.store import mark_of
 from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
@@ -21,7 +25,6 @@ from preflight.sources.whole import JobSources
 from preflight.syntax.listing import MOST_FILES, python_files
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
-from preflight.values.wire import to_wire
 
 _FIX = "Mend it, or look with the job's own interpreter:  preflight run --python EXE"
 
@@ -45,6 +48,10 @@ class Tree:
 
     asked: bool = False
     """Whether names were looked for."""
+
+    names: Sequence[str] = ()
+    mark: str | None = None
+    """What told this content of all files from another when names were looked for."""
 
     oldest: float | None = None
     """When the first of what is remembered was read, in seconds since the epoch."""
@@ -130,16 +137,43 @@ class Sources(Gather):
         for one in self._trees:
             if one.asked:
                 continue
-            one.asked, one.left = True, 1
+            one.asked = True
+            wanted = [sorted(each) for each in wanted_for(one.sources.open())]
+            how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, "wanted": wanted})
+            if self._remembered(one, how):
+                self._complete(one)
+                continue
+            one.left = 1
             yield Question(
                 kind=NAMES,
-                wire={"paths": one.paths, "wanted": to_wire(wanted_for(one.sources.open()))},
+                wire={"paths": one.paths, "wanted": wanted},
                 target=one.target,
                 at=Location(file=one.sources.name),
                 gives=(SourceFacts,),
                 gather=self,
                 whole=one,
+                how=how,
             )
+
+    def _remembered(self, one: Tree, how: str) -> bool:
+        """Take in what was found when the same names were looked for in the same files."""
+        path = self.path(one.target)
+        one.names = [os.path.relpath(file, path) for file in one.paths]
+        ledger = self.run.memory.ledger
+        one.mark = mark_of(path, one.names) if ledger.usable else None
+        row = ledger.rows(how, [path]).get(path)
+        if row is None or row.mark != one.mark:
+            return False
+        one.sources.mentions += map(facts_of, json.loads(row.seen.facts or "[]"))
+        return True
+
+    def _found(self, one: Tree, how: str, told: tuple[Mapping[str, object], ...]) -> None:
+        """Take in what was found, and keep it where no file has changed meanwhile."""
+        one.sources.mentions += map(facts_of, told)
+        path = self.path(one.target)
+        if one.mark is not None and one.mark == mark_of(path, one.names):
+            seen = Remembered(time.time(), json.dumps(told))
+            self.run.memory.ledger.remember_folder(how, path, one.mark, seen)
 
     def _name(self, path: str) -> str:
         return name_of(path, self.run.job.root)
@@ -153,7 +187,7 @@ class Sources(Gather):
             yield from super().heard(question, told)
             return
         if question.kind is NAMES:
-            one.sources.mentions += map(facts_of, told)
+            self._found(one, question.how or "", told)
         else:
             self._read(one, question, told)
         self._without(one, question)

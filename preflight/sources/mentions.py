@@ -14,14 +14,13 @@ from typing import NamedTuple
 from preflight.sources.environment_reads import standing
 from preflight.sources.facts import EnvironmentRead, Mention, Mentions
 from preflight.sources.given_values import OPTIONS, given_by
+from preflight.syntax.outcomes import names_asked
 from preflight.syntax.parsing import Parsed, expression_of
 from preflight.syntax.running import key_of, last_name, text_of
 from preflight.syntax.surroundings import called, walk
 
 _LONGEST_VALUE = 80
 
-# Names that are looked for in all sources at once; beyond that nothing is known of more.
-_MOST_FLAGS = 24
 ANYTHING = "..."
 """Stands for a value that is not written out, or is too long to be one."""
 
@@ -38,23 +37,25 @@ class Wanted(NamedTuple):
     """Last names of modules."""
 
     @property
-    def words(self) -> str:
-        """Find code that may say something of them; options are written with dashes, too."""
-        names = self.flags | self.functions | self.stems
-        spelled = {spelling for name in names for spelling in (name, name.replace("_", "-"))}
-        each = "|".join(re.escape(one) for one in sorted(spelled))
-        return rf"(?<![^\W_])(?:{each})\b"
+    def names(self) -> frozenset[str]:
+        """All of them."""
+        return self.flags | self.functions | self.stems
 
-    def with_more(self, found: Iterable[Mentions]) -> Wanted:
-        """Add the flags on which it depends what those found come to."""
-        flags = set(self.flags)
-        texts = {text for one in found for _, text in one.given}
-        texts |= {test for one in found for call in one.calls for test in call.stands.tests}
-        for text in texts:
-            flags |= names_in(text)
-            if len(flags) > _MOST_FLAGS:
-                return self
-        return self._replace(flags=frozenset(flags))
+    @property
+    def words(self) -> re.Pattern[str]:
+        """Find code that may say something of them."""
+        each = sorted({one for name in self.names for one in spellings(name)})
+        return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, each))})\b")
+
+    def only(self, names: Iterable[str]) -> Wanted:
+        """Leave out all others."""
+        those = frozenset(names)
+        return Wanted(*(each & those for each in self))
+
+
+def spellings(name: str) -> set[str]:
+    """Give the ways to write a name; options are written with dashes, too."""
+    return {name, name.replace("_", "-")}
 
 
 def wanted_for(reads: Iterable[EnvironmentRead]) -> Wanted:
@@ -63,26 +64,22 @@ def wanted_for(reads: Iterable[EnvironmentRead]) -> Wanted:
     tests = {test for one in reads for test in one.stands.tests}
     stems = {stem_of(one.file).rpartition("/")[2] for one in reads if one.stands.as_main}
     return Wanted(
-        flags=frozenset().union(*map(names_in, tests)),
+        flags=frozenset().union(*map(names_asked, tests)),
         functions=frozenset(filter(None, map(function_of, reads))),
         stems=frozenset(stems),
     )
 
 
-def names_in(text: str) -> set[str]:
-    """Give the names that a test or a value asks: `x` of `args.x`, `cfg["x"]`, `get("x")`."""
-    names: set[str] = set()
-    for node in ast.walk(expression_of(text)):
-        if isinstance(node, ast.expr):
-            names.add(key_of(node) or "")
-        if isinstance(node, ast.Call):
-            names.update(filter(None, map(text_of, node.args)))
-    return names - {""}
+def asked_by(found: Iterable[Mentions]) -> frozenset[str]:
+    """Give the names on which it depends what those found come to."""
+    texts = {text for one in found for _, text in one.given}
+    texts |= {test for one in found for call in one.calls for test in call.stands.tests}
+    return frozenset().union(*map(names_asked, texts))
 
 
 def function_of(read: EnvironmentRead) -> str | None:
-    """Give the function that holds a read, where calls can be told by its name."""
-    name = (read.inside or "").rpartition(".")[2]
+    """Give the outermost function that holds a read, where calls can be told by its name."""
+    name = (read.inside or "").partition(".")[0]
     return None if name == "lambda" or name.startswith("__") else name or None
 
 
@@ -97,7 +94,7 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
     calls: dict[Mention, None] = {}
     for name, handed in _handed(parsed.tree, wanted.flags):
         given[name, _text_of(handed)] = None
-    places = parsed.lines_of(re.compile(wanted.words))
+    places = parsed.lines_of(wanted.words)
     for node, around in walk(parsed.tree, places):
         if around.rehearsed:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,9 +13,9 @@ from preflight.syntax.listing import content_of
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
 
 # Whoever touches the environment writes one of these, and so does whoever makes a loader.
-_ENVIRONMENT = re.compile(rb"environ|getenv|putenv|dotenv")
-_LOADERS = re.compile(rb"(?:Data|Web)Loader|num_workers")
-_SHARDS = re.compile("|".join(("resampled", "WebDataset", *sorted(RESAMPLED))).encode())
+_ENVIRONMENT = (b"environ", b"getenv", b"putenv", b"dotenv")
+_LOADERS = (b"DataLoader", b"WebLoader", b"num_workers")
+_SHARDS = (b"resampled", b"WebDataset", *(one.encode() for one in sorted(RESAMPLED)))
 
 
 class Words(NamedTuple):
@@ -29,7 +28,8 @@ class Words(NamedTuple):
 
 def words_in(content: bytes) -> Words:
     """Say of what a source may speak, without parsing it."""
-    return Words(*(bool(one.search(content)) for one in (_ENVIRONMENT, _LOADERS, _SHARDS)))
+    each = (_ENVIRONMENT, _LOADERS, _SHARDS)
+    return Words(*(any(word in content for word in words) for words in each))
 
 
 def look_into(path: str, name: str, place: int = 0) -> SourceFile | None:

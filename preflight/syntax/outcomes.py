@@ -32,6 +32,8 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.NotIn: lambda one, many: one not in many,
 }
 
+_LOOKUPS = frozenset({"get", "getenv", "getattr"})
+
 _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {"int": int, "bool": bool, "str": str, "len": len}
 
 
@@ -160,3 +162,28 @@ def _variable_of(node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript) and last_name(node.value) == "environ":
         return text_of(node.slice)
     return None
+
+
+def names_asked(text: str) -> set[str]:
+    """Give the names on which it depends what code comes to: `x` of `args.x`, `get("x")`."""
+    names: set[str] = set()
+    waiting = [expression_of(text)]
+    while waiting:
+        node = waiting.pop()
+        name = key_of(node)
+        if name is not None and _variable_of(node) is None:
+            names.add(name)
+        elif isinstance(node, ast.UnaryOp):
+            waiting.append(node.operand)
+        elif isinstance(node, ast.BoolOp):
+            waiting += node.values
+        elif isinstance(node, ast.Compare):
+            waiting += [node.left, *node.comparators]
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            waiting += node.elts
+        elif isinstance(node, ast.Call) and last_name(node.func) in _LOOKUPS:
+            names.update(filter(None, map(text_of, node.args[:2])))
+            waiting += [*node.args[1:], *(one.value for one in node.keywords)]
+        elif isinstance(node, ast.Call) and last_name(node.func) in _CONVERTERS:
+            waiting += node.args
+    return names

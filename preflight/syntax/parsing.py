@@ -22,7 +22,14 @@ class Parsed:
 
     def lines_of(self, words: re.Pattern[str]) -> list[int]:
         """Give the lines that hold some words, counted from 1."""
-        return [number for number, line in enumerate(self.lines, 1) if words.search(line)]
+        text = "\n".join(self.lines)
+        numbers: dict[int, None] = {}
+        number, last = 1, 0
+        for found in words.finditer(text):
+            number += text.count("\n", last, found.start())
+            last = found.start()
+            numbers[number] = None
+        return [*numbers]
 
 
 class UnparsableError(Exception):

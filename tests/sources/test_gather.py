@@ -11,7 +11,8 @@ import preflight
 from preflight.findings.finding import Finding
 from preflight.session.progress import Progress
 from preflight.sources import gather
-from tests.files import put, stamp
+from tests.conftest import said_by
+from tests.files import put, stamp, write
 
 READS = b'import os\nos.environ["HF_TOKEN"]\n'
 BEHIND = b'import os\ndef f(args):\n    if args.itp:\n        os.environ["SLURM_PROCID"]\n'
@@ -100,3 +101,23 @@ def test_it_says_how_far_it_is(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert done == sorted(done)
     assert len(set(done)) > 9
     assert done[-1] >= 92
+
+
+def test_a_second_run_looks_for_no_names_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in another process, where sets of names have another order."""
+    wide = BEHIND.replace(b"args.itp", b"args.itp and args.b and args.c and args.d and args.e")
+    write(tree / "train.py", wide + OPTION)
+    said_by("import preflight; preflight.run('source=.')", folder=tree)
+    asked: list[object] = []
+    monkeypatch.setattr(gather.Sources, "_found", lambda *told: asked.append(told))
+
+    report = run(tree)
+
+    assert (asked, sorted(told(report))) == ([], FOUND)
+
+
+def test_names_are_looked_for_again_where_a_file_has_changed(tree: Path) -> None:
+    run(tree)
+    write(tree / "pack1" / "module1.py", b"args.itp = True\n", age=1_800)
+
+    assert sorted(told(run(tree)))[1] == ("train.py", "ERROR")
