@@ -24,7 +24,8 @@ from preflight.pairing.facts import (
     Pairing,
     Unpaired,
 )
-from preflight.pipelines.facts import Arrived, Lacking, Loss, Reads, Stage, Survival
+from preflight.pipelines.arrived import Arrived, Lacking
+from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.targets.facts import Absent

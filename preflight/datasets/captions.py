@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from preflight.datasets.facts import Uncaptioned
 from preflight.pairing.rules import FileGroup, Rule, settle
-from preflight.pipelines.facts import Arrived
+from preflight.pipelines.arrived import Arrived
 from preflight.shards.facts import SampleFields
 from preflight.targets.targets import CaptionRule
 

@@ -85,43 +85,6 @@ class Reads:
     """Whether a source says so, of which nobody knows that it is what runs."""
 
 
-class Arrived(NamedTuple):
-    """Samples of one shard that are made of the same fields, as webdataset hands them on."""
-
-    fields: tuple[str, ...]
-    """In small letters, in the order of their letters."""
-
-    spoiled: tuple[str, ...]
-    """Those of them that a decoder refuses: a text that is no UTF-8, an image that Pillow raises
-    on, as far as that was looked at."""
-
-    samples: int
-    keys: tuple[str, ...] = ()
-    """Of the first few."""
-
-    whole: bool = True
-    """False of a sample that stands at the end of a damaged shard, and is a part of what it was."""
-
-
-class Lacking(NamedTuple):
-    """Samples of one shard that lack a field which is asked for."""
-
-    field: tuple[str, ...]
-    """The field, with its alternatives."""
-
-    samples: int
-    keys: tuple[str, ...]
-    """Of the first few."""
-
-    how: str
-    """What becomes of them, as of `Stage.handler`."""
-
-    stage: str
-    """What asks for the field: `to_tuple("jpg;png", "txt")`."""
-
-    at: Definition = Definition()
-
-
 class Loss(NamedTuple):
     """Samples that one stage takes out for one reason."""
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from typing import NamedTuple
 
-from preflight.pipelines.facts import Arrived, Lacking, Reads, Stage
+from preflight.pipelines.arrived import Arrived, Lacking
+from preflight.pipelines.facts import Reads, Stage
 
 # What `decode` has decoded as UTF-8 by the last extension of a field (autodecode.py: decoders).
 TEXTS = frozenset({"txt", "text", "transcript"})

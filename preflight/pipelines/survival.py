@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from preflight.pipelines.facts import Arrived, Loss, Reads, Stage, Survival
+from preflight.pipelines.arrived import Arrived
+from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.pipelines.fates import Fate, fate, how, taken, written
 
 _FIRST = 5

@@ -18,6 +18,9 @@ from json import dumps, loads
 from types import TracebackType
 from typing import Any
 
+# Most questions need these two, which the first reader imports while it waits for its question.
+import preflight.file_access.opened
+import preflight.targets.targets  # noqa: F401
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.processes import life_line, orphans
 from preflight.values.wire import to_brief

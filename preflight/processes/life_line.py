@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 # Reads the life line, and ends the whole session when we are gone. A process and not a thread,
-# which would make the user's forks multi-threaded.
+# which would make the user's forks multi-threaded. What it needs at the end is imported then, since
+# one is started with each process of ours.
 _WATCH = """
-import os, signal, subprocess, sys
+import os
 while os.read(0, 4096):
     pass
+import signal, subprocess, sys
 me, leader = os.getpid(), int(sys.argv[1])
 if not hasattr(os, "killpg"):
     subprocess.call(["taskkill", "/F", "/T", "/PID", sys.argv[1]])
@@ -57,8 +60,6 @@ os.killpg(os.getpgrp(), signal.SIGKILL)
 
 def watch(life: int, token: str) -> None:
     """End with whoever holds the other end of this pipe, and with all that was started here."""
-    import subprocess
-
     watcher = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), token],
         stdin=life,

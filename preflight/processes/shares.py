@@ -15,6 +15,9 @@ START = 0.1
 # that none is left with all that turned out to be slow.
 _LONG = 10 * START
 
+# Seconds that the first reader is ahead of the others: it is started with the command itself.
+_AHEAD = 0.06
+
 # Shares for each process that runs at the same time, at most.
 _EACH = 4
 
@@ -72,10 +75,12 @@ def _divided(
 ) -> Iterator[tuple[Question, ...]]:
     number = min(jobs, 1 + int(total / START))
     number = max(number, min(jobs * _EACH, int(total / _LONG)))
+    first = (total + _AHEAD * (number - 1)) / number  # of seconds, and the rest of equal shares
     share: list[Question] = []
     current, reached = 0, 0.0
     for one in questions:
-        mine = int((reached + one.seconds / 2) / total * number) if total else 0
+        behind = reached + one.seconds / 2 - first
+        mine = 0 if behind < 0 or number == 1 else 1 + int(behind / (total - first) * (number - 1))
         if share and (mine != current or len(share) >= _MOST):
             yield tuple(share)
             share = []

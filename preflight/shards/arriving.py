@@ -11,7 +11,7 @@ from typing import NamedTuple
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.suffixes.images import is_image
 from preflight.pairing.rules import Groups
-from preflight.pipelines.facts import Arrived
+from preflight.pipelines.arrived import Arrived
 from preflight.shards.samples import key_of
 
 _KEYS = 3

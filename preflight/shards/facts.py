@@ -9,7 +9,7 @@ from typing import NamedTuple
 from preflight.file_access.facts import Damage
 from preflight.images.facts import ImageDamage, Pictures
 from preflight.pairing.facts import CaptionLengths, Pairing
-from preflight.pipelines.facts import Arrived, Lacking
+from preflight.pipelines.arrived import Arrived, Lacking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

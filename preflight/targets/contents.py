@@ -6,12 +6,7 @@ import ast
 import os
 
 from preflight.cached_files.cache_listing import is_for_torch
-from preflight.file_access.opened import reading
-from preflight.formats.arrays.safetensors import is_safetensors
 from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
-from preflight.formats.packing.packed import Packed, can_unpack
-from preflight.formats.tar.header import Header, read_header
-from preflight.formats.torch.torchfile import legacy_start, looks_like_torch
 
 _LONGEST_SOURCE = 1 << 20
 _STATEMENTS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -33,6 +28,10 @@ def head_of(path: str) -> bytes | None:
 
 def is_tar(path: str) -> bool:
     """Whether a file begins as an archive of tar does, packed or not."""
+    from preflight.file_access.opened import reading  # most names say what a file is
+    from preflight.formats.packing.packed import Packed, can_unpack
+    from preflight.formats.tar.header import Header, read_header
+
     head = head_of(path)
     if not head:
         return False
@@ -54,6 +53,9 @@ def is_image(path: str) -> bool:
 
 def is_tensors(path: str) -> bool:
     """Whether a file begins as those do in which tensors are kept."""
+    from preflight.formats.arrays.safetensors import is_safetensors
+    from preflight.formats.torch.torchfile import legacy_start, looks_like_torch
+
     head = head_of(path)
     if not head:
         return False

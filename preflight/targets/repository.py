@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from urllib.parse import unquote
 
 from preflight.formats.suffixes.images import EXTENSIONS, is_image
 from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES
@@ -95,6 +94,8 @@ class Repository:
                 self._shown.update(self._shown_by(place, name))
 
     def _shown_by(self, place: str, name: str) -> Iterator[str]:
+        from urllib.parse import unquote
+
         try:
             with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
                 text = file.read(_LONGEST_TEXT)

@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from preflight.sources.makers.factories import factories_in, worth_offering
 from preflight.targets.folders import look_for_sources
 from preflight.values.names import name_of
 from preflight.values.small_files import OddFileError, read_small
@@ -33,13 +32,22 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
     """
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
-    makers = worth_offering(factories_in(folder, paths=tuple(_worth_parsing(paths))))
-    found: dict[str, str] = {}
-    for maker in sorted(makers, key=lambda one: bool(one.needs)):
-        found.setdefault(maker.kind, _command(maker.call))
+    found = _made_in(folder, tuple(_worth_parsing(paths)))
     script = next((path for path in at_top if _SCRIPT.fullmatch(os.path.basename(path))), None)
     if script is not None:
         found["source"] = found["script"] = _command(f"source={name_of(script, folder)}")
+    return found
+
+
+def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, str]:
+    if not paths:
+        return {}
+    from preflight.sources.makers.factories import factories_in, worth_offering
+
+    found: dict[str, str] = {}
+    makers = worth_offering(factories_in(folder, paths=paths))
+    for maker in sorted(makers, key=lambda one: bool(one.needs)):
+        found.setdefault(maker.kind, _command(maker.call))
     return found
 
 
