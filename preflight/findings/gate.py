@@ -6,8 +6,8 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from preflight.findings.check import Check
 from preflight.findings.exit_codes import (
@@ -27,8 +27,7 @@ from preflight.values.small_files import read_small
 GO, NO_GO, CANNOT_JUDGE = "go", "no-go", "cannot-judge"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(NamedTuple):
     """The verdict, and what made it."""
 
     verdict: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from preflight.findings.check import Facts
 from preflight.findings.finding import Location
@@ -24,8 +24,7 @@ class Looked:
     """Targets of which all of this is true but for their names: they are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(NamedTuple):
     """A target could not be looked at."""
 
     at: Location
@@ -52,8 +51,7 @@ class Left:
     """What each is, for people, where a reader of a GO must know of it: `shard`, `image`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cleared:
+class Cleared(NamedTuple):
     """A target of which there are no such facts, since nothing of the kind is wrong with it."""
 
     kinds: tuple[type, ...]

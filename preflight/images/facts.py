@@ -20,8 +20,7 @@ class Picture:
     """Its format, where nothing here decodes it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageDamage:
+class ImageDamage(NamedTuple):
     """An image that does not decode, or only in part."""
 
     name: str

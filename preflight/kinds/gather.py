@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.kinds.kind import Kind
@@ -26,8 +25,7 @@ _AT_ONCE = 1_024
 READABLE = "Give the user that runs the job the right to read it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """What a gather knows of the run."""
 
     job: Job

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.objects.facts import Definition, Weight
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsendable:
+class Unsendable(NamedTuple):
     """One object that pickle refuses, with every path that leads to it."""
 
     kind: str
@@ -56,8 +56,7 @@ class Held:
     """The line that keeps it, in the class of what holds it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inherited:
+class Inherited(NamedTuple):
     """What a worker that is forked inherits of the process that forks it."""
 
     held: tuple[Held, ...] = ()
@@ -112,8 +111,7 @@ class Sent:
     `split_by_node`, `split_by_worker`, `check_empty`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unloadable:
+class Unloadable(NamedTuple):
     """One object that can be sent, and that a worker cannot load."""
 
     type: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class Definition(NamedTuple):
     """Where something in the user's process was defined."""
 
     file: str | None = None
@@ -17,8 +16,7 @@ class Definition:
     qualname: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """A part of what is sent, and how much of it that is."""
 
     path: str
@@ -32,8 +30,7 @@ class Part:
     """Whether most of it are memory maps of numpy, of which pickle sends all that they map."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
+class Weight(NamedTuple):
     """How much is sent to one worker."""
 
     bytes: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, overload
 
 from preflight.formats.suffixes.images import EXTENSIONS
@@ -93,8 +92,7 @@ def made_of(groups: Sequence[FileGroup]) -> Sequence[Suffixes]:
     return groups.made_of if isinstance(groups, Groups) else [one.suffixes for one in groups]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """What counts as a caption, and as an image that the pipeline takes."""
 
     name: str

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from preflight.kinds.question import Question
 from preflight.processes.start import MOST_PIECES, Lines, Started, start, wait
@@ -25,16 +25,14 @@ _AT_ONCE = 100
 _FEW = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """What was seen: plain facts, each with its `type`."""
 
     question: Question
     told: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(NamedTuple):
     """Why nobody could look."""
 
     question: Question
@@ -44,16 +42,14 @@ class Fault:
     """Whether a module or name that the user typed does not exist."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Took:
+class Took(NamedTuple):
     """How long a step took, in seconds."""
 
     step: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unasked:
+class Unasked(NamedTuple):
     """What nobody has come to in the time that there was."""
 
     question: Question
@@ -73,8 +69,7 @@ Batch: TypeAlias = tuple[Question, ...]
 """What one process is asked, in this order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(NamedTuple):
     """How all processes are asked."""
 
     options: Mapping[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.findings.finding import Finding, Location
 from preflight.render.groups import (
@@ -31,8 +31,7 @@ _LABEL_WIDTH = 5
 _LEAST = 30
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(NamedTuple):
     """How much of a report a page tells, and where its places lead."""
 
     paper: Paper

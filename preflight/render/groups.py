@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from preflight.findings.finding import Finding, Location, Severity
@@ -29,8 +29,7 @@ class Unseen(NamedTuple):
     places: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(NamedTuple):
     """The findings of one check and one weight, under the number that pages call them by."""
 
     number: int

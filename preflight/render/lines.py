@@ -5,8 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from preflight.render.groups import is_command
 from preflight.values.names import shown
@@ -27,8 +26,7 @@ _LONGEST_TEXT = 2_000
 _WORD = re.compile(r"((?:[^\s`]*`[^`\n]{1,200}`[^\s`]*)|\S+)(\s*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A piece of a line, what it is (`place`, `id`, `verdict.go`; never a colour), and its link."""
 
     text: str
@@ -39,8 +37,7 @@ class Span:
 Line: TypeAlias = tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(NamedTuple):
     """How wide the page is, and what its console can say."""
 
     width: int

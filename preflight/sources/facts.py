@@ -75,8 +75,7 @@ class EnvironmentRead:
     """Whether its file is imported inside a function only, which need not be called."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoaderCall:
+class LoaderCall(NamedTuple):
     """A call in the sources that makes a loader of batches."""
 
     file: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # How deeply tests are followed through `and`, `or` and `not`.
 _DEEPEST = 20
@@ -21,8 +21,7 @@ _SAME = (ast.Eq, ast.Is, ast.In)
 _OTHER = (ast.NotEq, ast.IsNot, ast.NotIn)
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(NamedTuple):
     """One statement that runs."""
 
     node: ast.stmt

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from preflight.kinds.rooms import kinds_of
 from preflight.kinds.target import PathTarget, Target
@@ -36,8 +37,7 @@ from preflight.values.code_name import parse_spec
 from preflight.values.names import name_of, path_below
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovered:
+class Discovered(NamedTuple):
     """The targets, and what each word was taken for."""
 
     targets: tuple[Target, ...]
