@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +17,8 @@ class Alike:
     """Of the first few, below the folder."""
 
 
-class Unread(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
     """A cached file of which not everything was looked at."""
 
     name: str

@@ -20,7 +20,8 @@ class Picture:
     """Its format, where nothing here decodes it."""
 
 
-class ImageDamage(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageDamage:
     """An image that does not decode, or only in part."""
 
     name: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
-class SharedKey(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedKey:
     """One key that several samples share."""
 
     key: str
@@ -18,7 +18,8 @@ class SharedKey(NamedTuple):
     """Whether entries say the size of their image, which may tell two of one key apart."""
 
 
-class LackedKind(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LackedKind:
     """A kind of entries that most samples have, and that some of them lack."""
 
     kind: str
@@ -34,7 +35,8 @@ class LackedKind(NamedTuple):
     """Of the first few of these."""
 
 
-class Respelled(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Respelled:
     """Samples whose entry is there under the key that another spelling of their path gives."""
 
     samples: int

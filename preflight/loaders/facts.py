@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from preflight.objects.facts import Definition, Weight
 
 
-class Unsendable(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsendable:
     """One object that pickle refuses, with every path that leads to it."""
 
     kind: str
@@ -56,7 +56,8 @@ class Held:
     """The line that keeps it, in the class of what holds it."""
 
 
-class Inherited(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inherited:
     """What a worker that is forked inherits of the process that forks it."""
 
     held: tuple[Held, ...] = ()
@@ -111,7 +112,8 @@ class Sent:
     `split_by_node`, `split_by_worker`, `check_empty`."""
 
 
-class Unloadable(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unloadable:
     """One object that can be sent, and that a worker cannot load."""
 
     type: str

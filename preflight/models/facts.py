@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from preflight.objects.facts import Definition
 
 
-class Uncopyable(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncopyable:
     """One object that `copy.deepcopy` cannot copy, with every path that leads to it."""
 
     type: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Definition(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
     """Where something in the user's process was defined."""
 
     file: str | None = None
@@ -16,7 +17,8 @@ class Definition(NamedTuple):
     qualname: str | None = None
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
     """A part of what is sent, and how much of it that is."""
 
     path: str
@@ -30,7 +32,8 @@ class Part(NamedTuple):
     """Whether most of it are memory maps of numpy, of which pickle sends all that they map."""
 
 
-class Weight(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
     """How much is sent to one worker."""
 
     bytes: int

@@ -12,7 +12,8 @@ from preflight.pairing.facts import CaptionLengths, Pairing
 from preflight.pipelines.arrived import Arrived, Lacking
 
 
-class Shared(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
     """Samples of one shard whose keys stand in an earlier shard of the data set, too."""
 
     file: str

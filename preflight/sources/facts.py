@@ -75,7 +75,8 @@ class EnvironmentRead:
     """Whether its file is imported inside a function only, which need not be called."""
 
 
-class LoaderCall(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderCall:
     """A call in the sources that makes a loader of batches."""
 
     file: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 
-class CachedTensor(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedTensor:
     """One tensor of a cached file, and what stands out in its numbers."""
 
     path: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
-class Frame(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
     """One line of the user's own code in a traceback."""
 
     file: str

@@ -47,7 +47,21 @@ def test_work_that_is_worth_it_is_done_by_several() -> None:
     found = sizes([0.05] * 12, jobs=4)
 
     assert len(found) == 4
-    assert max(found) < 0.2
+    assert max(found[1:]) < 0.2
+
+
+def test_the_first_reader_is_ahead_and_is_given_more() -> None:
+    """The others start when it is asked; beside long work, that is nothing."""
+    first, second = sizes([0.03] * 10, jobs=2)
+    long = sizes([1.0] * 64, jobs=4)
+
+    assert first - second == pytest.approx(0.06)
+    assert len(set(long)) == 1
+
+
+def test_nobody_is_started_for_what_the_first_would_have_done_by_then() -> None:
+    assert sizes([0.05, 0.05], jobs=2) == [0.1]
+    assert sizes([0.1, 0.1], jobs=2) == [0.1, 0.1]
 
 
 def test_long_work_is_divided_more_finely() -> None:

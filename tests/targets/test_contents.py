@@ -15,6 +15,7 @@ from preflight.session.run import UsageError
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source
 from preflight.targets.word import read_word
+from tests.conftest import said_by
 from tests.files import WHOLE, put
 
 TOKENS = array("H", [50_256, *range(1, 900), 198]).tobytes()
@@ -178,3 +179,16 @@ def test_settings_that_name_such_a_file_are_not_valid(
 
     with pytest.raises(UsageError, match=r"^preflight.toml:2: .* is "):
         preflight.run(folder=str(tmp_path), elsewhere=True)
+
+
+def test_no_format_is_imported_for_a_file_whose_name_says_what_it_is(tmp_path: Path) -> None:
+    """Of a small run, the imports would be a twentieth."""
+    put(tmp_path, "a.tar")
+    code = (
+        "from preflight.targets.word import read_word\n"
+        f"read_word('a.tar', {str(tmp_path)!r})\n"
+        "print(sorted(one for one in sys.modules if one.startswith(('preflight.formats.torch',"
+        " 'preflight.formats.arrays', 'preflight.formats.tar'))))"
+    )
+
+    assert said_by(code) == "[]"

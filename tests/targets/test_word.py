@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,7 +152,7 @@ def test_the_host_is_looked_at_unless_the_job_runs_elsewhere(place: Path) -> Non
     assert [one for one in away.targets if isinstance(one, Host)] == []
     assert Host(implied=True) in away.apart
     for found, job in ((here, Job()), (away, Job(launch=Launch(elsewhere=True)))):
-        gather = Hosts(HOST, replace(run_of(str(place), *found.targets), job=job))
+        gather = Hosts(HOST, run_of(str(place), *found.targets)._replace(job=job))
         (left,) = [*gather.add(Host(implied=True)), *gather.questions()]
         assert isinstance(left, Left) == job.launch.elsewhere
 
