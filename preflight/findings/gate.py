@@ -22,6 +22,7 @@ from preflight.findings.registry import fits
 from preflight.findings.report import Accepted, Outcome, Report
 from preflight.settings.job import Ignore, Job
 from preflight.values.names import counted, first_of
+from preflight.values.sampling import OUTSIDE
 from preflight.values.small_files import read_small
 
 GO, NO_GO, CANNOT_JUDGE = "go", "no-go", "cannot-judge"
@@ -187,14 +188,25 @@ def _reasons(
         number = counted(len(cause), "target")
         yield f"{first_of(ids, len(ids))} could not look at {number}."
     for outcome in outcomes:
-        if outcome.outcome == "skipped" and any(fits(w, outcome.id) for w in job.gate.require):
-            why = "; ".join(skip.reason for skip in outcome.skipped)
-            yield f"{outcome.id} is required, and was skipped: {why}."
+        if any(fits(word, outcome.id) for word in job.gate.require):
+            yield from _unlooked(outcome)
         elif outcome.id in asked_for and not _may_skip(outcome, job):
             for skip in outcome.skipped:
                 if skip.count and skip.reason not in left:
                     why = skip.reason
                     yield f"{outcome.id}: what the settings ask for was not compared: {why}."
+
+
+def _unlooked(outcome: Outcome) -> Iterable[str]:
+    """Say where a check that is required has not looked; a sample is what somebody wanted."""
+    if outcome.outcome == "skipped":
+        why = "; ".join(skip.reason for skip in outcome.skipped)
+        yield f"{outcome.id} is required, and was skipped: {why}."
+        return
+    for skip in outcome.skipped:
+        if skip.count and not skip.reason.startswith(OUTSIDE):
+            them = f"{skip.count:,} of {outcome.targets:,}"
+            yield f"{outcome.id} is required, and was skipped for {them}: {skip.reason}."
 
 
 def _uncounted(

@@ -6,10 +6,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.kinds.target import Target
+from preflight.scaffold.fits import led_to
 from preflight.scaffold.tables import spelled, table, texts
+from preflight.settings.job import CacheSettings, DataSettings
 from preflight.targets.folders import folders_of_images, look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard
 
@@ -31,36 +34,65 @@ _WEIGHTS = re.compile(
 )
 _OF_WEIGHTS = (".ckpt", ".pth", ".tar", ".bin", ".distcp")
 
-# One data set is what a cache was made of; of several, somebody has to say it.
 _OF = """\
 # What it was made of, so that entries that are missing or old are told:
-{}of = {}
+of = {}
 # key = "md5(caption)"     # how entries are named after samples; the usual ways are tried
 """
 
+# Of several data sets, somebody has to say which; and how entries are named that no usual way
+# leads to, without which a run could not judge what it was asked for.
+_MAY_BE_OF = """\
+# What it may have been made of, a guess. Take the "# " away to have entries that are missing or old
+# told, and say in `key` how entries are named after samples where the usual ways do not lead there.
+# of = {}
+# key = "md5(caption)"
+"""
 
-def caches(targets: Sequence[Target], folder: str, data: Sequence[str]) -> Iterator[str]:
-    """Write an entry for each cache, with the data sets that it may have been made of."""
+
+class _Entry(NamedTuple):
+    """One cache, and the data sets of which it may have been made."""
+
+    path: str
+    remark: str | None = None
+    checkpoint: bool = False
+    of: tuple[str, ...] = ()
+    likely: bool = False
+    """Whether it is rather made of these than not."""
+
+
+def caches(targets: Sequence[Target], folder: str, data: Sequence[DataSettings]) -> Iterator[str]:
+    """Write an entry for each cache; what it was made of only where its entries say so, too."""
+    entries = list(_entries_of(targets, folder, [one.path or one.shards or "" for one in data]))
+    likely = [CacheSettings(path=one.path, of=one.of) for one in entries if one.likely]
+    sure = led_to(likely, data, folder)
+    for one in entries:
+        written = table("cache", path=one.path, remark=one.remark)
+        if one.checkpoint:
+            written += "checkpoints = true  # states of a run, or one model in pieces\n"
+        elif one.of:
+            written += (_OF if one.path in sure else _MAY_BE_OF).format(texts(one.of))
+        yield written
+
+
+def _entries_of(targets: Sequence[Target], folder: str, data: Sequence[str]) -> Iterator[_Entry]:
     of_data = _names_in_data(targets)
     for target in targets:
         if isinstance(target, CacheFolder):
             parts = _apart(target, of_data)
             if len(parts) > 1 and not _hold_all(target, parts):
-                yield table("cache", path=spelled(target.path, folder), remark="what lies beside")
+                yield _Entry(spelled(target.path, folder), remark="what lies beside")
             for one in parts:
                 yield _entry(one, spelled(one.path, folder), data)
 
 
-def _entry(cache: CacheFolder, name: str, data: Sequence[str]) -> str:
-    written = table("cache", path=name)
-    if cache.checkpoint:
-        return written + "checkpoints = true  # states of a run, or one model in pieces\n"
-    if not data:
-        return written
+def _entry(cache: CacheFolder, name: str, data: Sequence[str]) -> _Entry:
+    if cache.checkpoint or not data:
+        return _Entry(name, checkpoint=cache.checkpoint)
     alike = [one for one in data if _is_called_after(name, one)]
     of = alike if len(alike) == 1 else data
-    sure = len(of) == 1 and not _holds_weights(cache, name, data)
-    return written + _OF.format("" if sure else "# ", texts(of))
+    likely = len(of) == 1 and not _holds_weights(cache, name, data)
+    return _Entry(name, of=tuple(of), likely=likely)
 
 
 def _is_called_after(cache: str, data: str) -> bool:

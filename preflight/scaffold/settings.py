@@ -10,7 +10,7 @@ from preflight.scaffold.caches import caches
 from preflight.scaffold.data_sets import data_sets
 from preflight.scaffold.known import known_of
 from preflight.scaffold.tables import spelled, table
-from preflight.settings.job import Job
+from preflight.settings.job import DataSettings, Job
 from preflight.settings.nearest import nearest
 from preflight.settings.toml_file import FILE, SettingsError
 from preflight.sources.makers.factories import Maker, factories_in, worth_offering
@@ -115,8 +115,12 @@ def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator
     data = data_sets(targets, folder)
     for one in data:
         yield table("data", remark=one.remark, **{one.key: one.value})
-    named = [text for one in (job.data if job else ()) if (text := one.path or one.shards)]
-    open_ones = [one.value for one in data if one.remark is None or one.key == "shards"]
+    named = [one for one in (job.data if job else ()) if one.path or one.shards]
+    open_ones = [
+        DataSettings(path=one.value) if one.key == "path" else DataSettings(shards=one.value)
+        for one in data
+        if one.remark is None or one.key == "shards"
+    ]
     yield from caches(targets, folder, [*named, *open_ones])
     for target in targets:
         if isinstance(target, Source):

@@ -105,7 +105,7 @@ OPTIONS = (
     Option("ignore", IDS, None, "Leave these checks out."),
     Option("fail-on", GATE, "gate.fail_on", "What makes a NO-GO (default: error)."),
     Option("baseline", FILE, "gate.baseline", "A saved report; what it holds gates no more."),
-    Option("require", IDS, "gate.require", "These checks must look; skipped is CANNOT JUDGE."),
+    Option("require", IDS, "gate.require", "These must look at all; skipped is CANNOT JUDGE."),
     Option("may-skip", IDS, "gate.may_skip", "These checks may fail to look without CANNOT JUDGE."),
     Option("gpus", FROM_0, "launch.gpus", "GPUs that the job needs here."),
     Option("vram", SIZE, "launch.vram", "Free memory on each: 80GB."),

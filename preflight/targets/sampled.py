@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from preflight.kinds.target import Target
 from preflight.settings.job import DataSettings, Job
 from preflight.targets.targets import Dataset
-from preflight.values.sampling import Sampling, parse_sample
+from preflight.values.sampling import OUTSIDE, Sampling, parse_sample
 
 
 def outside(sample: Sampling) -> str:
     """Say why something is not looked at."""
-    return f"outside the sample (--sample {sample.text})"
+    return f"{OUTSIDE} (--sample {sample.text})"
 
 
 def sample_of(dataset: Dataset, job: Job) -> Sampling | None:

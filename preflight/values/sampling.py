@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+OUTSIDE = "outside the sample"
+"""With what the reason begins for which something is not looked at, since nobody wanted it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:

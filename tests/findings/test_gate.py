@@ -17,13 +17,14 @@ from preflight.findings.check import Check
 from preflight.findings.finding import Finding, Location, Scope, Severity, fingerprint
 from preflight.findings.looks import Failed, Left, Looked
 from preflight.findings.looks import Look as ALook
-from preflight.findings.report import Broken, Outcome, Report
+from preflight.findings.report import Broken, Outcome, Report, Skip
 from preflight.host.facts import HostFacts
 from preflight.session.summary import is_of_job, words
 from preflight.settings.job import Gate, Ignore, Job, Look
 from preflight.shards.facts import ShardFacts
 from preflight.targets.facts import Absent
 from preflight.users_code.facts import Unbuilt
+from preflight.values.sampling import OUTSIDE
 from preflight.values.wire import from_wire, to_wire
 from tests.render.jobs import healthy
 
@@ -128,6 +129,30 @@ def test_a_required_check_must_have_looked() -> None:
 
     assert judge(outcomes=skipped).verdict == "go"
     assert judge(outcomes=skipped, job=Job(gate=Gate(require=("a",)))).verdict == "cannot-judge"
+
+
+REQUIRED = Job(gate=Gate(require=("a",)))
+
+
+def test_a_required_check_must_have_looked_at_all_that_was_named() -> None:
+    """Half of it is no look at the other half."""
+    half = [outcome("a", targets=4, looked_at=2, skipped=(Skip(reason="no decoder", count=2),))]
+
+    assert judge(outcomes=half).verdict == "go"
+    asked = judge(outcomes=half, job=REQUIRED)
+    assert asked.verdict == "cannot-judge"
+    assert asked.reasons == ("a is required, and was skipped for 2 of 4: no decoder.",)
+
+
+@pytest.mark.parametrize(
+    "skip",
+    [Skip(reason="no shard was looked at", count=0), Skip(reason=f"{OUTSIDE} (1)", count=3)],
+    ids=["nothing", "a sample"],
+)
+def test_what_nobody_wanted_looked_at_is_not_held_against_a_required_check(skip: Skip) -> None:
+    looked = [outcome("a", targets=4, skipped=(skip,))]
+
+    assert judge(outcomes=looked, job=REQUIRED).verdict == "go"
 
 
 def report(**more: Any) -> Report:

@@ -226,6 +226,53 @@ def test_half_of_one_of_two_caches_is_missed(tmp_path: Path) -> None:
     assert lacking == ["cache/pets-512"]
 
 
+STEMS = [f"dog-{number:02}" for number in range(6)]
+
+# What lies beside six images, and whether its names lead back to them.
+BESIDE = {
+    "named after nothing known": ([f"cache/{n * 7919 + 4:064x}" for n in range(6)], False),
+    "batches of several samples": (["latents/batch_0", "latents/batch_1"], False),
+    "numbers of the whole set": (["stats/mean", "stats/std"], False),
+    "one file": (["embeddings"], False),
+    "named as its images": ([f"cache/{stem}" for stem in STEMS], True),
+    "of several sizes": (
+        [f"cache/{n}/{s}" for s in STEMS for n in ("pets-256", "pets-1024")],
+        True,
+    ),
+    "half as many": ([f"cache/{stem}" for stem in STEMS[:3]], True),
+}
+
+
+@pytest.mark.parametrize(("names", "leads"), BESIDE.values(), ids=BESIDE)
+def test_no_comparison_is_written_that_nobody_asked_for_and_that_cannot_be_made(
+    tmp_path: Path, names: list[str], *, leads: bool
+) -> None:
+    """A GO would otherwise become CANNOT JUDGE by a guess of `init`."""
+    put(tmp_path, *(f"pets/{stem}.png" for stem in STEMS), content=PNG)
+    caches(tmp_path, *names)
+    assert run(tmp_path).verdict == "go"
+
+    write(str(tmp_path), force=False)
+
+    assert (run(tmp_path).verdict, run(tmp_path).reasons) == ("go", ())
+    job = make_job(folder=str(tmp_path), environ={})
+    assert {one.of for one in job.cache} == {("pets",) if leads else ()}
+    lines = (tmp_path / "preflight.toml").read_text().splitlines()
+    assert leads or '# of = ["pets"]' in lines
+
+
+def test_what_stands_there_already_is_compared_as_it_says(tmp_path: Path) -> None:
+    """A data set that was named by hand leads to a cache that `init` adds."""
+    put(tmp_path, *(f"pets/{stem}.png" for stem in STEMS), content=PNG)
+    put(tmp_path, "preflight.toml", content=b'[[data]]\nname = "all"\npath = "pets"\n')
+    caches(tmp_path, *(f"cache/{stem}" for stem in STEMS))
+
+    write(str(tmp_path), force=True)
+
+    assert [one.of for one in make_job(folder=str(tmp_path), environ={}).cache] == [("pets",)]
+    assert run(tmp_path).verdict == "go"
+
+
 def test_no_code_is_run_by_a_run_after_init(tmp_path: Path) -> None:
     """A model of seven billion parameters would be built in its full size."""
     shards(tmp_path, "data/0.tar")
