@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from preflight.findings.coverage import Covered
 from preflight.findings.report import Named, Outcome, Report
 from preflight.render.finding_blocks import View
 from preflight.render.groups import Group
@@ -97,14 +98,21 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
 
 
 def unread_text(report: Report) -> str:
-    """Say which files no reader reads: `12 .jsonl and 3 .bin files (14 GB) are not read`."""
-    count = sum(number for one in report.coverage for number in one.unread.values())
-    if not count:
+    """Say which files no reader reads: `12 .jsonl and 3 .bin files (14 GB) are not read`.
+
+    Of caches and checkpoints it is said where they lie.
+    """
+    parts = [one for one in report.coverage if one.unread]
+    if not parts:
         return ""
-    size = format_size(sum(one.unread_bytes for one in report.coverage))
-    them = "file" if count == 1 else "files"
-    are = "is" if count == 1 else "are"
-    return f"{unread_files(report.coverage)} {them} ({size}) {are} not read by this version"
+    are = "is" if sum(number for one in parts for number in one.unread.values()) == 1 else "are"
+    return f"{' and '.join(map(_unread_of, parts))} {are} not read by this version"
+
+
+def _unread_of(part: Covered) -> str:
+    them = "file" if sum(part.unread.values()) == 1 else "files"
+    place = "" if part.part == "data" else f" among the {part.part} files"
+    return f"{unread_files([part])} {them} ({format_size(part.unread_bytes)}){place}"
 
 
 def check_lines(report: Report, view: View) -> Iterator[Line]:

@@ -26,19 +26,18 @@ def covered(found: Discovered, counts: Counts, folder: str) -> tuple[Covered, ..
         for part in parts_of(target, counts):
             by_part[part].append(target)
     named = frozenset(target for _, target in found.pairs)
-    # Nobody knows of what they are a part: most of what no reader reads is data.
-    files = {"data": _by_suffix(found)}
     every = [
-        _covered(part, targets, files.get(part, {}), counts, named)
+        _covered(part, targets, _by_suffix(found, part), counts, named)
         for part, targets in by_part.items()
     ]
     return tuple(_with_hints(every, found, folder))
 
 
-def _by_suffix(found: Discovered) -> dict[str, tuple[int, int]]:
+def _by_suffix(found: Discovered, part: str) -> dict[str, tuple[int, int]]:
     """Give the number and the bytes of the files that no reader reads, those of most first."""
     total: dict[str, tuple[int, int]] = {}
-    for one in (files for folder in found.unread for files in folder.files):
+    unread = (files for folder in found.unread for files in folder.files)
+    for one in (files for files in unread if files.part == part):
         number, size = total.get(one.suffix, (0, 0))
         total[one.suffix] = (number + one.files, size + one.bytes)
     return dict(sorted(total.items(), key=lambda item: (-item[1][0], item[0])))

@@ -232,8 +232,8 @@ class Gate(_Table):
     """A saved report; what it holds does not gate again."""
 
     require: tuple[str, ...] = ()
-    """Checks that must look at all that was named: where one is skipped, if only for a part of it, the
-    verdict is CANNOT JUDGE."""
+    """Checks that must look at all that was named: where one is skipped, if only for a part of it,
+    the verdict is CANNOT JUDGE."""
 
     may_skip: tuple[str, ...] = ()
     """Checks that may break without making the verdict CANNOT JUDGE."""

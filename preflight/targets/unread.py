@@ -78,6 +78,9 @@ class UnreadFiles(NamedTuple):
     names: tuple[str, ...] = ()
     """Of the first few, as reports name them."""
 
+    part: str = "data"
+    """Of which part of the job they are: `data`, or `cache` or `checkpoint` beside its files."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
@@ -124,7 +127,7 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
     a repository's own.
     """
     found = _Reading(targets)
-    counts: dict[str, _Count] = {}
+    counts: dict[tuple[str, str], _Count] = {}
     packages: set[str] = set()
     pictures = of_code = 0
     top_of_job = folder if os.path.normpath(folder) == os.path.normpath(root) else None
@@ -143,22 +146,23 @@ def unread_in(folder: str, targets: Iterable[Target], root: str, *, of_any_kind:
             of_code += sum(name.lower().endswith(CACHE_SUFFIXES) for name in listed.files)
         if of_any_kind and not found.reads(Shard, place):
             of_code += sum(map(is_shard, listed.files))
+        part = found.part_of(place, top_of_job)
         for name in _unread_of(place, listed.files, spelled, folder, found):
             suffix = suffix_in(name)
-            if suffix not in counts and len(counts) >= _MOST_SUFFIXES:
+            if (suffix, part) not in counts and len(counts) >= _MOST_SUFFIXES:
                 suffix = OTHERS
             path = os.path.join(place, name)
             size = _size_of(path)
             if _is_note(name, size, beside_code=about):
                 continue
-            count = counts.setdefault(suffix, _Count())
+            count = counts.setdefault((suffix, part), _Count())
             count.files += 1
             count.bytes += size
             if count.files <= _EXAMPLES:
                 count.names.append(name_of(path, root))
     told = (
-        UnreadFiles(suffix, one.files, one.bytes, tuple(one.names))
-        for suffix, one in counts.items()
+        UnreadFiles(suffix, one.files, one.bytes, tuple(one.names), part)
+        for (suffix, part), one in counts.items()
     )
     return Unread(
         folder=name_of(folder, root),
@@ -173,22 +177,44 @@ class _Reading:
 
     def __init__(self, targets: Iterable[Target]) -> None:
         self._folders: dict[type, set[str]] = {Folder: set(), CacheFolder: set(), Shard: set()}
+        self._checkpoints: set[str] = set()
         for one in targets:
             if isinstance(one, (Folder, CacheFolder)):
-                self._folders[type(one)].add(os.path.normpath(one.path))
+                path = os.path.normpath(one.path)
+                self._folders[type(one)].add(path)
+                if isinstance(one, CacheFolder) and one.checkpoint:
+                    self._checkpoints.add(path)
             elif isinstance(one, Shard):
                 self._folders[Shard].add(os.path.normpath(os.path.dirname(one.path)))
 
     def reads(self, kind: type[PathTarget], place: str) -> bool:
         """Whether a reader of this kind goes through a folder."""
+        return self._top(kind, place) is not None
+
+    def part_of(self, place: str, top_of_job: str | None) -> str:
+        """Say of which part of a job a folder is: of that whose reader begins nearest above it.
+
+        What lies below a job's own folder is no cache because some lie loose in that.
+        """
+        top = self._top(CacheFolder, place)
+        is_loose = top_of_job is not None and top == os.path.normpath(top_of_job)
+        if top is None or (is_loose and os.path.normpath(place) != top):
+            return "data"
+        data = [self._top(kind, place) or "" for kind in (Folder, Shard)]
+        if max(map(len, data)) >= len(top):
+            return "data"
+        return "checkpoint" if top in self._checkpoints else "cache"
+
+    def _top(self, kind: type[PathTarget], place: str) -> str | None:
+        """Give the folder in which a reader begins that goes through another one."""
         tops = self._folders[kind]
         place = os.path.normpath(place)
         while place not in tops:
             above = os.path.dirname(place)
             if above == place:
-                return False
+                return None
             place = above
-        return True
+        return place
 
 
 def _unread_of(
