@@ -3,7 +3,8 @@
 What it finds
     A factory that stops because there is no GPU that it can use: no driver, a PyTorch without CUDA,
     fewer GPUs than it counts on, or too little of their memory. Where the job is to run on another
-    machine (`--elsewhere`), nobody can judge what it makes, and the verdict says so.
+    machine (`--elsewhere`), the CPU stands in for tensors and modules that are moved to CUDA; what
+    asks for more of a GPU cannot be judged, and the verdict says so.
 
 Why it matters
     On this machine the job stops at the same line, before its first step.

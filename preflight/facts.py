@@ -30,7 +30,7 @@ from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardF
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
-from preflight.users_code.facts import Frame, Lack, Unbuilt
+from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
 
 __all__ = [
     "Absent",
@@ -76,6 +76,7 @@ __all__ = [
     "Loaded",
     "LoaderCall",
     "Loss",
+    "MadeOnCpu",
     "OddContent",
     "Oddity",
     "Pairing",

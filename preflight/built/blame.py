@@ -7,13 +7,13 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from types import TracebackType
 
 from preflight.kinds.asked import CannotLookError, MistypedError
+from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
-from preflight.users_code.facts import Frame, Unbuilt
+from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
 from preflight.users_code.lacking import lacking
 from preflight.values.names import name_of
 
@@ -65,19 +65,36 @@ def is_users(path: str, base: str) -> bool:
     return mine and not installed and not os.path.basename(path).startswith("<")
 
 
-def unbuilt(built: Built, raised: RaisedError, root: str, factory: object = None) -> Unbuilt:
+# Nothing of this is raised because a tensor is on the CPU.
+_ON_ANY_DEVICE = (NameError, SyntaxError, ImportError, FileNotFoundError)
+
+
+def unbuilt(
+    built: Built, raised: RaisedError, root: str, factory: object, stood_in: StoodIn
+) -> Unbuilt:
     """Say as facts what was raised, and what it was raised for want of."""
     error = raised.error
     lacks = lacking(error, (root, os.getcwd(), sys.path[0] if sys.path else root))
+    if lacks is None and stood_in.frames is not None and not isinstance(error, _ON_ANY_DEVICE):
+        lacks = Lack(kind="stand-in", name="CUDA")
     if lacks is not None and _takes_device(factory):
         lacks = replace(lacks, takes_device=True)
     return Unbuilt(
         name=built.name or built.spec,
         step=raised.step,
         error=said_by(error),
-        frames=(*_user_frames(error.__traceback__, root), *_unparsed(error, root)),
+        frames=(
+            *_user_frames(traceback.extract_tb(error.__traceback__), root),
+            *_unparsed(error, root),
+        ),
         lacks=lacks,
     )
+
+
+def made_on_cpu(name: str, stood_in: StoodIn, root: str) -> MadeOnCpu:
+    """Say where a GPU was asked for first, for which the CPU stood in."""
+    frames = _user_frames(stood_in.frames or (), root)
+    return MadeOnCpu(name=name, at=frames[-1] if frames else None)
 
 
 def _takes_device(factory: object) -> bool:
@@ -110,7 +127,7 @@ def _unparsed(error: BaseException, root: str) -> tuple[Frame, ...]:
     return (Frame(file=file, line=error.lineno, function="<module>", text=text),)
 
 
-def _user_frames(trace: TracebackType | None, root: str) -> tuple[Frame, ...]:
+def _user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Frame, ...]:
     """Keep the user's own lines of a traceback: those under the job's folder or the current one."""
     base = os.path.abspath(root) + os.sep
     here = os.path.abspath(os.getcwd()) + os.sep
@@ -121,7 +138,7 @@ def _user_frames(trace: TracebackType | None, root: str) -> tuple[Frame, ...]:
             function=frame.name,
             text=frame.line or "",
         )
-        for frame in traceback.extract_tb(trace)
+        for frame in trace
         if is_users(os.path.abspath(frame.filename), base)
         or is_users(os.path.abspath(frame.filename), here)
     )

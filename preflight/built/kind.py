@@ -7,14 +7,15 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Built
-from preflight.users_code.facts import Unbuilt
+from preflight.users_code.facts import MadeOnCpu, Unbuilt
 
 BUILT = Kind(
     name="built",
     noun="loader or model",
     word="built",
     target=Built,
-    facts={Unbuilt: "loader or model to make"},
+    facts={Unbuilt: "loader or model to make", MadeOnCpu: "loader or model made on the CPU"},
+    sums_up={MadeOnCpu: lambda found: found[0].in_words()},
     may_give=(Sent, Loaded, Reads, Copied),
     of_job=False,
     reader="preflight.built.read:look",

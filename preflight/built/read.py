@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
@@ -13,15 +14,25 @@ from types import ModuleType
 from typing import Any
 
 from preflight.built import holders
-from preflight.built.blame import RaisedError, blaming, blaming_users, is_users, said_by, unbuilt
+from preflight.built.blame import (
+    RaisedError,
+    blaming,
+    blaming_users,
+    is_users,
+    made_on_cpu,
+    said_by,
+    unbuilt,
+)
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loader
+from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
 from preflight.objects import where
 from preflight.objects.paths import type_name
+from preflight.objects.stand_in import StoodIn, in_place_of_cuda
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
 from preflight.targets.targets import BUILT, Built
@@ -32,6 +43,7 @@ from preflight.users_code.importing import (
     join_world,
     refuse_unguarded,
 )
+from preflight.users_code.lacking import sees_gpu
 from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
 from preflight.values.wire import from_exact, from_wire
 
@@ -61,6 +73,7 @@ def look(asked: Asked) -> list[Facts]:
     factory: object = None
     with step("import torch"):
         import_torch()
+    stood_in = StoodIn()
     try:
         if options["ranks"] > 1:
             with step("make the process group"):
@@ -68,12 +81,13 @@ def look(asked: Asked) -> list[Facts]:
         if not options["import_anyway"]:
             refuse_unguarded(spec, root)
         path = list(sys.path)
-        with step(f"import {spec.home}"), blaming("import"):
-            module = import_named(spec)
-        factory = _attribute(module, spec)
-        with step(f"call {spec.name}"), blaming("call"):
-            made = _call(factory, built)
-        made = _pick(made, spec.pick + (parse_pick(built.pick or "") or ()), built)
+        with _on_what_is_here(stood_in, options):
+            with step(f"import {spec.home}"), blaming("import"):
+                module = import_named(spec)
+            factory = _attribute(module, spec)
+            with step(f"call {spec.name}"), blaming("call"):
+                made = _call(factory, built)
+            made = _pick(made, spec.pick + (parse_pick(built.pick or "") or ()), built)
         around = Surroundings(
             timeout=options["timeout"],
             alive=asked.alive,
@@ -87,10 +101,27 @@ def look(asked: Asked) -> list[Facts]:
             look_at = functools.partial(_look_at_one, built, factory, options, around)
             found = _look_at_parts(built.spec, made, look_at)
     except RaisedError as raised:
-        return [unbuilt(built, raised, root, factory)]
+        return [unbuilt(built, raised, root, factory, stood_in)]
     if found is None:
         raise _neither(spec, module, made)
-    return found
+    if stood_in.frames is None:
+        return found
+    return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]
+
+
+def _on_what_is_here(
+    stood_in: StoodIn, options: Mapping[str, Any]
+) -> contextlib.AbstractContextManager[None]:
+    """Have the CPU stand in for a GPU, where the job runs on another machine and none is here."""
+    alone = options["elsewhere"] and not sees_gpu()
+    return in_place_of_cuda(stood_in) if alone else contextlib.nullcontext()
+
+
+def _with_cuda(facts: Facts) -> Facts:
+    """Have a worker inherit CUDA, as in the job, which would have started it."""
+    if not isinstance(facts, Sent) or facts.inherited is None:
+        return facts
+    return replace(facts, inherited=replace(facts.inherited, cuda=True))
 
 
 def _attribute(module: ModuleType, spec: Spec) -> object:

@@ -58,6 +58,8 @@ def why_not_made(facts: Unbuilt, built: Built, job: Job) -> tuple[str, str]:
 
 def _what(lack: Lack) -> str:
     name = shown(lack.name)
+    if lack.kind == "stand-in":
+        return f"{name}, for which the CPU stood in until it raised"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
     launcher = _STARTS.get(launcher_of(lack.name) or "")
@@ -66,7 +68,7 @@ def _what(lack: Lack) -> str:
 
 
 def _fix(lack: Lack, built: Built, job: Job) -> str:
-    if lack.kind == "gpu":
+    if lack.kind in ("gpu", "stand-in"):
         return on_the_cpu(lack, built.spec, built.kind)
     if lack.kind == "package":
         by = (

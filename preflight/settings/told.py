@@ -12,6 +12,7 @@ def told_of(job: Job) -> Mapping[str, Any]:
     """Give the settings that readers go by, as plain values."""
     return {
         "root": job.root,
+        "elsewhere": job.launch.elsewhere,
         "ranks": job.launch.ranks,
         "nodes": job.launch.nodes,
         "num_workers": job.launch.num_workers,

@@ -21,7 +21,7 @@ class Lack:
 
     kind: str
     """`gpu`, `nccl`, `group` (a process group), `launch` (a variable that a launcher sets),
-    `variable` (any other) or `package`."""
+    `variable` (any other), `package`, or `stand-in` (a GPU, for which the CPU stood in)."""
 
     name: str
     """What is missed, for people: `CUDA`, `RANK`, `timm`."""
@@ -31,6 +31,20 @@ class Lack:
 
     takes_device: bool = False
     """Whether the factory has an argument `device`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeOnCpu:
+    """That the CPU stood in for a GPU while a target was made: the job runs on another machine."""
+
+    name: str
+    at: Frame | None = None
+    """The user's line that asked for the GPU first."""
+
+    def in_words(self) -> str:
+        """Say so for people."""
+        place = f" ({self.at.file}:{self.at.line})" if self.at is not None else ""
+        return f"made on the CPU in place of CUDA{place}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ _NO_GPU = re.compile(
     r"Found no NVIDIA driver|not compiled with CUDA|No CUDA GPUs|CUDA (?:driver|unknown)"
     r"|CUDA error(?!: (?:device-side assert|an illegal))"
     r"|NVIDIA driver on your system|no CUDA-capable|CUDA out of memory|CUDA_HOME|CUDA device"
-    r"|invalid device ordinal|lib(?:cuda|nvidia)[-\w]*\.so"
+    r"|invalid device ordinal|accelerator device when none|lib(?:cuda|nvidia)[-\w]*\.so"
     r"|0 active drivers|'CUDA' backend|Device type CUDA is not supported"
     r"|not linked with support for (?:mps|cuda|xpu|hip)|MPS backend (?:is|out)"
     r"|(?:HIP|XPU|ROCm|XLA) (?:driver|error|is not available)|ATen_cuda"
@@ -43,6 +43,8 @@ _SAYS_NONE = re.compile(
     r"\b(?:needs?|needed|requires?|required|only|must|no|not|without|unavailable)\b", re.IGNORECASE
 )
 _ASKS_FOR_GPU = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
+_BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
+_WITHOUT_CUDA = re.compile(r"'torch\._C' has no attribute '_cuda_|type torch\.cuda\.\w+ not avail")
 _SAID_BY = (RuntimeError, AssertionError, ValueError, OSError, SystemExit)
 _COUNTED_BY = (ZeroDivisionError, IndexError)
 
@@ -134,12 +136,14 @@ def _gpu(error: BaseException) -> Lack | None:
     text = _text(error)
     if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GPU.search(text):
         return Lack(kind="gpu", name=_what_gpu(text))
+    if isinstance(error, (TypeError, AttributeError)) and _WITHOUT_CUDA.search(text):
+        return Lack(kind="gpu", name="CUDA")
     if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
         return None
     counted = _ASKS_FOR_GPU.search(_line(error))
     if not counted and (isinstance(error, _COUNTED_BY) or not _says_no_gpu(text)):
         return None
-    return None if _sees_gpu() else Lack(kind="gpu", name="a GPU")
+    return None if sees_gpu() else Lack(kind="gpu", name="a GPU")
 
 
 def _says_no_gpu(text: str) -> bool:
@@ -152,10 +156,18 @@ def _what_gpu(text: str) -> str:
     return "MPS" if re.search(r"\bmps\b", text, re.IGNORECASE) else "CUDA"
 
 
-def _sees_gpu() -> bool:
+def sees_gpu() -> bool:
+    """Whether torch sees a GPU here; it is asked in a way that leaves workers free to fork."""
     import torch
 
-    return torch.cuda.is_available()
+    usual = os.environ.get(_BY_NVML)
+    os.environ[_BY_NVML] = "1"
+    try:
+        return torch.cuda.is_available()
+    finally:
+        del os.environ[_BY_NVML]
+        if usual is not None:
+            os.environ[_BY_NVML] = usual
 
 
 # --- packages -------------------------------------------------------------------------------------

@@ -231,7 +231,9 @@ def test_a_gpu_that_is_not_here_is_this_machines_where_the_job_runs_here(
 
 
 def test_a_gpu_of_another_machine_leaves_open_what_is_made_there(tmp_path: Path) -> None:
-    report = look(tmp_path, f"{NO_GPU}def make():\n    return {GPUS['moved']}\n", elsewhere=True)
+    """Its name is what nothing stands in for."""
+    asks = "torch.cuda.get_device_name() and torch.nn.Linear(2, 2)"
+    report = look(tmp_path, f"{NO_GPU}def make():\n    return {asks}\n", elsewhere=True)
 
     assert report.verdict == "cannot-judge"
     assert broken(report)[0].error.startswith("it needs CUDA, which is not here, so it was not")
@@ -241,7 +243,8 @@ def test_a_factory_that_takes_its_device_is_made_on_the_cpu_as_it_is_said_to(
     tmp_path: Path,
 ) -> None:
     """The line that is told is put into preflight.toml as it stands."""
-    source = f"{NO_GPU}def make(device='cuda'):\n    return torch.nn.Linear(2, 2).to(device)\n"
+    named = "device == 'cuda' and torch.cuda.get_device_name()"
+    source = f"{NO_GPU}def make(device='cuda'):\n    {named}\n    return torch.nn.Linear(2, 2)\n"
     report = look(tmp_path, source, elsewhere=True)
 
     prose, _, line = (broken(report)[0].fix or "").rpartition("  ")

@@ -10,6 +10,7 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
+from preflight.objects import stand_in
 from preflight.objects.attributes import classes, own_attributes
 
 # From here on h5py reads with pread, which has no position (H5_HAVE_PREADWRITE; every wheel of h5py
@@ -58,14 +59,14 @@ def handle_of(thing: object) -> Handle | None:
 
 
 def is_cuda(thing: object) -> bool:
-    """Whether it is a tensor in the memory of a GPU."""
+    """Whether it is a tensor in the memory of a GPU, or in what stands in for that."""
     if not issubclass(type(thing), classes("torch", "Tensor")):
         return False
     torch: Any = sys.modules["torch"]
     # `is_cuda` would run the `__torch_dispatch__` of a class that says its own device.
     keys = torch._C._dispatch_keys(thing)  # noqa: SLF001
     known = (getattr(torch._C.DispatchKey, name, None) for name in _CUDA)  # noqa: SLF001
-    return any(key is not None and keys.has(key) for key in known)
+    return any(key is not None and keys.has(key) for key in known) or stand_in.holds(thing)
 
 
 # --- files and archives ---------------------------------------------------------------------------
