@@ -20,6 +20,8 @@ _MAGIC: dict[str, tuple[bytes, ...]] = {
     "Photoshop document": (b"8BPS",),
     "QOI image": (b"qoif",),
     "OpenEXR image": (b"v/1\x01",),
+    "Radiance HDR image": (b"#?RADIANCE\n", b"#?RGBE\n"),
+    "JPEG XR image": (b"II\xbc\x01",),
     "zip archive": (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"),
     "RAR archive": (b"Rar!\x1a\x07",),
     "7z archive": (b"7z\xbc\xaf\x27\x1c",),
@@ -43,7 +45,11 @@ _MAGIC: dict[str, tuple[bytes, ...]] = {
 # What stands at byte 8 of the two families that name their content there.
 _RIFF = {b"WEBP": "WebP image", b"WAVE": "WAV audio", b"AVI ": "AVI video"}
 _BRANDS = dict.fromkeys((b"avif", b"avis"), "AVIF image") | dict.fromkeys(
-    (b"heic", b"heix", b"hevc", b"mif1", b"msf1"), "HEIF image"
+    (
+        *(b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"),
+        *(b"avci", b"avcs", b"mif1", b"mif2", b"msf1"),
+    ),
+    "HEIF image",
 )
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"

@@ -66,7 +66,9 @@ _PERHAPS = {
     "JPEG 2000 image": ("jpg_2000", ""),
     "JPEG XL image": ("", "JXL"),
     "OpenEXR image": ("", ""),
-    "QOI image": ("", ""),
+    "QOI image": ("", "QOI"),
+    "Radiance HDR image": ("", ""),
+    "JPEG XR image": ("", ""),
 }
 
 # libjpeg's warnings of data that is lost (jerror.h: JWRN_HIT_MARKER and its neighbours). Its other
@@ -116,7 +118,7 @@ def look_into_image(window: Window, name: str, depth: str, *, begins: int = 0) -
     """
     shape, sound = _undecoded(window, depth)
     if sound:
-        return ImageSeen(shape)
+        return ImageSeen(shape, undecoded=undecodable(shape.format) if depth == "index" else "")
     if window.size > MOST_IMAGE:
         text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
         damage = ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
@@ -304,13 +306,27 @@ def _left_undecoded(what: str, loaded: _Loaded) -> str:
     return what.removesuffix(" image")
 
 
+@cache
+def undecodable(form: str) -> str:
+    """Give a format back where nothing here decodes it: a deeper look would have seen no more."""
+    what = f"{form} image"
+    if what not in _PERHAPS:
+        return ""
+    _load_plugin(what)
+    return "" if _can_decode(*_PERHAPS[what]) else form
+
+
+def _load_plugin(what: str) -> None:
+    with contextlib.suppress(ImportError, OSError):  # not installed, or for another Pillow
+        importlib.import_module(_PLUGINS.get(what, "PIL.Image"))
+
+
 def _load_with_pillow(data: bytes) -> tuple[Shape, Exception | None]:
     """Decode an image as a job does: what it is, and what Pillow raises."""
     from PIL import Image, ImageFile
 
     Image.init()
-    with contextlib.suppress(ImportError, OSError):  # not installed, or for another Pillow
-        importlib.import_module(_PLUGINS.get(what_is(data[:HEAD]) or "", "PIL.Image"))
+    _load_plugin(what_is(data[:HEAD]) or "")
     formats = [name for name in _FORMATS if name in Image.OPEN]
     shape = shape_in(data[:HEAD])
     lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
@@ -354,6 +370,7 @@ def _can_decode(feature: str, plugin: str) -> bool:
     """Whether this Pillow was built with a decoder; older ones do not know the word, and warn."""
     from PIL import Image, features
 
+    Image.init()
     if plugin in Image.OPEN:
         return True
     with warnings.catch_warnings():

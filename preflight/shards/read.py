@@ -24,7 +24,7 @@ from preflight.formats.tar.end import HELD, NextData, Read, record_of
 from preflight.formats.tar.walk import Found, Member, hop, nearby
 from preflight.images.facts import ImageDamage
 from preflight.images.pictures import Damages, PictureCounts
-from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
+from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image, undecodable
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Pairing
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
@@ -194,7 +194,8 @@ class _Looked:
                 held, at = (near.held, at) if at < len(near.held) else (near.come_to(end), 0)
                 sound = held.startswith(JPEG_END, at) and size >= MARKED
             if sound or ends_are_sound(near.at, begin, size):
-                self.pictures.add(name, shape_in(head))
+                shape = shape_in(head)
+                self.pictures.add(name, shape, undecodable(shape.format))
             else:
                 self.images -= 1
                 yield image

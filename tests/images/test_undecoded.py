@@ -69,7 +69,7 @@ def test_a_pillow_without_avif_has_not_looked_at_one() -> None:
         assert look_at_image(picture("AVIF")[:200], "a.avif").undecoded == "AVIF"
 
 
-@pytest.mark.parametrize("depth", ["bytes", "decode"])
+@pytest.mark.parametrize("depth", ["index", "bytes", "decode"])
 def test_those_of_a_folder_are_counted_by_suffix_with_what_to_install(
     tmp_path: Path, depth: str
 ) -> None:
@@ -89,14 +89,60 @@ def test_those_of_a_folder_are_counted_by_suffix_with_what_to_install(
         }
 
 
-def test_those_of_a_shard_are_counted_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("depth", ["index", "bytes", "decode"])
+def test_those_of_a_shard_are_counted_too(tmp_path: Path, depth: str) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as shard:
         for name, data in (("0.jpg", picture("JPEG")), ("1.heic", HEIC)):
             info = tarfile.TarInfo(name)
             info.size = len(data)
             shard.addfile(info, io.BytesIO(data))
 
-    assert any(one.startswith("1 .heic image was not") for one in run(tmp_path, "a.tar").reasons)
+    said = run(tmp_path, "a.tar", depth).reasons
+    assert [one for one in said if one.startswith("1 .heic image was not")]
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes", "decode"])
+def test_what_is_decoded_here_is_not_told(tmp_path: Path, depth: str) -> None:
+    for form in ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000"):
+        put(tmp_path, f"photos/a-{form}.jpg", content=picture(form))
+
+    report = run(tmp_path, "photos", depth)
+
+    assert not [one for one in report.reasons if "not looked at" in one]
+
+
+# What nothing here decodes, by its first bytes, whatever it is called.
+BY_MAGIC = {
+    "OpenEXR": b"v/1\x01\x02\0\0\0" + bytes(range(200)),
+    "Radiance HDR": b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n" + bytes(range(200)),
+    "JPEG XR": b"II\xbc\x01" + bytes(range(200)),
+    "HEIF": HEIC.replace(b"ftypheic", b"ftyphevx"),
+}
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes"])
+def test_a_format_is_known_by_its_first_bytes(tmp_path: Path, depth: str) -> None:
+    """A suffix says nothing of it, and one whose reader is not here is not damaged."""
+    for form, content in BY_MAGIC.items():
+        put(tmp_path, f"photos/{form}.jpg", content=content)
+    put(tmp_path, "photos/whole.jpg", content=picture("JPEG"))
+
+    report = run(tmp_path, "photos", depth)
+
+    told = [form for form in BY_MAGIC if f"nothing here decodes {form}" in " ".join(report.reasons)]
+    assert (told, report.findings) == (list(BY_MAGIC), ())
+
+
+def test_a_required_look_at_images_is_none_where_some_are_not_decoded(tmp_path: Path) -> None:
+    put(tmp_path, "photos/a.heic", content=HEIC)
+    put(tmp_path, "photos/b.jpg", content=picture("JPEG"))
+
+    report = preflight.run(
+        "photos", folder=str(tmp_path), elsewhere=True, require=("image-damaged",)
+    )
+
+    assert report.verdict == "cannot-judge"
+    assert "image-damaged is required, and was skipped for 1 of " in report.reasons[0]
 
 
 def test_a_folder_of_which_no_image_was_looked_at_is_no_go(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 EXTENSIONS = frozenset(
     (
         *("jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "tif", "tiff"),
-        *("avif", "heic", "heif", "jxl", "jp2", "ppm", "pgm", "pbm", "pnm"),
+        *("avif", "heic", "heif", "hif", "jxl", "jp2", "ppm", "pgm", "pbm", "pnm"),
     )
 )
 """Of files that are images, without dots, in small letters."""
