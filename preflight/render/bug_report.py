@@ -62,6 +62,7 @@ def render(report: Report, *, private: Iterable[str] = ()) -> str:
         ("Machine", _machine(report, hide)),
         ("Launch", _launch(report, hide)),
         ("Looked at", _targets(report, hide)),
+        ("Coverage", _coverage(report, hide)),
         ("Checks", _checks(report, hide)),
         ("Findings", _findings(report, hide)),
     ]
@@ -148,6 +149,19 @@ def _targets(report: Report, hide: Redaction) -> Iterator[str]:
         yield f"{_said(one.kind, hide)}: {_said(one.text, hide)}"
     if report.not_judged:
         yield f"not judged: {', '.join(_said(one, hide) for one in report.not_judged)}"
+
+
+def _coverage(report: Report, hide: Redaction) -> Iterator[str]:
+    """Say of each part how far it was looked at; what is typed to look further is a command."""
+    for one in report.coverage:
+        said = [f"{one.looked_at:,} of {one.of:,} looked at"] if one.of else []
+        said += [_said(one.seen, hide)] if one.seen else []
+        if one.unread:
+            files = ", ".join(f"{count:,} {_said(end, hide)}" for end, count in one.unread.items())
+            said.append(f"not read: {files} ({format_size(one.unread_bytes)})")
+        yield f"{_said(one.part, hide)}: {_said(one.state, hide)}" + (
+            f" ({'; '.join(said)})" if said else ""
+        )
 
 
 def _checks(report: Report, hide: Redaction) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from preflight.findings.coverage import Covered
 from preflight.findings.finding import Severity
 from preflight.findings.report import Report, Setting
 from preflight.render import bug_report
@@ -309,3 +310,26 @@ def test_a_redacted_text_stays_as_it_is_when_it_is_redacted_again(sample: Report
 def test_ordinary_sentences_are_left_alone(text: str) -> None:
     """A report in which everything is blacked out helps nobody."""
     assert Redaction(root="/home/ada/dogs", names=("ada",)).text(text) == text
+
+
+def test_how_far_each_part_was_looked_at_is_told_without_the_commands() -> None:
+    parts = (
+        Covered(
+            part="data",
+            state="part",
+            looked_at=3,
+            of=4,
+            seen="3 of 4 shards (9 samples)",
+            unread={".jsonl": 12, ".bin": 1},
+            unread_bytes=1_200_000,
+        ),
+        Covered(part="loader", state="not-named", hint="preflight run train:make_loader"),
+    )
+
+    text = bug_report.render(replace(healthy(), coverage=parts))
+
+    assert (
+        "data: part (3 of 4 looked at; 3 of 4 shards (9 samples); "
+        "not read: 12 .jsonl, 1 .bin (1.2 MB))\nloader: not-named\n" in text
+    )
+    assert "make_loader" not in text

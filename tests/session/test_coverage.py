@@ -322,3 +322,39 @@ def test_what_is_named_needs_no_hint(tmp_path: Path) -> None:
     assert part(report, "loader").hint is None
     assert part(report, "model").hint == "preflight run train:make_model"
     assert first_line(report) == "GO  for 1 loader. Not looked at: data, cache, model."
+
+
+def test_what_no_reader_reads_in_a_cache_or_checkpoint_is_told_there(tmp_path: Path) -> None:
+    put(tmp_path / "cache", "a.safetensors", content=WHOLE)
+    put(tmp_path / "cache", "b.arrow", "c.arrow", content=bytes(2_000))
+    put(tmp_path / "out/checkpoint-5", "model.safetensors", content=WHOLE)
+    put(tmp_path / "out/checkpoint-5", "weights.gguf", content=b"GGUF" + bytes(96))
+    put(tmp_path / "data", "rows.jsonl", content=b"{}\n" * 500_000)
+
+    report = run(tmp_path)
+
+    unread = {one.part: dict(one.unread) for one in report.coverage if one.unread}
+    assert unread == {
+        "data": {".jsonl": 1},
+        "cache": {".arrow": 2},
+        "checkpoint": {".gguf": 1},
+    }
+    assert (part(report, "data").state, part(report, "cache").state) == ("unread", "part")
+    page = " ".join(terminal.render(report).split())
+    assert "1 .jsonl file (1.5 MB)" in page
+    assert "2 .arrow files (4.0 kB) among the cache files" in page
+    assert "1 .gguf file (100 bytes) among the checkpoint files" in page
+
+
+def test_what_lies_below_loose_weights_is_no_part_of_them(tmp_path: Path) -> None:
+    """Nor is what lies beside images or shards, with whatever was cached there."""
+    put(tmp_path, "last.safetensors", content=WHOLE)
+    put(tmp_path, "tokens/train.bin", content=b"\x01\x02\x03" * 999)
+    put(tmp_path, "photos/a.png", content=PARTS[0][1])
+    put(tmp_path, "photos/a.npz", "photos/b.arrow", content=WHOLE)
+
+    report = run(tmp_path)
+
+    assert dict(part(report, "data").unread) == {".bin": 1, ".arrow": 1}
+    assert not part(report, "cache").unread
+    assert not part(report, "checkpoint").unread
