@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import Definition, Loss, Survival
+from preflight.facts import Definition, Gone, Listed, Loss, Survival
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
@@ -37,21 +37,50 @@ _HARDLY_ANY = 0.01
 _TOLD = 6
 
 
-def _nothing_known(facts: Survival, _job: Job) -> str | None:
+def _nothing_known(facts: Survival | Listed, _job: Job) -> str | None:
+    if isinstance(facts, Listed):
+        return None if facts.looked_for else "its data set lists no file"
     if not facts.samples and not facts.losses:
         return "its shards hold no sample; see dataset-small"
     return None
 
 
 @check(
-    over=Survival,
+    over=(Survival, Listed),
     title="samples that do not come through the loader",
     many="loaders lose samples on the way",
     severity=Severity.ERROR,
     skip=_nothing_known,
 )
-def dataset_survival(facts: Survival, _job: Job) -> Iterator[Finding]:
+def dataset_survival(facts: Survival | Listed, _job: Job) -> Iterator[Finding]:
     """Tell what is lost as one table: how many, for what reason, and at which line."""
+    if isinstance(facts, Listed):
+        for one in facts.gone:
+            yield _gone(one, facts)
+    else:
+        yield from _lost(facts)
+
+
+def _gone(one: Gone, facts: Listed) -> Finding:
+    """Tell files of a list that are not there; of texts that are mostly not, they may be spare."""
+    spare = one.what == "text" and 2 * one.missing > one.of
+    names = first_of(one.names, one.missing)
+    is_ = "is" if one.missing == 1 else "are"
+    guess = " (a guess: they may be looked for one by one)" if spare else ""
+    return dataset_survival.found(
+        f"{one.missing:,} of {counted(one.of, one.what)} that its data set lists {is_} not there: "
+        f"{names}",
+        at=_place(facts.defined, facts.name),
+        severity=Severity.WARNING if spare else Severity.ERROR,
+        why=f"A worker raises FileNotFoundError at the first that it comes to{guess}, in the "
+        "middle of an epoch.",
+        fix="Put them back where the list has them, or take them off the list.",
+        evidence={"missing": one.missing, "of": one.of, "what": one.what},
+        about=f"{facts.name} {one.what}",
+    )
+
+
+def _lost(facts: Survival) -> Iterator[Finding]:
     batch = _too_large_a_batch(facts)
     if not facts.losses and not batch:
         return
@@ -67,7 +96,7 @@ def dataset_survival(facts: Survival, _job: Job) -> Iterator[Finding]:
     by = ", as the source is written (a guess: no loader was made)" if reads.guess else ""
     yield dataset_survival.found(
         f"{known} of {counted(facts.samples, 'sample')} come through{by}: {'; '.join(lines)}",
-        at=_place(at, facts),
+        at=_place(at, facts.name),
         also=tuple(
             Location(file=one.at.file, line=one.at.line)
             for one in facts.losses[:_TOLD]
@@ -85,10 +114,8 @@ def dataset_survival(facts: Survival, _job: Job) -> Iterator[Finding]:
     )
 
 
-def _place(at: Definition, facts: Survival) -> Location:
-    if at.file is None:
-        return Location(name=facts.name)
-    return Location(file=at.file, line=at.line, name=facts.name)
+def _place(at: Definition, name: str) -> Location:
+    return Location(file=at.file, line=at.line if at.file else None, name=name)
 
 
 def _too_large_a_batch(facts: Survival) -> str:

@@ -6,7 +6,14 @@ Files are named as reports name them: relative to the job's folder, with forward
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
-from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames, Uncaptioned
+from preflight.datasets.facts import (
+    DatasetCaptions,
+    DatasetFacts,
+    Gone,
+    KeyNames,
+    Listed,
+    Uncaptioned,
+)
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
@@ -61,6 +68,7 @@ __all__ = [
     "FieldSet",
     "FolderFacts",
     "Frame",
+    "Gone",
     "Gpu",
     "GpuProcess",
     "Gpus",
@@ -73,6 +81,7 @@ __all__ = [
     "LackedKind",
     "Lacking",
     "Length",
+    "Listed",
     "Loaded",
     "LoaderCall",
     "Loss",

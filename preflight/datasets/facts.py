@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from preflight.findings.finding import Location
+from preflight.objects.facts import Definition
 from preflight.shards.facts import SampleFields, Shared
 
 
@@ -96,6 +97,48 @@ class DatasetCaptions:
     uncaptioned: tuple[Uncaptioned, ...]
     captioned: int
     """Images of the data set that have such a caption."""
+
+
+class Gone(NamedTuple):
+    """Files that a loader lists, and that are not there."""
+
+    what: str
+    """`image` or `text`."""
+
+    missing: int
+    of: int
+    """Of so many that were looked for."""
+
+    names: tuple[str, ...]
+    """Of the first few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """The files that a live loader lists, and those of them that were looked at for its sake."""
+
+    name: str
+    """What the user called the loader."""
+
+    defined: Definition = Definition()
+    files: int = 0
+    """How many it lists."""
+
+    looked_for: int = 0
+    """How many of them were looked for."""
+
+    suffixes: tuple[tuple[str, int], ...] = ()
+    """The commonest of those, each with its number."""
+
+    gone: tuple[Gone, ...] = ()
+    images: int = 0
+    """Images that were looked at and lie in no folder that was named."""
+
+    captions: int = 0
+    columns: tuple[str, ...] = ()
+    """Of a data set of the package `datasets`."""
+
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames
+from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames, Listed
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
 from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard, Source
+from preflight.values.names import counted
+
+
+def _lists(found: list[Listed]) -> str | None:
+    """Say on a page what loaders list."""
+    said = []
+    for one in found:
+        some = ", and more" if one.looked_for < one.files else ""
+        kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in one.suffixes)
+        columns = f"columns {', '.join(one.columns[:5])}" if one.columns else ""
+        rows = counted(one.rows, "row") if one.rows else ""
+        files = f"lists {counted(one.files, 'file')} ({kinds}{some})" if one.files else ""
+        said.append(", ".join(filter(None, (columns, rows, files))))
+    return "; ".join(dict.fromkeys(filter(None, said))) or None
+
 
 DATASET = Kind(
     name="dataset",
@@ -32,6 +47,23 @@ SURVIVAL = Kind(
     ),
 )
 
+LISTED = Kind(
+    name="listed",
+    noun="loader",
+    word="loader",
+    part="data",
+    facts={Listed: "loader of files"},
+    made_of=(Loader, Built),
+    led_to_by=(Loader, Built),
+    gather="preflight.datasets.listed:ListedFiles",
+    counts=lambda facts: {
+        noun: count
+        for noun, count in (("image", facts.images), ("caption", facts.captions))
+        if count
+    },
+    sums_up={Listed: _lists},
+)
+
 KEY_NAMES = Kind(
     name="key-names",
     noun="shard",
@@ -39,4 +71,4 @@ KEY_NAMES = Kind(
     reader="preflight.datasets.key_names:look",
 )
 
-KINDS = (DATASET, SURVIVAL, KEY_NAMES)
+KINDS = (DATASET, SURVIVAL, LISTED, KEY_NAMES)

@@ -14,9 +14,8 @@ from preflight.pipelines.facts import Reads, Survival
 from preflight.pipelines.survival import Came, survival
 from preflight.shards.facts import ShardFacts
 from preflight.sources.facts import SourceFacts
-from preflight.targets.targets import Built, Folder, Loader, Shard, Source
+from preflight.targets.targets import Built, Loader, Shard, Source
 from preflight.values.addresses import plain_path
-from preflight.values.names import name_of
 
 
 class Survivals(Gather):
@@ -27,8 +26,6 @@ class Survivals(Gather):
         self._came: dict[str, Came] = {}
         self._reads: list[tuple[Target, Reads]] = []
         self._guesses: list[tuple[Target, Reads]] = []
-        self._listed: list[tuple[Target, Reads]] = []
-        """Loaders of files that their data sets list."""
 
     def needs(self, target: Target) -> bool:
         """Whether it is one of the shards, or a source that may say what is done with them."""
@@ -37,7 +34,7 @@ class Survivals(Gather):
     def hear(self, target: Target, facts: object) -> None:
         """Take in what was seen of shards, and what loaders say."""
         if isinstance(facts, Reads):
-            (self._reads if facts.stages else self._listed).append((target, facts))
+            self._reads += [(target, facts)] if facts.stages else []
         elif isinstance(facts, SourceFacts) and isinstance(target, Source):
             self._guesses += [(target, one) for one in facts.pipelines]
         elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
@@ -65,27 +62,6 @@ class Survivals(Gather):
                     count=found.unread,
                     noun="shard",
                 )
-
-        yield from self._lists()
-
-    def _lists(self) -> Iterator[Look]:
-        """Say which files of loaders lie in no folder that was looked at."""
-        root = self.run.job.root
-        folders = (one.path for one in self.run.targets if isinstance(one, Folder))
-        seen = tuple(os.path.join(os.path.abspath(os.path.join(root, one)), "") for one in folders)
-        for _, reads in self._listed:
-            if not reads.files or all(one.startswith(seen) for one in reads.files):
-                continue
-            try:
-                place = os.path.commonpath([os.path.dirname(one) for one in reads.files])
-            except ValueError:  # on several drives of Windows
-                place = os.path.dirname(reads.files[0])
-            yield Left(
-                reason=f"{reads.name} lists them:  preflight run {name_of(place, root)}",
-                kinds=(Survival,),
-                count=reads.listed,
-                noun="file",
-            )
 
     def _guessed(self, named: list[str]) -> Iterator[tuple[Target, Reads]]:
         """Give what a source says of pipelines, where no loader was made.

@@ -73,13 +73,22 @@ class Reads:
     batch_size: int | None = None
     drop_last: bool = False
     files: tuple[str, ...] = ()
-    """Files that a data set of torch or `datasets` lists, the first thousand."""
+    """Files that a data set of torch or `datasets` lists, absolute; of very many only some."""
 
     listed: int = 0
     """How many files it lists."""
 
     columns: tuple[str, ...] = ()
     """Of a `datasets.Dataset`."""
+
+    rows: int = 0
+    """Of one, where they are counted without reading them."""
+
+    lost: int = 0
+    """Images that it lists by names which lead to no file, as far as anybody can tell."""
+
+    lost_names: tuple[str, ...] = ()
+    """Of the first few of them."""
 
     guess: bool = False
     """Whether a source says so, of which nobody knows that it is what runs."""

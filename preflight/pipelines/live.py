@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import os
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.lines import Lines
+from preflight.pipelines.listed import listing_of
 from preflight.values.addresses import local_path
 
 # Pipelines that stand in one another: more is nobody's loader.
@@ -21,8 +21,6 @@ _DEEPEST = 5
 
 # More than anybody counts to: webdataset's word for "without end" is sys.maxsize.
 _ENDLESS = 1 << 40
-
-_MOST_FILES = 1_000
 
 _GOES_ON = frozenset({"warn_and_continue", "ignore_and_continue"})
 _STOPS = frozenset({"warn_and_stop", "ignore_and_stop"})
@@ -64,11 +62,18 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
     )
     if told.shards or told.stages:
         return whole
-    files = [os.path.abspath(one) for one in _listed(dataset)]
-    columns = _columns(dataset)
-    if not files and not columns:
+    found = listing_of(dataset)
+    if not (found.files or found.columns or found.lost):
         return None
-    return replace(whole, files=tuple(files[:_MOST_FILES]), listed=len(files), columns=columns)
+    return replace(
+        whole,
+        files=tuple(found.files),
+        listed=found.listed,
+        columns=found.columns,
+        rows=found.rows,
+        lost=found.lost,
+        lost_names=tuple(found.lost_names[:3]),
+    )
 
 
 def _whole(value: object) -> int | None:
@@ -98,7 +103,7 @@ class _Told:
             self.repeats(parts)
         elif "dataset" in parts:
             self.walk(parts["dataset"], depth + 1)
-        elif type(parts.get("urls")) is list:
+        elif type(parts.get("urls")) is list and any(".tar" in str(one) for one in parts["urls"]):
             self._take(thing, depth)
 
     def repeats(self, parts: Mapping[str, Any]) -> None:
@@ -295,37 +300,3 @@ def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, An
         strict=name == "rename" or bool(given.get("must_match", True)),
         handler=one.handler if name == "rename" else "raises",
     )
-
-
-# --- data sets of files ---------------------------------------------------------------------------
-
-
-def _listed(dataset: object) -> list[str]:
-    """Give the paths that a data set lists, where all of a list exist, by the first few."""
-    found: list[str] = []
-    for value in list(own_attributes(dataset).values()):
-        if type(value) in (list, tuple) and value:
-            paths = [_path_in(one) for one in value]
-            if all(paths) and all(os.path.isfile(str(one)) for one in paths[:3]):
-                found += [str(one) for one in paths]
-    if type(dataset).__module__.startswith("datasets."):
-        tables = own_attributes(dataset).get("_data_files") or ()
-        found += [one["filename"] for one in _dicts(list(tables)) if "filename" in one]
-    return list(dict.fromkeys(found))
-
-
-def _path_in(one: object) -> str | None:
-    """Give a path by itself, or the first of a pair (`samples` of torchvision's ImageFolder)."""
-    if type(one) is tuple and one:
-        one = one[0]
-    if type(one).__module__ in ("pathlib", "pathlib._local"):  # no user's own kind of path
-        one = os.fspath(one)  # type: ignore[call-overload]
-    return one if type(one) is str and one else None
-
-
-def _columns(dataset: object) -> tuple[str, ...]:
-    """Give the columns of a data set of the package `datasets`."""
-    if not type(dataset).__module__.startswith("datasets."):
-        return ()
-    features: Any = getattr(own_attributes(dataset).get("_info"), "features", None)
-    return tuple(map(str, features)) if issubclass(type(features), dict) else ()

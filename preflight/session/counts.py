@@ -27,6 +27,10 @@ class Counts:
     gave: defaultdict[Target, set[Kind]] = field(default_factory=lambda: defaultdict(set))
     """The other rows of which facts came of each."""
 
+    beside: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """By the part of the job, what was looked at for the sake of a target of another part: the
+    shards, and the files, that a loader says it reads."""
+
     _summed_up: dict[Target, dict[Kind, list[Any]]] = field(default_factory=dict)
     """Facts of which a page says something together."""
 
@@ -41,6 +45,8 @@ class Counts:
         if type(facts) in kind.sums_up:
             self._summed_up.setdefault(target, {}).setdefault(kind, []).append(facts)
         numbers = kind.counts(facts) if kind.counts is not None else {}
+        if numbers and kind.part and kind.target is None:
+            self.beside[kind.part].update(numbers)
         if numbers:
             before: Mapping[str, int] = self.asked[target] or {}
             sums = {noun: before.get(noun, 0) + number for noun, number in numbers.items()}

@@ -66,22 +66,39 @@ def _covered(
     looked_at = [one for one in targets if any(one in counts.looked_at[word] for word in said)]
     left = {noun: number for (word, noun), number in counts.left.items() if word in said}
     number = sum(1 + one.more if isinstance(one, Missing) else 1 for one in targets)
+    beside, most, rest = _beside(part, counts)
     seen = _seen(part, [one for one in looked_at if one in named], left, counts)
-    if not targets and not files:
+    seen = " and ".join(filter(None, (seen, beside)))
+    if not targets and not files and not beside:
         state = NOT_NAMED
-    elif not looked_at or (files and not seen):
+    elif not (looked_at or beside) or (files and not seen):
         state = UNREAD
     else:
-        state = PART if len(looked_at) < number or left or files else WHOLE
+        state = PART if len(looked_at) < number or left or files or rest else WHOLE
     return Covered(
         part=part,
         state=state,
-        looked_at=len(looked_at),
-        of=number,
+        looked_at=len(looked_at) + most,
+        of=number + most,
         seen=seen,
         unread={suffix: count for suffix, (count, _) in files.items()},
         unread_bytes=sum(size for _, size in files.values()),
     )
+
+
+def _beside(part: str, counts: Counts) -> tuple[str, int, int]:
+    """Say what was looked at for another part's sake, how many of what comes first, and the rest.
+
+    The rest are things that were left out.
+    """
+    every = [(noun, number) for noun, number in counts.beside[part].items() if number]
+    if not every:
+        return "", 0, 0
+    words = {row.word for row in kinds() if row.part == part and row.target is None}
+    left = sum(number for (word, _), number in counts.left.items() if word in words)
+    (noun, most), *others = every
+    more = ", ".join(counted(number, one) for one, number in others)
+    return counted(most, noun) + (f" ({more})" if more else ""), most, left
 
 
 def _rows(target: Target, counts: Counts) -> set[Kind]:

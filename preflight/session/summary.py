@@ -46,7 +46,8 @@ def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, 
     known: set[str] = set()
     for _, target in pairs:
         if target in looks.counts.asked:
-            known |= {one.part for one in _rows(target, looks)}
+            rows = _rows(target, looks)
+            known |= {one.part for one in rows if one.target or looks.counts.beside[one.part]}
     parts = [part for part in PARTS if part not in known]
     return (*parts, *(() if "data" in parts else looks.not_judged))
 

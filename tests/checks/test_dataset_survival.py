@@ -299,38 +299,103 @@ def test_a_source_whose_pipeline_fits_the_data_is_left_alone(tmp_path: Path, sou
     assert survival(run(tmp_path, "source=base.py", "{000..001}.tar")) == []
 
 
-def test_files_that_a_data_set_lists_are_said_to_be_unread(tmp_path: Path) -> None:
-    (tmp_path / "photos").mkdir()
-    for number in range(3):
-        (tmp_path / "photos" / f"{number}.jpg").write_bytes(good()["dog-0000.jpg"])
-    (tmp_path / "train.py").write_text(LISTED)
+def listing(folder: Path) -> None:
+    (folder / "photos").mkdir()
+    for number in range(6):
+        (folder / "photos" / f"{number}.jpg").write_bytes(good()["dog-0000.jpg"])
+        (folder / "photos" / f"{number}.txt").write_text("a dog")
+    (folder / "train.py").write_text(LISTED)
 
-    report = run(tmp_path, "train:make", select=())
 
-    assert any(
-        "train:make lists them:  preflight run photos" in skip.reason
-        for one in report.checks
-        for skip in one.skipped
-    )
+def test_files_that_a_data_set_lists_are_looked_at_though_no_word_names_them(
+    tmp_path: Path,
+) -> None:
+    listing(tmp_path)
+
+    report = run(tmp_path, select=())
+
+    assert report.verdict == "go"
+    assert report.findings == ()
+    assert "data" not in report.not_judged
+    (data,) = (one for one in report.coverage if one.part == "data")
+    assert (data.state, data.seen) == ("whole", "6 images (6 captions)")
+    assert any("lists 12 files (6 .jpg, 6 .txt)" in one.text for one in report.targets)
+
+
+def test_what_is_wrong_with_files_that_a_data_set_lists_is_told_as_of_a_folder(
+    tmp_path: Path,
+) -> None:
+    listing(tmp_path)
+    photos = tmp_path / "photos"
+    (photos / "1.jpg").write_bytes(good()["dog-0000.jpg"][:300])
+    (photos / "2.txt").write_bytes("Hündchen".encode("latin-1"))
+    (photos / "4.jpg").unlink()
+    (photos / "5.txt").unlink()
+
+    report = run(tmp_path, select=())
+
+    found = {(one.check, one.at.file): one for one in report.findings}
+    assert ("image-damaged", "photos/1.jpg") in found
+    assert ("caption-damaged", "photos/2.txt") in found
+    assert {one.message.partition(":")[0] for one in survival(report)} == {
+        "1 of 6 images that its data set lists is not there",
+        "1 of 6 texts that its data set lists is not there",
+    }
+    assert {one.severity for one in survival(report)} == {Severity.ERROR}
+    assert "photos/4.jpg" in survival(report)[0].message
+
+
+def test_files_in_a_folder_that_is_named_too_are_told_once(tmp_path: Path) -> None:
+    listing(tmp_path)
+    (tmp_path / "photos" / "1.jpg").write_bytes(good()["dog-0000.jpg"][:300])
+
     report = run(tmp_path, "train:make", "photos", select=())
-    assert not any("lists them" in skip.reason for one in report.checks for skip in one.skipped)
+
+    assert [one.check for one in report.findings] == ["image-damaged"]
+
+
+def test_what_no_reader_reads_of_a_list_is_counted_as_unread(tmp_path: Path) -> None:
+    listing(tmp_path)
+    for path in (tmp_path / "photos").glob("*.jpg"):
+        path.rename(path.with_suffix(".npy"))
+        path.with_suffix(".txt").unlink()
+    source = LISTED.replace(".jpg", ".npy").replace('path[:-3] + "txt"', "0")
+    (tmp_path / "train.py").write_text(source)
+
+    report = run(tmp_path, select=())
+
+    assert "data" in report.not_judged
+    assert not report.complete
+    assert any("6 files were not looked at: train:make lists it" in one for one in report.reasons)
+
+
+def test_a_list_of_another_machine_is_no_error_where_the_job_runs_elsewhere(
+    tmp_path: Path,
+) -> None:
+    listing(tmp_path)
+    absent = LISTED.replace("photos/{number}", "/lustre/{number}").replace("(6)", "(9)")
+    (tmp_path / "train.py").write_text(absent)
+
+    assert survival(run(tmp_path)) == []
+    (found,) = survival(run(tmp_path, elsewhere=False, select=["dataset"]))
+    assert "9 of 9 images" in found.message
 
 
 LISTED = """
-import glob
-
 from torch.utils.data import DataLoader, Dataset
 
 
 class Photos(Dataset):
     def __init__(self):
-        self.samples = [(path, 0) for path in sorted(glob.glob("photos/*.jpg"))]
+        self.names = ["a dog", "a cat"]
+        names = [f"photos/{number}.jpg" for number in range(6)]
+        self.samples = [(path, path[:-3] + "txt") for path in names]
 
     def __len__(self):
         return len(self.samples)
 
     def __getitem__(self, place):
-        return place
+        raise RuntimeError("nobody reads the data")
 
 
 def make():

@@ -1,0 +1,271 @@
+"""Reads off a data set of torch, or of the package `datasets`, which files it lists.
+
+Attributes are looked at, and a number of rows of each list; no code of the data set is called.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from preflight.formats.suffixes.images import is_image
+from preflight.objects.attributes import classes, own_attributes
+
+MOST = 100_000
+"""Files that are told; of longer lists some from all over."""
+
+# Data sets that stand in one another, and parts of one: more is nobody's.
+_DEEPEST = 6
+_PARTS = 1_000
+
+_PROBES = 32
+"""Names of a list that are looked for, to learn what they are relative to."""
+
+_LONGEST = 4_096
+_CELLS = 16
+_NAMED = re.compile(r"[^\r\n]*\.[A-Za-z0-9]{1,8}").fullmatch
+_PLACES = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://").match
+
+# Lists of what is not read, or not yet there.
+_ASIDE = re.compile(r"miss|skip|exclu|ignor|corrupt|invalid|remov|fail|cache|output").search
+
+
+@dataclass(slots=True, kw_only=True)
+class Listing:
+    """What a data set lists."""
+
+    files: dict[str, None] = field(default_factory=dict)
+    """Absolute paths, no more than are told."""
+
+    listed: int = 0
+    columns: tuple[str, ...] = ()
+    rows: int = 0
+    lost: int = 0
+    """Names of images that lead to no file, by whatever folder the data set knows."""
+
+    lost_names: list[str] = field(default_factory=list)
+    _lists: set[tuple[object, ...]] = field(default_factory=set)
+    _absent: list[tuple[list[str], int]] = field(default_factory=list)
+    """Lists of images by absolute paths of which none is there."""
+
+    def settle(self) -> None:
+        """Take lists of which nothing is there for what is read, where there are no others."""
+        for names, count in self._absent if not self.files else ():
+            self._take(names, count)
+
+    def take(self, names: list[str], count: int, folders: Sequence[str]) -> None:
+        """Take in a list of names, of which so many stand for all, where they are files."""
+        tell = (count, *names[:2], names[-1])
+        if tell in self._lists:
+            return  # `imgs` beside `samples`
+        self._lists.add(tell)
+        local = [one for one in names if not _PLACES(one)]
+        probes = local[:: max(1, len(local) // _PROBES)]
+        found = [sum(os.path.isfile(os.path.join(at, one)) for one in probes) for at in folders]
+        if max(found, default=0):
+            at = folders[found.index(max(found))]
+            self._take([os.path.join(at, one) for one in local], count)
+        elif not all(map(is_image, names)):
+            return
+        elif all(map(os.path.isabs, names)):
+            self._absent.append((names, count))
+        else:
+            self.lost += count
+            self.lost_names += names[:3]
+
+    def take_paths(self, paths: list[str]) -> None:
+        """Take in paths of which it is known that they are."""
+        self._take(paths, len(paths))
+
+    def _take(self, paths: Iterable[str], count: int) -> None:
+        before = len(self.files)
+        room = MOST - before
+        self.files.update(dict.fromkeys(islice(map(os.path.abspath, paths), max(0, room))))
+        self.listed += len(self.files) - before if count <= room else count
+
+
+def listing_of(dataset: object) -> Listing:
+    """Say which files a data set lists, and the data sets that stand in it."""
+    found = Listing()
+    _walk(dataset, found, None, set(), 0)
+    found.settle()
+    return found
+
+
+def _walk(
+    dataset: object, found: Listing, picked: Sequence[int] | None, seen: set[int], depth: int
+) -> None:
+    if depth > _DEEPEST or len(seen) > _PARTS or (id(dataset) in seen and picked is None):
+        return
+    seen.add(id(dataset))
+    if type(dataset).__module__.partition(".")[0] == "datasets":
+        _tables(dataset, found)
+        return
+    parts = own_attributes(dataset)
+    inner = parts.get("dataset")
+    if inner is not None and "indices" in parts:  # torch's Subset, and what random_split gives
+        _walk(inner, found, _within(_numbers(parts["indices"]), picked), seen, depth + 1)
+        return
+    folders = ["", *_folders(parts.values())]
+    for name, value in list(parts.items()):
+        for one in value[:_PARTS] if type(value) in (list, tuple) else (value,):
+            if _is_dataset(one):
+                _walk(one, found, None, seen, depth + 1)
+        if _ASIDE(name) is None:
+            for names, count in _lists_in(value, picked):
+                found.take(names, count, folders)
+
+
+def _is_dataset(thing: object) -> bool:
+    if issubclass(type(thing), classes("torch.utils.data", "Dataset")):
+        return True
+    return type(thing).__module__.startswith("datasets.") and "_info" in own_attributes(thing)
+
+
+def _numbers(indices: Any) -> Sequence[int] | None:
+    """Give places as a sequence; None where nobody knows them."""
+    if type(indices) in (list, tuple, range):
+        return indices  # type: ignore[no-any-return]
+    plain = type(indices).__module__.partition(".")[0] in ("numpy", "torch")
+    return list(indices.tolist()) if plain else None
+
+
+def _within(inner: Sequence[int] | None, outer: Sequence[int] | None) -> Sequence[int] | None:
+    """Give the places that are left where some are picked of what was picked before."""
+    if inner is None or outer is None:
+        return inner
+    return [inner[one] for one in outer if one < len(inner)]
+
+
+def _folders(values: Iterable[object]) -> Iterator[str]:
+    """Give the folders that a data set knows by their paths."""
+    for value in values:
+        path = _path_in(value)
+        if path is not None and len(path) < _LONGEST and os.path.isdir(path):
+            yield path
+
+
+# --- lists of rows --------------------------------------------------------------------------------
+
+
+def _lists_in(value: Any, picked: Sequence[int] | None) -> Iterator[tuple[list[str], int]]:
+    """Give each column of a list that holds names of files, and how many rows there are."""
+    kind = type(value)
+    home = kind.__module__.partition(".")[0]
+    if kind in (list, tuple):
+        yield from _named_in(value, picked)
+    elif kind is dict:
+        if value and all(type(one) in (list, tuple) for one in islice(value.values(), _CELLS)):
+            for one in islice(value.values(), _CELLS):
+                yield from _named_in(one, picked)
+        rows = list(islice(value.items(), MOST))
+        yield from ((names, len(value)) for names, _ in _named_in(rows, None))
+    elif home == "numpy" and kind.__name__ == "ndarray" and value.ndim and value.dtype.kind in "UO":
+        for names, _ in _named_in(value[_drawn(len(value), picked)].tolist(), None):
+            yield names, len(value if picked is None else picked)
+    elif home == "pandas" and kind.__name__ in ("Series", "DataFrame"):
+        for one in [value] if kind.__name__ == "Series" else [value[name] for name in value]:
+            rows = one.iloc[_drawn(len(value), picked)].tolist()
+            yield from ((names, len(value)) for names, _ in _named_in(rows, None))
+
+
+def _drawn(rows: int, picked: Sequence[int] | None) -> list[int]:
+    """Give places from all over a list, no more of them than are told."""
+    if picked is not None and picked and max(picked) < rows:
+        return list(picked[:: len(picked) // MOST + 1])
+    return list(range(0, rows, rows // MOST + 1))
+
+
+def _named_in(rows: Sequence[Any], picked: Sequence[int] | None) -> Iterator[tuple[list[str], int]]:
+    if not any(_cells(one) for one in rows[: _CELLS * 2]):
+        return  # numbers, tensors: nothing that could be a name
+    places = _drawn(len(rows), picked)
+    columns: dict[object, list[str]] = {}
+    for place in places:
+        for key, name in _cells(rows[place]):
+            columns.setdefault(key, []).append(name)
+    total = len(picked) if picked is not None and len(places) < len(rows) else len(rows)
+    for names in columns.values():
+        if all(map(_NAMED, names)):
+            yield names, round(total * len(names) / len(places))
+
+
+def _cells(row: object) -> list[tuple[object, str]]:
+    """Give what may be names of files in a row, each with the name of its column."""
+    path = _path_in(row)
+    if path is not None:
+        return [("", path)]
+    cells: Mapping[Any, object] = {}
+    if issubclass(type(row), tuple) or type(row) is list:
+        cells = dict(enumerate(row[:_CELLS]))  # type: ignore[index]
+    elif type(row) is dict:
+        cells = dict(islice(row.items(), _CELLS))
+    else:
+        cells = own_attributes(row)
+    named = ((key, _path_in(value)) for key, value in islice(cells.items(), _CELLS))
+    return [(key, one) for key, one in named if one is not None]
+
+
+def _path_in(value: object) -> str | None:
+    """Give a text, or a path of the standard library, as a text."""
+    if type(value).__module__ in ("pathlib", "pathlib._local"):  # no user's own kind of path
+        value = os.fspath(value)  # type: ignore[call-overload]
+    return value if type(value) is str and 0 < len(value) < _LONGEST else None
+
+
+# --- the package `datasets` -----------------------------------------------------------------------
+
+
+def _tables(dataset: object, found: Listing) -> None:
+    """Give columns, files and rows of a data set of this package, of its own attributes."""
+    parts = own_attributes(dataset)
+    features: Any = own_attributes(parts.get("_info")).get("features")
+    if issubclass(type(features), dict):
+        found.columns = tuple(dict.fromkeys([*found.columns, *map(str, features)]))
+    data, indices = parts.get("_data"), parts.get("_indices")
+    tables = list(_blocks(data))
+    paths = [own_attributes(one).get("path") for one in tables]
+    found.take_paths([one for one in paths if type(one) is str])
+    offsets = own_attributes(indices if indices is not None else data).get("_offsets")
+    if offsets is not None and len(offsets):
+        found.rows += int(offsets[-1])
+    stream = parts.get("_ex_iterable")
+    for _ in range(_DEEPEST):
+        told = own_attributes(stream)
+        given = told.get("kwargs")
+        for key in ("base_files", "files", "urls"):
+            names: Any = given.get(key) if type(given) is dict else None
+            if type(names) in (list, tuple):
+                found.take_paths([one for one in names if type(one) is str and not _PLACES(one)])
+        stream = told.get("ex_iterable")
+    pictured = [key for key, one in (features or {}).items() if type(one).__name__ == "Image"]
+    table = own_attributes(data).get("table")
+    if pictured and indices is None and type(table).__module__.startswith("pyarrow"):
+        for name in pictured:
+            found.take_paths(_stored_paths(table, name))
+
+
+def _blocks(data: object) -> Iterator[object]:
+    blocks = own_attributes(data).get("blocks")
+    if type(blocks) is list:
+        for row in blocks:
+            yield from row
+    elif data is not None:
+        yield data
+
+
+def _stored_paths(table: Any, name: str) -> list[str]:
+    """Give the paths in a column of images, of those that are kept as files of their own."""
+    paths: list[str] = []
+    for chunk in table.column(name).chunks if name in table.column_names else ():
+        if len(paths) >= MOST or str(chunk.type)[:6] != "struct":
+            break
+        rows = chunk.slice(0, MOST - len(paths))
+        held, told = rows.field("bytes"), rows.field("path")
+        if held.null_count == len(rows):
+            paths += [one for one in told.to_pylist() if one and os.path.isabs(one)]
+    return paths

@@ -1,0 +1,180 @@
+"""What a live data set lists is told of its attributes; none of its code is called."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from torch.utils.data import ChainDataset, ConcatDataset, Dataset, IterableDataset, Subset
+from torch.utils.data import random_split as split
+
+from preflight.pipelines.listed import MOST, listing_of
+from tests.archives import bounded
+
+
+class Holds(Dataset[Any]):
+    """Holds whatever it is given, and never gives a sample."""
+
+    def __init__(self, **parts: Any) -> None:
+        self.__dict__.update(parts)
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, place: int) -> Any:
+        raise AssertionError("nothing of a data set is read")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"its code was asked for {name}")
+
+
+class Stream(IterableDataset[Any]):
+    """A stream of what it is given, which never gives a sample."""
+
+    def __init__(self, **parts: Any) -> None:
+        self.__dict__.update(parts)
+
+    def __iter__(self) -> Any:
+        raise AssertionError("nothing of a data set is read")
+
+
+class Row(NamedTuple):
+    """A row of a list."""
+
+    place: str
+    label: int
+
+
+@dataclass
+class Sample:
+    """What some lists hold."""
+
+    image: Path
+    caption: str
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> list[str]:
+    found = []
+    for number in range(6):
+        (tmp_path / f"{number}.jpg").write_bytes(b"x")
+        found.append(str(tmp_path / f"{number}.jpg"))
+    return found
+
+
+SHAPES: dict[str, Callable[[list[str]], Dataset[Any]]] = {
+    "a list": lambda names: Holds(paths=names),
+    "a tuple": lambda names: Holds(paths=tuple(names)),
+    "paths": lambda names: Holds(paths=[Path(name) for name in names]),
+    "pairs": lambda names: Holds(samples=[(name, 3) for name in names]),
+    "the same list twice": lambda names: Holds(samples=names, imgs=list(names)),
+    "named tuples": lambda names: Holds(samples=[Row(name, 3) for name in names]),
+    "objects": lambda names: Holds(samples=[Sample(Path(name), "a dog") for name in names]),
+    "rows of a table": lambda names: Holds(data=[{"image": n, "text": "a. dog"} for n in names]),
+    "columns of a table": lambda names: Holds(data={"image": names, "label": [1] * 6}),
+    "texts by path": lambda names: Holds(captions=dict.fromkeys(names, "a dog")),
+    "paths by key": lambda names: Holds(paths=dict(enumerate(names))),
+    "an array": lambda names: Holds(paths=np.array(names)),
+    "an array of objects": lambda names: Holds(paths=np.array([*map(Path, names)], dtype=object)),
+    "names below a root": lambda names: Holds(
+        root=str(Path(names[0]).parent), names=[Path(name).name for name in names]
+    ),
+    "a part": lambda names: Subset(Holds(paths=names), [0, 1, 2, 3, 4, 5]),
+    "several": lambda names: ConcatDataset([Holds(paths=names[:2]), Holds(paths=names[2:])]),
+    "a chain": lambda names: ChainDataset([Stream(paths=names[:2]), Stream(paths=names[2:])]),
+    "one inside another": lambda names: Holds(base=Holds(dataset=Holds(paths=names))),
+    "halves": lambda names: ConcatDataset(split(Holds(paths=names), [4, 2])),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_files_are_told_however_they_are_listed(names: list[str], shape: str) -> None:
+    found = listing_of(SHAPES[shape](names))
+
+    assert sorted(found.files) == names
+    assert found.listed == 6
+
+
+def test_of_a_part_only_its_own_files_are_told(names: list[str]) -> None:
+    inner = Subset(Holds(samples=[(name, 0) for name in names]), range(1, 6))
+
+    assert sorted(listing_of(Subset(inner, np.array([0, 2]))).files) == [names[1], names[3]]
+
+
+def test_one_file_that_is_not_there_is_told_with_the_others(names: list[str]) -> None:
+    Path(names[3]).unlink()
+
+    assert sorted(listing_of(Holds(paths=names)).files) == names
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"classes": ["cat", "dog"], "labels": [1, 2, 3]},
+        {"texts": ["Version 2.0", "a dog.", "see a.jpg and b.jpg\nthen c.png"]},
+        {"paths": []},
+        {"paths": None, "transform": print},
+        {"extensions": (".jpg", ".png")},
+        {"urls": ["http://x/1.jpg", "http://x/2.jpg"]},
+    ],
+)
+def test_lists_of_something_else_are_left_alone(parts: dict[str, Any]) -> None:
+    found = listing_of(Holds(**parts))
+
+    assert (found.listed, dict(found.files)) == (0, {})
+
+
+def test_files_that_are_still_to_be_written_are_not_missed(names: list[str]) -> None:
+    outputs = [f"{name[:-4]}-latent.png" for name in names]
+    skipped = ["/nowhere/bad.jpg"]
+
+    found = listing_of(Holds(paths=names, targets=outputs, skipped=skipped))
+
+    assert sorted(found.files) == names
+
+
+def test_names_that_lead_to_no_file_are_counted_as_such() -> None:
+    found = listing_of(Holds(names=["0001.jpg", "0002.jpg"]))
+
+    assert (found.listed, found.lost, found.lost_names[:1]) == (0, 2, ["0001.jpg"])
+
+
+def test_a_list_of_ten_million_paths_is_counted_and_told_in_part(names: list[str]) -> None:
+    data = Holds(paths=(*names, "/nowhere/9.jpg") * 1_500_000)
+
+    with bounded():
+        found = listing_of(data)
+
+    assert found.listed >= 10_000_000
+    assert len(found.files) <= MOST
+
+
+def test_of_a_data_set_of_the_package_datasets_columns_files_and_rows_are_told(
+    names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = types.ModuleType("datasets")
+    monkeypatch.setitem(sys.modules, "datasets", home)
+    made = {
+        name: type(name, (), {"__module__": "datasets.table"})
+        for name in ("Dataset", "Info", "Table", "Value")
+    }
+
+    def of(kind: str, **parts: Any) -> Any:
+        thing = made[kind]()
+        thing.__dict__.update(parts)
+        return thing
+
+    block = of("Table", path=names[0])
+    table = of("Table", blocks=[[block]], _offsets=np.array([0, 4, 7]))
+    info = of("Info", features={"image": of("Value"), "text": of("Value")})
+
+    found = listing_of(of("Dataset", _data=table, _indices=None, _info=info))
+
+    assert found.columns == ("image", "text")
+    assert (sorted(found.files), found.rows) == ([names[0]], 7)
