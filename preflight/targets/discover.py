@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -35,6 +36,10 @@ from preflight.targets.unread import Unread, unread_in
 from preflight.targets.word import built_by, but_unread, folder_in, read_data, read_word, source_of
 from preflight.values.code_name import parse_spec
 from preflight.values.names import name_of, path_below
+
+_SPLIT = re.compile(
+    r"(?<![a-z])(train|val|test|eval|dev)(?:ing|id|idation|uation)?(?![a-z])"
+).search
 
 
 class Discovered(NamedTuple):
@@ -73,6 +78,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
             found = read_word(word, folder, python=job.python)
             pairs += [(word, target) for target in found]
             datasets += _by_folder(word, found, folder)
+        datasets = list(_together(datasets, folder))
     elif job.names_targets:
         data_sets = [list(_named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]
         datasets += _of_settings(job, data_sets)
@@ -173,6 +179,25 @@ def _by_folder(word: str | None, targets: Iterable[Target], root: str) -> Iterat
     for one in found:
         if isinstance(one, Folder):
             yield from _as_one(word or name_of(one.path, root), (one,))
+
+
+def _together(datasets: Iterable[Dataset], root: str) -> Iterator[Dataset]:
+    """Take shards that a word each names for one data set, as a pattern of them would be.
+
+    Those of another folder are another one, and so are those of another split.
+    """
+    alone: dict[tuple[str, str], list[str]] = {}
+    for one in datasets:
+        if len(one.shards) != 1 or one.more:
+            yield one
+            continue
+        place, name = os.path.split(one.shards[0])
+        split = _SPLIT(name.lower())
+        alone.setdefault((place, split[1] if split else ""), []).append(one.shards[0])
+    for (place, _), paths in alone.items():
+        shards = tuple(dict.fromkeys(paths))
+        name = name_of(place if len(shards) > 1 else shards[0], root)
+        yield Dataset(name=name, shards=shards)
 
 
 def _sources_of(targets: Iterable[Target]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
+from preflight.settings.job import Job
+from preflight.targets.discover import discover
 from tests.archives import tarred
 from tests.pipelines.shards_to_lose import good, half, latin_1, without_captions
 
@@ -214,6 +216,44 @@ def test_half_a_shard_without_captions_is_held_against_the_whole_data_set(tmp_pa
     assert sum(one.evidence.get("lacks") == "caption" for one in report.findings) == 6
 
 
+def half_of_them() -> dict[str, bytes]:
+    files = good(12, 60)
+    return {name: one for name, one in files.items() if "txt" not in name or int(name[4:8]) % 2}
+
+
+def no_captions() -> dict[str, bytes]:
+    return {name: one for name, one in good(12, 80).items() if "txt" not in name}
+
+
+@pytest.mark.parametrize("last", [half_of_them, no_captions])
+@pytest.mark.parametrize("loader", [(), ("train:make",)])
+def test_shards_that_a_word_each_names_are_one_data_set(
+    tmp_path: Path, last: Callable[[], dict[str, bytes]], loader: tuple[str, ...]
+) -> None:
+    shards = [tarred(good()), tarred(good(12, 20)), tarred(last())]
+    three = 'wds.SimpleShardList("{000..002}.tar")'
+    job(tmp_path, shards, piped(three, TAR, 'wds.to_tuple("jpg", "txt")' if loader else "kept"))
+    words = ["000.tar", "001.tar", "002.tar"]
+
+    report = run(tmp_path, *words, *loader, select=())
+
+    found = [one for one in report.findings if one.check in ("sample-unpaired", "dataset-survival")]
+    assert "002.tar" in {one.at.file for one in found}
+    assert "000.tar" not in {one.at.file for one in found}
+
+
+@pytest.mark.parametrize("names", [("train.tar", "val.tar"), ("a/0.tar", "b/0.tar")])
+def test_shards_of_another_split_or_folder_are_another_data_set(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    for name, files in zip(names, (good(), {**no_captions(), **good(2)}), strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(tarred(files))
+
+    assert not [one for one in run(tmp_path, *names).findings if one.check == "shard-duplicate"]
+    assert len(discover(names, Job(root=str(tmp_path)), str(tmp_path)).datasets) == 2
+
+
 @pytest.mark.parametrize("good_shards", [0, 1])
 def test_where_most_have_no_caption_none_is_missed(tmp_path: Path, good_shards: int) -> None:
     for number in range(3):
@@ -222,11 +262,6 @@ def test_where_most_have_no_caption_none_is_missed(tmp_path: Path, good_shards: 
         (tmp_path / f"{number:03}.tar").write_bytes(tarred(named))
 
     assert run(tmp_path, "{000..002}.tar").findings == ()
-
-
-def half_of_them() -> dict[str, bytes]:
-    files = good(12, 60)
-    return {name: one for name, one in files.items() if "txt" not in name or int(name[4:8]) % 2}
 
 
 def test_a_live_loader_overrules_what_a_source_seems_to_say(tmp_path: Path) -> None:
