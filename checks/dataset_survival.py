@@ -23,18 +23,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import Definition, Gone, Listed, Loss, Survival
+from preflight.facts import Definition, Gone, Listed, Survival
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
+
+from ._survival_rows import divided, rows_of, too_large_a_batch, written
 
 _LITTLE = 0.5
 """Of all samples: where fewer come through, the job trains on something else."""
 
 _HARDLY_ANY = 0.01
 """Of all samples: what a handler that goes on is meant for."""
-
-_TOLD = 6
 
 
 def _nothing_known(facts: Survival | Listed, _job: Job) -> str | None:
@@ -81,34 +81,24 @@ def _gone(one: Gone, facts: Listed) -> Finding:
 
 
 def _lost(facts: Survival) -> Iterator[Finding]:
-    batch = _too_large_a_batch(facts)
-    if not facts.losses and not batch:
+    rows = tuple(rows_of(facts))
+    if not rows:
         return
-    reads = facts.reads
+    reads, no_batch = facts.reads, bool(too_large_a_batch(facts))
     at = reads.endless_at if reads.endless_at.line else reads.defined
     known = f"at most {facts.through:,}" if facts.unsure else f"{facts.through:,}"
-    lines = [_line(one) for one in facts.losses[:_TOLD]]
-    left = facts.losses[_TOLD:]
-    if left:
-        lines.append(f"{sum(one.samples for one in left):,} for {len(left):,} other reasons")
-    if batch:
-        lines.append(batch)
     by = ", as the source is written (a guess: no loader was made)" if reads.guess else ""
     yield dataset_survival.found(
-        f"{known} of {counted(facts.samples, 'sample')} come through{by}: {'; '.join(lines)}",
+        f"{known} of {counted(facts.samples, 'sample')} come through{divided(facts)}{by}",
         at=_place(at, facts.name),
-        also=tuple(
-            Location(file=one.at.file, line=one.at.line)
-            for one in facts.losses[:_TOLD]
-            if one.at.line
-        ),
-        severity=_severity(facts, no_batch=bool(batch)),
-        why=_why(facts, stands=bool(batch)),
+        rows=rows,
+        severity=_severity(facts, no_batch=no_batch),
+        why=_why(facts, stands=no_batch),
         fix=_fix(facts),
         evidence={
             "samples": facts.samples,
             "through": facts.through,
-            **{f"lost_{number}": _line(one) for number, one in enumerate(facts.losses[:_TOLD], 1)},
+            **{f"lost_{number}": written(one) for number, one in enumerate(rows, 1)},
         },
         about=reads.name,
     )
@@ -118,22 +108,10 @@ def _place(at: Definition, name: str) -> Location:
     return Location(file=at.file, line=at.line if at.file else None, name=name)
 
 
-def _too_large_a_batch(facts: Survival) -> str:
-    """Say so where the last batch is left out, and there is no other one."""
-    reads = facts.reads
-    sizes = [one.size for one in reads.stages if one.kind == "batched" and not one.partial]
-    if reads.drop_last and reads.batch_size:
-        sizes.append(reads.batch_size)
-    size = max(sizes, default=0)
-    if reads.endless or facts.unread or facts.uncounted or facts.through >= size:
-        return ""
-    return f"{facts.through:,} make no batch of {size:,}, and a smaller one is left out"
-
-
 def _severity(facts: Survival, *, no_batch: bool) -> Severity:
     if facts.reads.guess and facts.through:
         return Severity.WARNING
-    if no_batch:
+    if no_batch or facts.starved:
         return Severity.ERROR
     stops = any(one.how in ("raises", "stops") for one in facts.losses)
     if stops or facts.through < _LITTLE * facts.samples or not facts.through:
@@ -141,27 +119,6 @@ def _severity(facts: Survival, *, no_batch: bool) -> Severity:
     lost = facts.samples - facts.through
     hardly_any = lost < _HARDLY_ANY * facts.samples and not facts.uncounted
     return Severity.NOTE if hardly_any else Severity.WARNING
-
-
-def _line(one: Loss) -> str:
-    """Say what is lost for one reason, and where."""
-    at = f" ({one.at.file}:{one.at.line})" if one.at.line else ""
-    shards = first_of(one.shards, len(one.shards) + one.more_shards, most=2)
-    many = f"{one.samples:,} {'has' if one.samples == 1 else 'have'}"
-    if one.reason == "field":
-        asks = " or ".join(f".{name}" for name in one.field)
-        return f"{many} no {asks}, which {one.stage} asks for{at}"
-    if one.reason == "text":
-        return f"{many} a .{one.field[0]} that is not UTF-8, which decode takes it for{at}"
-    if one.reason == "image":
-        return f"{many} a .{one.field[0]} that does not decode{at}"
-    if one.reason == "shard":
-        return f"{shards} cannot be read, and nobody knows how many samples that is{at}"
-    if one.reason == "twice":
-        return f"{shards} has one name twice in a sample, on which webdataset raises{at}"
-    stand = "stands" if one.samples == 1 else "stand"
-    many = f"{one.samples:,} {stand}" if one.samples else "samples that nobody can count stand"
-    return f"{many} behind the damage of {shards}{at}"
 
 
 def _why(facts: Survival, *, stands: bool) -> str:
@@ -184,6 +141,8 @@ def _why(facts: Survival, *, stands: bool) -> str:
         )
     if not facts.through or stands:
         return f"{drops}, and the loader gives no batch: no step is made."
+    if facts.starved:
+        return f"{drops}: the other ranks wait for rank {facts.starved[0]} until they time out."
     share = facts.through / facts.samples if facts.samples else 0.0
     again = f", of shards that are drawn for ever{line}" if reads.endless == "resampled" else ""
     return f"{drops}: the job trains on {share:.1%} of what was meant{again}."

@@ -11,7 +11,7 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.pipelines.facts import Reads, Survival
-from preflight.pipelines.survival import Came, survival
+from preflight.pipelines.survival import Came, Launch, survival
 from preflight.shards.facts import ShardFacts
 from preflight.sources.facts import SourceFacts
 from preflight.targets.targets import Built, Loader, Shard, Source
@@ -46,8 +46,9 @@ class Survivals(Gather):
         root = self.run.job.root
         shards = (one for one in self.run.targets if isinstance(one, Shard))
         named = {os.path.abspath(os.path.join(root, one.path)) for one in shards}
+        launch = Launch(self.run.job.launch.ranks, self.run.job.launch.num_workers)
         for target, reads in self._reads or self._guessed(list(named)):
-            found = survival(reads, self._came)
+            found = survival(reads, self._came, launch)
             more = [one for one in dict.fromkeys(reads.shards) if one not in named]
             seen = [self._came[one] for one in more if one in self._came]
             samples = sum(one.samples for one in seen)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from preflight.findings.finding import Finding, Location, Scalar, Scope, Severity, fingerprint
+from preflight.findings.finding import Finding, Location, Row, Scalar, Scope, Severity, fingerprint
 from preflight.settings.job import Job
 
 API = 1
@@ -58,6 +58,7 @@ class Check:
         *,
         at: Location,
         severity: Severity | None = None,
+        rows: tuple[Row, ...] = (),
         also: tuple[Location, ...] = (),
         why: str | None = None,
         fix: str | None = None,
@@ -72,6 +73,7 @@ class Check:
             message: what is wrong here, with its numbers and units, as a predicate of the place.
             at: the one place to look at first.
             severity: lower than the check's own, where this case is milder.
+            rows: a table of the reasons, where there are several.
             also: other places that take part.
             why: the consequence in this job, with the line that makes it so.
             fix: the one thing to do.
@@ -90,6 +92,7 @@ class Check:
             severity=self.severity if severity is None else severity,
             message=message,
             at=at,
+            rows=rows,
             also=also,
             why=why,
             fix=fix,

@@ -54,6 +54,23 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One reason of several for what a finding says, with its number."""
+
+    text: str
+    """Behind its number: `have no .txt, which to_tuple("jpg", "txt") asks for`."""
+
+    count: int | None = None
+    """None: nobody can count it."""
+
+    example: str = ""
+    """The name of one of them."""
+
+    at: Location | None = None
+    """The line that makes it so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing that is wrong in one place."""
 
@@ -67,6 +84,9 @@ class Finding:
 
     at: Location
     """The one place to look at first."""
+
+    rows: tuple[Row, ...] = ()
+    """Where there are several reasons for it, a table of them."""
 
     also: tuple[Location, ...] = ()
     """Other places that take part, such as the second path to one object."""

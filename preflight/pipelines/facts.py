@@ -18,6 +18,9 @@ class Stage:
     may drop samples here; `pass`: every sample goes on as it is; `other`: nothing is known of what
     comes out."""
 
+    name: str = ""
+    """Its own name, where it divides shards or changes their order: `split_by_node`, `shuffle`."""
+
     at: Definition = Definition()
     """The user's line that makes it, where that is known."""
 
@@ -141,6 +144,15 @@ class Survival:
 
     losses: tuple[Loss, ...] = ()
     """The most samples first."""
+
+    by_rank: tuple[int, ...] = ()
+    """How many come through on each rank, where the shards of each are known."""
+
+    starved: tuple[int, ...] = ()
+    """Ranks that have shards, of which nothing comes through."""
+
+    most_of_one: int = 0
+    """How many come through the worker of any rank to which the most do."""
 
     looked_at: int = 0
     """Shards that were read, each counted as often as the loader names it."""

@@ -180,9 +180,9 @@ def stage_of(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any
         partial = given.get("partial", args[2] if len(args) > 2 else True)
         return replace(one, kind="batched", size=_whole(size) or 0, partial=partial is not False)
     if name in _SPLIT:
-        return replace(one, kind="split", handler="")
+        return replace(one, kind="split", name=name, handler="")
     if name in _PASS or name.startswith(("shuffle", "detshuffle")):
-        return replace(one, kind="pass", handler="")
+        return replace(one, kind="pass", name=name, handler="")
     if name in _FILTERS:
         return replace(one, kind="filter")
     return replace(one, handler_name=name if not one.handler_name else one.handler_name)

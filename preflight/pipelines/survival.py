@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from preflight.pipelines.arrived import Arrived
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
@@ -34,6 +34,17 @@ class Came(NamedTuple):
     arrived: tuple[Arrived, ...]
 
 
+class Launch(NamedTuple):
+    """By how many processes a loader is read."""
+
+    ranks: int = 1
+    workers: int | None = None
+    """By the settings, which count before the loader's own."""
+
+
+_ALONE = Launch()
+
+
 @dataclass(slots=True)
 class _Lost:
     """What is lost for one reason, as far as shards have been counted."""
@@ -43,13 +54,14 @@ class _Lost:
     keys: list[str] = field(default_factory=list)
 
 
-def survival(reads: Reads, shards: Mapping[str, Came]) -> Survival:
+def survival(reads: Reads, shards: Mapping[str, Came], launch: Launch = _ALONE) -> Survival:
     """Put what is known of each shard through the stages of the loader."""
     lost: dict[Fate, _Lost] = {}
     samples = through = unread = looked_at = 0
     unread_names: list[str] = []
     uncounted: dict[str, None] = {}
     fates: dict[Arrived, Fate] = {}
+    of_each: list[int] = []
     for path in reads.shards:
         came = shards.get(path)
         if came is None:
@@ -57,6 +69,7 @@ def survival(reads: Reads, shards: Mapping[str, Came]) -> Survival:
             unread_names += [path] if len(unread_names) < _FIRST else []
             continue
         looked_at += 1
+        before = through
         arrived = sum(one.samples for one in came.arrived)
         behind = 0 if came.lost is None else max(0, came.samples + came.lost - arrived)
         samples += arrived + behind
@@ -70,6 +83,7 @@ def survival(reads: Reads, shards: Mapping[str, Came]) -> Survival:
             one.samples += number
             one.shards[came.file] = None
             one.keys += keys[: _FIRST - len(one.keys)]
+        of_each.append(through - before)
     losses = [_loss(end, one, reads.stages) for end, one in lost.items()]
     return Survival(
         reads=replace(reads, shards=reads.shards[:_FIRST]),
@@ -79,12 +93,35 @@ def survival(reads: Reads, shards: Mapping[str, Came]) -> Survival:
         through=through,
         losses=tuple(sorted(losses, key=lambda one: -one.samples)),
         looked_at=looked_at,
+        **_divided(of_each if not unread else [], reads, launch, through),
         unread=unread,
         unread_names=tuple(unread_names),
         uncounted=tuple(uncounted),
         unsure=tuple(_unsure(reads)),
         fields_known=taken(reads),
     )
+
+
+def _divided(of_each: list[int], reads: Reads, launch: Launch, through: int) -> dict[str, Any]:
+    """Say what comes through on each rank, where shards are divided among them in their order."""
+    ways = [one.name for one in reads.stages if one.kind == "split"]
+    last = max((n for n, one in enumerate(reads.stages) if one.kind == "split"), default=0)
+    mixed = any("shuffle" in one.name or one.kind == "other" for one in reads.stages[:last])
+    if mixed or reads.endless == "resampled" or not (ways and of_each):
+        return {"most_of_one": through}
+    workers = max(1, reads.num_workers if launch.workers is None else launch.workers)
+    by_rank, starved, most = [], [], 0
+    for rank in range(launch.ranks if "split_by_node" in ways else 1):
+        for worker in range(workers if "split_by_worker" in ways else 1):
+            mine = of_each
+            for way in ways:
+                node = way == "split_by_node"
+                mine = mine[rank :: launch.ranks] if node else mine[worker::workers]
+            most = max(most, sum(mine))
+        own = of_each[rank :: launch.ranks] if "split_by_node" in ways else of_each
+        by_rank.append(sum(own))
+        starved += [rank] if own and not sum(own) and through else []
+    return {"by_rank": tuple(by_rank), "starved": tuple(starved), "most_of_one": most}
 
 
 def _ends(

@@ -66,11 +66,11 @@ def _of_pipeline(root: ast.Call, reads: Reads, file: str) -> Reads:
             reads = replace(reads, shards=_shards(one), endless=drawn, endless_at=line)
         elif isinstance(one, ast.Call):
             reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
-        elif getattr(one, "attr", getattr(one, "id", "")) not in (
-            "split_by_node",
-            "split_by_worker",
-        ):
-            reads = replace(reads, stages=(*reads.stages, Stage(kind="other", at=reads.defined)))
+        else:
+            name = getattr(one, "attr", getattr(one, "id", ""))
+            stage = stage_of(Stage(kind="other", at=reads.defined), name, (), {})
+            stage = stage if stage.kind in ("split", "pass") else Stage(kind="other", at=stage.at)
+            reads = replace(reads, stages=(*reads.stages, stage))
     return reads
 
 

@@ -199,6 +199,9 @@ def _finding(one: Finding, hide: Redaction) -> Iterator[str]:
         f"{one.severity.word} {_said(one.check, hide)} at {_place(one.at, hide)}: "
         f"{_said(one.message, hide)}"
     )
+    for row in one.rows:
+        at = f" ({_place(row.at, hide)})" if row.at else ""
+        yield f"  {'?' if row.count is None else row.count} {_said(row.text, hide)}{at}"
     measured = [
         f"{key}={_said(value, hide)}" for key, value in one.evidence.items() if _KEY.fullmatch(key)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from preflight.findings.finding import Finding, Location
+from preflight.findings.finding import Finding, Location, Row
 from preflight.render.groups import (
     Advice,
     Group,
@@ -97,6 +97,7 @@ def block(group: Group, view: View, *, digits: int) -> Iterator[Line]:
     shared, sorts = advice(shown)
     if group.total == 1:
         yield from _text(sentence(shown[0]), view, indent)
+        yield from _table(shown[0], view, indent)
         yield from _also(shown[0], view, indent)
         yield from _advice(shared, view, indent)
         return
@@ -146,6 +147,7 @@ def _rows(found: Sequence[Finding], view: View, indent: int, column: int) -> Ite
         elif not again:
             yield (Span(" " * indent), place)
         yield from ((Span(" " * column + line),) for line in lines)
+        yield from _table(one, view, column)
         yield from _also(one, view, column)
         place_before, text_before = place.text, text
 
@@ -165,6 +167,27 @@ def _rest(group: Group, told: int, view: View, indent: int) -> Iterator[Line]:
     if view.verbose:
         for file, number in group.more.items():
             yield from _text(f"{file}: {number:,} of them", view, indent + 2)
+
+
+def _table(one: Finding, view: View, indent: int) -> Iterator[Line]:
+    """Give a line for each reason: its number, what it is, and the line that makes it so."""
+    paper = view.paper
+    digits = max((len(_number(row)) for row in one.rows), default=0)
+    for row in one.rows:
+        head = Span(f"{' ' * indent}{_number(row):>{digits}}  ")
+        example = f" ({row.example})" if row.example else ""
+        pieces = paper.wrap(paper.say(row.text + example), paper.width - len(head.text))
+        *first, last = hanging((head,), pieces or [""])
+        yield from first
+        place = None if row.at is None else view.place(row.at)
+        if place and sum(cells(span.text) for span in last) + 2 + cells(place.text) > paper.width:
+            yield last
+            last = (Span(" " * len(head.text)),)
+        yield spread(last, place, paper.width) if place else last
+
+
+def _number(row: Row) -> str:
+    return "?" if row.count is None else f"{row.count:,}"
 
 
 def _also(one: Finding, view: View, indent: int) -> Iterator[Line]:

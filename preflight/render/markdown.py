@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from preflight.findings.finding import Finding
+from preflight.findings.finding import Finding, Row
 from preflight.findings.report import Report
 from preflight.render.foot import unread_text
 from preflight.render.groups import (
@@ -119,7 +119,9 @@ def _group(group: Group, report: Report) -> Iterator[str]:
     yield f"### {group.number}. {code(group.check)}: {text(group.title)}"
     yield ""
     for some, own in sorts:
-        yield from (f"- {_place(one)}: {text(one.message)}{_also(one)}" for one in some)
+        for one in some:
+            yield f"- {_place(one)}: {text(one.message)}{_also(one)}"
+            yield from (f"  - {_row(row)}" for row in one.rows)
         yield from (f"  - {line}" for line in _advice(own))
     left = group.total - len(told)
     if left:
@@ -132,6 +134,14 @@ def _group(group: Group, report: Report) -> Iterator[str]:
 def _place(one: Finding) -> str:
     inside = within(one.at)
     return f"{code(where(one.at))} {code(inside)}".rstrip()
+
+
+def _row(row: Row) -> str:
+    """Write one reason as an item: its number, what it is, an example, and its line."""
+    count = "?" if row.count is None else f"{row.count:,}"
+    example = f" ({code(row.example)})" if row.example else ""
+    at = f" {code(where(row.at))}" if row.at else ""
+    return f"{count} {text(row.text)}{example}{at}"
 
 
 def _also(one: Finding) -> str:

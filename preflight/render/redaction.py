@@ -152,6 +152,7 @@ def _of_the_user(report: Report) -> Iterator[Any]:
 def _of_findings(report: Report) -> Iterator[str]:
     for one in report.findings:
         yield from (one.at.file or "", one.at.name or "", one.message)
+        yield from (row.text for row in one.rows)
     for outcome in report.checks:
         for broken in outcome.broken:
             yield from (broken.at.file or "", broken.error)

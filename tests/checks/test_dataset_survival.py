@@ -11,6 +11,7 @@ import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
+from preflight.render import renderer
 from preflight.settings.job import Job
 from preflight.targets.discover import discover
 from tests.archives import tarred
@@ -91,10 +92,10 @@ def test_where_nothing_comes_through_a_loader_without_end_it_says_that_it_will_s
 
     assert found.severity is Severity.ERROR
     assert found.at.line == 13
-    assert found.message == (
-        '0 of 24 samples come through: 24 have no .txt, which to_tuple("jpg;png", "txt") asks for '
-        "(train.py:14)"
-    )
+    assert found.message == "0 of 24 samples come through"
+    assert [(row.count, row.text, str(row.at)) for row in found.rows] == [
+        (24, 'have no .txt, which to_tuple("jpg;png", "txt") asks for', "train.py:14")
+    ]
     assert "stands at step 0, and says nothing" in (found.why or "")
     assert "train.py:13" in (found.why or "")
 
@@ -144,7 +145,9 @@ def test_the_fluid_interface_and_its_decoder_are_read_too(tmp_path: Path) -> Non
     (found,) = survival(run(tmp_path))
 
     assert found.evidence["through"] == 9
-    assert "6 have a .txt that is not UTF-8" in found.message
+    assert (6, "have a .txt that is not UTF-8") in [
+        (row.count, row.text[:29]) for row in found.rows
+    ]
 
 
 def test_a_batch_that_never_fills_is_told(tmp_path: Path) -> None:
@@ -154,7 +157,7 @@ def test_a_batch_that_never_fills_is_told(tmp_path: Path) -> None:
     (found,) = survival(run(tmp_path))
 
     assert found.severity is Severity.ERROR
-    assert "15 make no batch of 64" in found.message
+    assert str(found.evidence["lost_1"]).startswith("15 make no batch of 64")
 
 
 def test_shards_that_no_word_names_are_looked_at_with_all_checks(tmp_path: Path) -> None:
@@ -280,12 +283,69 @@ def test_a_live_loader_overrules_what_a_source_seems_to_say(tmp_path: Path) -> N
 def test_the_table_is_kept_in_the_report(tmp_path: Path) -> None:
     job(tmp_path, [latin_1(), tarred(without_captions())], piped(TWO, TAR, DECODE, PAIRS))
 
-    (found,) = survival(run(tmp_path))
+    report = run(tmp_path)
+    (found,) = survival(report)
 
+    (again,) = survival(preflight.Report.from_json(report.to_json()))
+    assert again.rows == found.rows
     assert json.dumps(dict(found.evidence))
     assert found.evidence["through"] == 6
     assert str(found.evidence["lost_1"]).startswith("12 have no .txt")
     assert str(found.evidence["lost_2"]).startswith("6 have a .txt that is not UTF-8")
+
+
+def test_a_page_gives_each_reason_a_line(tmp_path: Path) -> None:
+    job(tmp_path, [latin_1(), tarred(without_captions())], piped(TWO, TAR, DECODE, PAIRS))
+    report = run(tmp_path)
+
+    page = [line.split() for line in renderer("terminal")(report).splitlines()]
+    assert any(one[:3] == ["12", "have", "no"] for one in page)
+    assert any(one[:3] == ["6", "have", "a"] for one in page)
+    items = renderer("markdown")(report).splitlines()
+    assert sum(line.startswith(("  - 12 have no", "  - 6 have a")) for line in items) == 2
+
+
+NODES = "wds.split_by_node"
+WORKERS = "wds.split_by_worker"
+FOUR = 'wds.SimpleShardList("{000..003}.tar")'
+
+
+def halves() -> list[bytes]:
+    """Make shards of which every second one has no captions."""
+    return [tarred(without_captions() if n % 2 else good(12, 20 * n)) for n in range(4)]
+
+
+def test_a_rank_to_which_nothing_comes_through_is_told(tmp_path: Path) -> None:
+    job(tmp_path, halves(), piped(FOUR, NODES, WORKERS, TAR, DECODE, PAIRS))
+
+    (found,) = survival(run(tmp_path, world_size=2))
+
+    assert found.severity is Severity.ERROR
+    assert found.message == "24 of 48 samples come through, 0 to 24 on each of 2 ranks"
+    assert [row.text[:27] for row in found.rows][1:] == ["come through on rank 1: all"]
+    assert "rank 1" in (found.why or "")
+
+
+@pytest.mark.parametrize("split", [[], [WORKERS], ["wds.shuffle(9)", NODES]])
+def test_where_ranks_do_not_divide_shards_in_their_order_none_is_singled_out(
+    tmp_path: Path, split: list[str]
+) -> None:
+    job(tmp_path, halves(), piped(FOUR, *split, TAR, DECODE, PAIRS))
+
+    (found,) = survival(run(tmp_path, world_size=2))
+
+    assert found.message == "24 of 48 samples come through"
+    assert found.severity is Severity.WARNING
+
+
+def test_batches_are_filled_by_each_worker_for_itself(tmp_path: Path) -> None:
+    full = [tarred(good(12, 20 * number)) for number in range(4)]
+    stages = [TAR, 'wds.to_tuple("jpg", "txt")', "wds.batched(16, partial=False)"]
+    job(tmp_path, full, piped(FOUR, NODES, WORKERS, *stages), workers=2)
+
+    assert survival(run(tmp_path)) == []
+    (found,) = survival(run(tmp_path, world_size=2))
+    assert str(found.evidence["lost_1"]).startswith("12 make no batch of 16 in any one worker")
 
 
 SOURCE = """
@@ -314,7 +374,7 @@ def test_where_no_loader_is_made_a_source_says_what_is_read_and_that_it_is_a_gue
 
     assert found.severity is Severity.ERROR
     assert found.message.startswith("0 of 24 samples come through, as the source is written (a gue")
-    assert "base.py:11" in found.message
+    assert str(found.rows[0].at) == "base.py:11"
     assert "base.py:7" in (found.why or "")
 
 

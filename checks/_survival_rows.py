@@ -1,0 +1,75 @@
+"""Lays out what a loader loses on the way as a table: how many, for what reason, at which line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.facts import Loss, Survival
+from preflight.finding import Location, Row
+from preflight.values.names import counted, first_of
+
+_TOLD = 6
+
+
+def rows_of(facts: Survival) -> Iterator[Row]:
+    """Give a row for each reason, the commonest first, and one for each rank that gets nothing."""
+    for one in facts.losses[:_TOLD]:
+        example = first_of(one.keys or one.shards, 1, most=1)
+        place = Location(file=one.at.file, line=one.at.line) if one.at.line else None
+        yield Row(count=one.samples or None, text=_reason(one), example=example, at=place)
+    left = facts.losses[_TOLD:]
+    if left:
+        text = f"for {len(left):,} other reasons"
+        yield Row(count=sum(one.samples for one in left), text=text)
+    for rank in facts.starved[:_TOLD]:
+        yield Row(count=0, text=f"come through on rank {rank:,}: all of its shards are among these")
+    batch = too_large_a_batch(facts)
+    if batch:
+        yield Row(count=facts.most_of_one, text=batch)
+
+
+def written(row: Row) -> str:
+    """Write a row as a part of a sentence."""
+    at = f" ({row.at})" if row.at else ""
+    return f"{'' if row.count is None else f'{row.count:,} '}{row.text}{at}"
+
+
+def too_large_a_batch(facts: Survival) -> str:
+    """Say so where the last batch is left out, and there is no other one, in any worker."""
+    reads = facts.reads
+    sizes = [one.size for one in reads.stages if one.kind == "batched" and not one.partial]
+    if reads.drop_last and reads.batch_size:
+        sizes.append(reads.batch_size)
+    size = max(sizes, default=0)
+    if reads.endless or facts.unread or facts.uncounted or facts.most_of_one >= size:
+        return ""
+    each = "" if facts.most_of_one == facts.through else " in any one worker"
+    return f"make no batch of {size:,}{each}, and a smaller one is left out"
+
+
+def divided(facts: Survival) -> str:
+    """Say how many come through on each rank, where shards are divided among them."""
+    if len(facts.by_rank) < 2:
+        return ""
+    least, most = min(facts.by_rank), max(facts.by_rank)
+    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f", {each} on each of {counted(len(facts.by_rank), 'rank')}"
+
+
+def _reason(one: Loss) -> str:
+    shards = first_of(one.shards, len(one.shards) + one.more_shards, most=2)
+    have = "has" if one.samples == 1 else "have"
+    if one.reason == "field":
+        asks = " or ".join(f".{name}" for name in one.field)
+        return f"{have} no {asks}, which {one.stage} asks for"
+    if one.reason == "text":
+        return f"{have} a .{one.field[0]} that is not UTF-8, which decode takes it for"
+    if one.reason == "image":
+        return f"{have} a .{one.field[0]} that does not decode"
+    if one.reason == "shard":
+        return f"{shards} cannot be read, and nobody knows how many samples that is"
+    if one.reason == "twice":
+        return f"{shards} has one name twice in a sample, on which webdataset raises"
+    stand = "stands" if one.samples == 1 else "stand"
+    stand = stand if one.samples else "samples that nobody can count stand"
+    return f"{stand} behind the damage of {shards}"
