@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from preflight.secrets.naming import Says, is_no_word, looks_random, may_be_secret, says
+from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
 from preflight.secrets.shapes import HINT, NAMED, OPTION, PATTERNS, QUERY, SIGNING, VALUE
 from preflight.values.names import shown
 
@@ -117,7 +117,7 @@ class Secrets:
         """Take out all that stands under a name that says so: `kwargs.auth.user`, `api_key`."""
         inner = name.partition("kwargs.")[2] or name
         said = max(map(says, inner.split(".")), default=Says.NOTHING)
-        if said is Says.NOTHING:
+        if said is Says.NOTHING or is_about(inner.rpartition(".")[2]):
             return self._walk(value, found)
         held = getattr(value, "value", value)  # a setting keeps where it came from
         new = self._blank(held, said, found, numbers=held is not value)
@@ -126,7 +126,10 @@ class Secrets:
     def _blank(self, value: Any, said: Says, found: set[str], *, numbers: bool) -> Any:
         if isinstance(value, Mapping):
             return {
-                key: self._blank(one, said, found, numbers=numbers) for key, one in value.items()
+                key: self._walk(one, found)
+                if is_about(str(key))
+                else self._blank(one, said, found, numbers=numbers)
+                for key, one in value.items()
             }
         if isinstance(value, (list, tuple)):
             return type(value)(self._blank(one, said, found, numbers=numbers) for one in value)
@@ -198,7 +201,8 @@ def _common(one: str, other: str) -> int:
     """Give how many characters one text ends with, and the other begins with."""
     longest = min(len(one), len(other))
     lengths = range(longest, _BEGINNING - 1, -1)
-    return next((length for length in lengths if one.endswith(other[:length])), 0)
+    found = next((length for length in lengths if one.endswith(other[:length])), 0)
+    return found if is_no_word(other[:found]) else 0
 
 
 def hidden_here(text: str) -> str:

@@ -91,6 +91,12 @@ def says(name: str) -> Says:
     return Says.NOTHING
 
 
+def is_about(name: str) -> bool:
+    """Whether a name tells of a secret or stands beside one, and its value is none: `auth.user`."""
+    words = _WORDS.findall(name)
+    return bool(words) and words[-1].lower() in _ABOUT
+
+
 def _of_a_model(words: list[str]) -> bool:
     return not _OF_A_MODEL.isdisjoint(words)
 

@@ -52,7 +52,7 @@ _BEARER = r"""
 """
 
 _ADDRESS = r"""
-    (?<![\w+.-])[A-Za-z][\w+.-]{0,30}://[^\s/?\#@:'"<>]{0,200}:
+    (?<![\w+.-])[A-Za-z][\w+.-]{0,30}:/{1,2}[^\s/?\#@:'"<>]{0,200}:
     (?P<secret>(?![0-9]{1,5}(?:[/\s]|$))[^\s'"<>\ue000]{1,400})
     @(?=[\w.\[%-])
 """
@@ -111,7 +111,7 @@ VALUE = re.compile(
 """What stands behind it; a bracket behind a bare one makes it a call."""
 
 HINT = re.compile(
-    r"""[ak]ey|token|secret|pass|pwd|cred|dsn|auth|bearer|basic|header|://|sig|code=|hdnts|hmac
+    r"""[ak]ey|token|secret|pass|pwd|cred|dsn|auth|bearer|basic|header|:/|sig|code=|hdnts|hmac
     |policy|-H|curl|hf_|api_org_|sk-|[srp]k_|gh[oprsu]_|github_|glpat|xox|xapp|A[KSRI][IO][ADA]
     |AIza|ya29|npm_|dop_|shpat|pypi-|nvapi|eyJ|sas=|_pat\b""",
     re.VERBOSE | re.IGNORECASE,

@@ -183,6 +183,7 @@ def test_a_value_that_was_cut_is_known_by_its_beginning() -> None:
     assert hide.text(f"a {CANARY[:9]}...{CANARY[-7:]}!") == f"a {REDACTED}...{REDACTED}!"
     assert hide.text(f"a...b {CANARY[:9]}...c") == f"a...b {REDACTED}...c"
     assert hide.text("it ends with cAna") == "it ends with cAna"
+    assert Secrets.known({"HF_TOKEN": "address-99-x"}).text("an address") == "an address"
 
 
 def test_values_under_a_name_are_taken_out_of_mappings() -> None:
