@@ -170,7 +170,7 @@ class Ledger:
 
     def _is_secret(self, path: str, facts: str | None) -> bool:
         name = path.rpartition(os.sep)[2]
-        return self.hide.holds(name) or (facts is not None and self.hide.text(facts) != facts)
+        return self.hide.holds(name) or (facts is not None and self.hide.holds(facts))
 
     def _note(self, how: str, path: str, row: Row) -> None:
         self._rows[self._place(how, path), _name(path)] = row

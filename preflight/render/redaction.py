@@ -1,6 +1,7 @@
-"""Takes out of a text what is nobody's business: tokens, homes, names of people and of machines.
+"""Takes out of a text what is nobody's business: homes, names of people and of machines.
 
-The second line of defence. The first is that a bug report is made of an allow-list of fields.
+The second line of defence. The first is that a bug report is made of an allow-list of fields; and
+secrets are taken out of every report.
 """
 
 from __future__ import annotations
@@ -12,37 +13,11 @@ from typing import Any
 
 from preflight.findings.report import Report
 from preflight.render.groups import root_of
+from preflight.secrets.hiding import REDACTED, Secrets
 
-REDACTED = "<redacted>"
 ELSEWHERE = "<...>"
 """Stands for the folders of a path that is not below the job's."""
 
-# Shapes of secrets, as their issuers document them. Each takes more rather than less.
-_SECRETS = re.compile(
-    r"""
-      -----BEGIN[ ][A-Z0-9 ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z0-9 ]*PRIVATE[ ]KEY-----|\Z)
-    | \b(?:proxy-)?authorization["']?\s*[:=][^\n]*
-    | \b(?:bearer|basic)[ ]+[A-Za-z0-9._~+/=-]{8,}
-    | \b(?:hf|api_org)_[A-Za-z0-9]{8,}
-    | \bsk-[A-Za-z0-9_-]{8,}
-    | \b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{8,}
-    | \bgh[oprsu]_[A-Za-z0-9]{8,}
-    | \bgithub_pat_[A-Za-z0-9_]{8,}
-    | \bglpat-[A-Za-z0-9_.-]{8,}
-    | \bxox[a-z]-[A-Za-z0-9-]{8,}
-    | \bxapp-[A-Za-z0-9-]{8,}
-    | \b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}
-    | \bAIza[A-Za-z0-9_-]{20,}
-    | \bya29\.[A-Za-z0-9_-]{8,}
-    | \b(?:npm|dop_v1|shpat)_[A-Za-z0-9]{16,}
-    | \bpypi-[A-Za-z0-9_-]{16,}
-    | \bnvapi-[A-Za-z0-9_-]{8,}
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?
-    | (?:\b|_)(?:token|secret|passw(?:or)?d|pwd|api[_-]?key|access[_-]?key(?:[_-]id)?
-        |signature|credentials?)["']?\s*[:=]\s*["']?[^\s"'&;,]{4,}
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
 _ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]+)://([^\s'\"<>()\[\],;]+)", re.IGNORECASE)
 _MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _IP = re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!\D)|(?![\w.]))){4}")
@@ -81,6 +56,9 @@ _STRANGERS = 50
 # Stand in for the two marks while a text is worked on; names.shown lets neither in.
 _STAR, _DOTS = "\ue000", "\ue001"
 
+# By their names and shapes; the values that are known are out of the report already.
+_SECRETS = Secrets(mark=_STAR)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
@@ -115,7 +93,7 @@ class Redaction:
     def text(self, text: str) -> str:
         """Take everything private out of a sentence, a name or a whole report."""
         text = text.replace(_STAR, "").replace(_DOTS, "")
-        text = _SECRETS.sub(_STAR, text)
+        text = _SECRETS.text(text)
         if self.root:
             below = r"[\\/]+".join(map(re.escape, re.split(r"[\\/]+", self.root)))
             text = re.sub(rf"(?<![\w/\\]){below}[\\/]+", "", text)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import HINT, NAMED, OPTION, PATTERNS, QUERY, SIGNING, VALUE
+from preflight.secrets.shapes import NAMED, NAMES, OPTION, PATTERNS, QUERY, SIGNING, VALUE
 from preflight.values.names import shown
 
 REDACTED = "<redacted>"
@@ -47,15 +47,16 @@ class Secrets:
     mark: str = REDACTED
     """Stands where one was."""
 
-    _written: re.Pattern[str] | None = field(init=False, default=None)
-    """The values as pages write them: quoted, escaped, or as they are."""
+    _forms: tuple[str, ...] = field(init=False)
+    """The values as pages write them: quoted, escaped, or as they are; the longest first."""
+
+    _written: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make one pattern of all values."""
-        forms = sorted({one for value in self.values for one in _forms(value)}, key=len)
-        if forms:
-            pattern = re.compile("|".join(map(_pattern, reversed(forms))))
-            object.__setattr__(self, "_written", pattern)
+        forms = {one for value in self.values for one in _forms(value)}
+        object.__setattr__(self, "_forms", tuple(sorted(forms, key=lambda one: (-len(one), one))))
+        object.__setattr__(self, "_written", re.compile("|".join(map(_pattern, self._forms))))
 
     @classmethod
     def known(
@@ -72,17 +73,23 @@ class Secrets:
         """Take out what is secret by value, by name or by shape."""
         return self._hidden(text, set())
 
-    def bytes_of(self, finished: str) -> str:
-        """Take the known values out of a finished page, whose form stays as it is."""
+    def bytes_of(self, finished: str, *, whole: bool = False) -> str:
+        """Take the known values out of a finished page, whose form stays as it is; or of a text."""
 
         def cut(match: re.Match[str]) -> str:
-            return match[0] if _OF_A_PAGE.fullmatch(match[0]) else self.mark
+            return match[0] if not whole and _OF_A_PAGE.fullmatch(match[0]) else self.mark
 
-        return finished if self._written is None else self._written.sub(cut, finished)
+        return self._written.sub(cut, finished) if self._stands_in(finished) else finished
 
     def holds(self, text: str) -> bool:
-        """Whether one of the known values stands in a text."""
-        return self._written is not None and self._written.search(text) is not None
+        """Whether a known value stands in a text, or what has the shape of a secret."""
+        low = text.lower()
+        return self._stands_in(text) or any(
+            pattern.search(text) for hints, pattern in PATTERNS if any(one in low for one in hints)
+        )
+
+    def _stands_in(self, text: str) -> bool:
+        return any(form in text for form in self._forms)
 
     def plain(self, value: T) -> T:
         """Take them out of all texts of a frozen value, or of a plain one."""
@@ -143,11 +150,10 @@ class Secrets:
         return self._walk(value, found)
 
     def _hidden(self, text: str, found: set[str]) -> str:
-        if self._written is not None:
-            text = self._written.sub(self.mark, text)
+        if self.values:
+            text = self.bytes_of(text, whole=True)
             text = self._cut_off(text)
-        if HINT.search(text) is None:
-            return text
+        low = text.lower()
 
         def cut(match: re.Match[str], group: str = "secret") -> str:
             found.update(_parts(match[group]))
@@ -164,10 +170,14 @@ class Secrets:
             right = says(match["name"]) is Says.SECRET and is_no_word(match["secret"])
             return cut(match) if right else match[0]
 
-        for pattern in PATTERNS:
-            text = pattern.sub(cut, text)
-        text = OPTION.sub(option, QUERY.sub(by_name, text))
-        return self._without_named(text, found)
+        for hints, pattern in PATTERNS:
+            if any(hint in low for hint in hints):
+                text = pattern.sub(cut, text)
+        if "=" in low and ("?" in low or "&" in low or ";" in low):
+            text = QUERY.sub(by_name, text)
+        if not any(name in low for name in NAMES):
+            return text
+        return self._without_named(OPTION.sub(option, text) if "--" in low else text, found)
 
     def _without_named(self, text: str, found: set[str]) -> str:
         """Take out what stands behind a name that says so."""

@@ -68,16 +68,26 @@ _CURL_USER = r"""
 
 _PLAIN = re.VERBOSE | re.DOTALL
 
-PATTERNS = (
-    re.compile(_TOKENS, _PLAIN),
-    re.compile(_QUOTED_HEADER, _PLAIN),
-    re.compile(_BARE_HEADER, _PLAIN),
-    *(
-        re.compile(one, _PLAIN | re.IGNORECASE)
-        for one in (_AUTHORIZATION, _BEARER, _ADDRESS, _USER, _CURL_USER)
-    ),
+_ISSUED = tuple(
+    """hf_ api_org_ sk- k_live_ k_test_ gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glpat- xox xapp- akia
+    asia aroa aida aiza ya29. npm_ dop_v1_ shpat_ pypi-ag nvapi- eyj -----begin""".split()  # noqa: SIM905
 )
-"""Whatever stands in their group `secret` is one."""
+
+PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (_ISSUED, re.compile(_TOKENS, _PLAIN)),
+    (("-h", "header"), re.compile(_QUOTED_HEADER, _PLAIN)),
+    (("-h", "header"), re.compile(_BARE_HEADER, _PLAIN)),
+    (("authorization",), re.compile(_AUTHORIZATION, _PLAIN | re.IGNORECASE)),
+    (("bearer ", "basic "), re.compile(_BEARER, _PLAIN | re.IGNORECASE)),
+    ((":/",), re.compile(_ADDRESS, _PLAIN)),
+    (("://",), re.compile(_USER, _PLAIN)),
+    (("curl", "wget", "http"), re.compile(_CURL_USER, _PLAIN | re.IGNORECASE)),
+)
+"""Whatever stands in their group `secret` is one; before each, what a text has to hold in small
+letters for it: to look for that takes a hundredth of the time."""
+
+NAMES = ("key", "token", "secret", "pass", "pwd", "cred", "dsn", "auth", "bearer", "pat")
+"""One of these is in each name that says so."""
 
 QUERY = re.compile(r"[?&;](?P<name>[\w.-]{1,80})=(?P<secret>[^\s&#;'\"<>\ue000]+)")
 """A parameter of an address: its name decides."""
@@ -109,11 +119,3 @@ VALUE = re.compile(
     re.VERBOSE,
 )
 """What stands behind it; a bracket behind a bare one makes it a call."""
-
-HINT = re.compile(
-    r"""[ak]ey|token|secret|pass|pwd|cred|dsn|auth|bearer|basic|header|:/|sig|code=|hdnts|hmac
-    |policy|-H|curl|hf_|api_org_|sk-|[srp]k_|gh[oprsu]_|github_|glpat|xox|xapp|A[KSRI][IO][ADA]
-    |AIza|ya29|npm_|dop_|shpat|pypi-|nvapi|eyJ|sas=|_pat\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Without one of these, a text holds nothing of the kind."""

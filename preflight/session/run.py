@@ -25,12 +25,12 @@ from preflight.secrets.hiding import Secrets
 from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository, unearned
 from preflight.session.look import Looks
-from preflight.session.named_code import said_of_settings
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
 from preflight.targets.discover import discover
+from preflight.targets.named_code import said_of_settings
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
 from preflight.values.wire import to_wire
