@@ -383,6 +383,7 @@ def test_a_table_in_pyproject_is_not_put_out_of_force(tmp_path: Path, *, force: 
 
 def test_settings_of_a_folder_above_hold_until_somebody_says_otherwise(tmp_path: Path) -> None:
     put(tmp_path, "preflight.toml", content=b"[launch]\ngpus = 8\n")
+    (tmp_path / ".git").mkdir()
     shards(tmp_path, "below/0.tar")
 
     with pytest.raises(SettingsError, match=r"preflight\.toml holds in this folder too"):
