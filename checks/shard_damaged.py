@@ -5,8 +5,8 @@ What it finds
     holds a header whose checksum is wrong, has zeros where a header should be, or goes on behind
     its end marker; and one that Git LFS has not fetched. A packed one is damaged as well where its
     stream does not come to its own end, whatever was unpacked up to there. One that is zeros from
-    some place on is, where its last sample or the shards beside it show that more was to come; where
-    they do not, more zeros than writers of tar leave by themselves are a warning.
+    some place on is, where its last sample or the shards beside it show that more was to come;
+    where they do not, more zeros than writers of tar leave by themselves are a warning.
 
 Why it matters
     Only some of this is loud. At a damaged header, or at zeros, Python's tarfile takes the archive

@@ -27,6 +27,9 @@ class CacheFacts:
     with weights_only, as they may be shown. `?` stands for what was not told, such as a name that
     the pickle puts together."""
 
+    behind: int = 0
+    """Bytes behind a numpy array that are no further one: damage only where others have none."""
+
     is_older: bool = False
     """Whether it is part of a checkpoint, and a newer one lies beside that."""
 
@@ -64,6 +67,16 @@ LETTERS: Mapping[tuple[str, bool], str] = {
     for verified in (False, True)
 }
 """Of a whole file that names nothing, by its format and whether its checksums were compared."""
+
+# Plain types of arrays that are usual, and their letters.
+_TYPES = (
+    *("|b1", "|u1", "|i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8", "<f2", "<f4", "<f8"),
+    *("<c8", "<c16", "|V2", ">f2", ">f4", ">f8", ">i2", ">i4", ">i8", ">u2", ">u4", ">u8"),
+)
+TYPED: Mapping[str, str] = dict(
+    zip(_TYPES, "jklmnopqrstuvwxyzJKLMNOPQRSTUVWXYZ", strict=False),
+)
+"""By the type of a whole array, a letter of its own."""
 
 ODD = "?"
 BROKEN = "!"

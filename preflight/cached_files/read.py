@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from preflight.cached_files.cache_listing import suffix_of
 from preflight.cached_files.dcp_part import look_at_part
 from preflight.cached_files.dcp_plan import is_plan, look_at_plan
-from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
+from preflight.cached_files.facts import BROKEN, LETTERS, ODD, TYPED, CacheFacts, CachePiece
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
@@ -100,8 +100,8 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
         return
     if before != after or before[1] > time.time_ns() - YOUNG or is_plan(path):
         before = unsure(before)
-    if held.flaw is None and not held.globals and held.unread is None:
-        seen.note(LETTERS[held.format, held.verified], before)
+    if held.flaw is None and not held.globals and held.unread is None and not held.behind:
+        seen.note(TYPED.get(held.dtype) or LETTERS[held.format, held.verified], before)
     else:
         seen.odd.append(_facts_of(path, name_of(path, asked.root), before[0], held))
         seen.note(ODD, before)
@@ -177,4 +177,5 @@ def _facts_of(path: str, name: str, size: int, held: StoredFile) -> CacheFacts:
         verified=held.verified,
         globals=held.globals,
         unread=held.unread,
+        behind=held.behind,
     )

@@ -12,6 +12,7 @@ from typing import Any
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
 from preflight.caches.kind import CACHE, SECONDS
+from preflight.caches.numpy_beside import compared, is_compared
 from preflight.caches.table import WHOLE
 from preflight.caches.whole import WholeCache
 from preflight.findings.finding import Location
@@ -52,6 +53,9 @@ class Cache(WholeCache):
 
     kept: float = field(default_factory=time.monotonic)
     wait: float = _OFTEN
+    recalled: frozenset[int] = frozenset()
+    """Places of files that were not read now."""
+
     left_behind: frozenset[str] | None = None
     """Names of checkpoints, but for the newest; None: nobody has asked yet."""
 
@@ -132,9 +136,12 @@ class Caches(Gather):
         self._memory.count(CACHE.noun, len(known), one.begun, of=len(table.names))
         if row is not None:
             yield from self._whole(one, known, row.seen.read_at)
+            one.recalled = frozenset(known)
             for place, facts in table.odd.items():
                 placed = self._placed(one, place, replace(facts, file=self._name(one, place)))
                 table.odd[place] = placed
+                if is_compared(table.names[place]) and placed.damage is None:
+                    continue
                 yield Looked(facts=placed, target=one.target, read_at=row.seen.read_at)
 
     def questions(self) -> Iterator[Question]:
@@ -176,7 +183,9 @@ class Caches(Gather):
         odd, broken = iter(piece.odd), iter(piece.broken)
         for place, letter in zip(places, piece.seen, strict=True):
             if letter == ODD:
-                yield self._odd(one, place, next(odd))
+                look = self._odd(one, place, next(odd))
+                if not (is_compared(one.table.names[place]) and one.table.is_whole(place)):
+                    yield look
             elif letter == BROKEN:
                 error = next(broken)
                 yield self._failed(one, place, error, mend(error))
@@ -214,15 +223,26 @@ class Caches(Gather):
         table = one.table
         for place in places:
             said = WHOLE.get(chr(table.seen[place]))
-            if said is not None:
-                name, verified = said
-                facts = CacheFacts(
-                    file=self._name(one, place),
-                    size=table.size(place),
-                    format=name,
-                    verified=verified,
-                )
+            if said is not None and not is_compared(table.names[place]):
+                facts = self._plain(one, place, *said)
                 yield Looked(facts=facts, target=one.target, read_at=read_at)
+
+    def _plain(self, one: Cache, place: int, form: str, verified: bool) -> CacheFacts:  # noqa: FBT001
+        size, name = one.table.size(place), self._name(one, place)
+        return CacheFacts(file=name, size=size, format=form, verified=verified)
+
+    def _compared(self, one: Cache) -> Iterator[Looked]:
+        """Give the files that are held against each other, once all of them were seen."""
+        places, wrong = compared(one.table)
+        for place in places:
+            facts = one.table.odd.get(place)
+            if facts is None:
+                facts = self._plain(one, place, *WHOLE[chr(one.table.seen[place])])
+            if place in wrong:
+                facts = self._placed(one, place, replace(facts, damage=wrong[place]))
+                one.misfits[place] = facts
+            read_at = one.begun if place in one.recalled else None
+            yield Looked(facts=facts, target=one.target, read_at=read_at)
 
     def _name(self, one: Cache, place: int) -> str:
         return name_of(one.listing.files[place], self._root)
@@ -241,6 +261,7 @@ class Caches(Gather):
             unread = Counter(read.skipped for read in one.contents if read.skipped is not None)
             for reason, count in unread.items():
                 yield Left(reason=reason, kinds=(CacheContents,), count=count)
+            yield from self._compared(one)
             yield Looked(facts=one.facts(), target=one.target)
             for facts in one.more_facts(one.contents):
                 yield Looked(facts=facts, target=one.target)

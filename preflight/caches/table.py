@@ -11,11 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from preflight.cached_files.facts import BROKEN, LETTERS, ODD, CacheFacts, CachePiece
+from preflight.cached_files.facts import BROKEN, LETTERS, ODD, TYPED, CacheFacts, CachePiece
 from preflight.values.stamps import FIELDS, YOUNG
 from preflight.values.wire import from_wire, to_brief
 
-WHOLE: Mapping[str, tuple[str, bool]] = {letter: what for what, letter in LETTERS.items()}
+DTYPES: Mapping[str, str] = {letter: dtype for dtype, letter in TYPED.items()}
+"""By the letter of a whole array, its type."""
+
+WHOLE: Mapping[str, tuple[str, bool]] = {
+    **{letter: what for what, letter in LETTERS.items()},
+    **dict.fromkeys(DTYPES, ("npy", False)),
+}
 """By the letter of a whole file: its format, and whether its checksums were compared."""
 
 _UNSEEN = "."
@@ -53,6 +59,11 @@ class CacheTable:
             for at, place in enumerate(places):
                 self.seen[place] = ord(piece.seen[at])
                 self.stamps[FIELDS * place : FIELDS * (place + 1)] = _stamp_at(stamps, at)
+
+    def is_whole(self, place: int) -> bool:
+        """Whether a file was seen, and nothing of it by itself is damaged."""
+        facts = self.odd.get(place)
+        return chr(self.seen[place]) in WHOLE if facts is None else facts.damage is None
 
     def forget(self, place: int) -> None:
         """Take it that a file was not looked at."""

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from preflight.cached_files.cache_listing import CacheListing
+from preflight.cached_files.facts import CacheFacts
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.caches.table import WHOLE, CacheTable
 from preflight.checkpoints.facts import CheckpointFacts
@@ -63,6 +64,8 @@ class WholeCache:
     """The folder that the names of its files are below."""
 
     table: CacheTable = field(init=False)
+    misfits: dict[int, CacheFacts] = field(default_factory=dict)
+    """By their places, files that are damaged by what the others beside them are."""
 
     def __post_init__(self) -> None:
         path, files = self.target.path, self.listing.files
@@ -71,9 +74,14 @@ class WholeCache:
         self.table = CacheTable([file[begin:] for file in files])
 
     @property
+    def odd(self) -> dict[int, CacheFacts]:
+        """Files of which there is something to say, by their places."""
+        return {**self.table.odd, **self.misfits}
+
+    @property
     def _damaged(self) -> dict[int, Damage]:
         """What is wrong with each damaged file, by its place in the listing."""
-        odd = sorted(self.table.odd.items())
+        odd = sorted(self.odd.items())
         return {place: facts.damage for place, facts in odd if facts.damage is not None}
 
     def _bursts(self) -> Iterator[Burst]:
@@ -89,7 +97,7 @@ class WholeCache:
         times = [
             table.written(place) // 10**9
             for place in range(len(self.listing.files))
-            if chr(table.seen[place]) in WHOLE or (place in table.odd and place not in damaged)
+            if chr(table.seen[place]) in WHOLE or (place in self.odd and place not in damaged)
         ]
         for one in bursts:
             whole = sum(one.begin - _NEAR <= then <= one.end + _NEAR for then in times)
@@ -125,15 +133,15 @@ class WholeCache:
 
     def _formats(self) -> tuple[tuple[Alike, ...], tuple[Alike, ...]]:
         """Count whole files by format; and, of these, those without checksums."""
-        table = self.table
+        table, apart = self.table, Counter(self.table.seen[place] for place in self.misfits)
         rows = [
-            (*WHOLE[chr(code)], count, table.places(chr(code), _NAMED))
+            (*WHOLE[chr(code)], count - apart[code], table.places(chr(code), _NAMED))
             for code, count in Counter(table.seen).items()
-            if chr(code) in WHOLE
+            if chr(code) in WHOLE and count > apart[code]
         ]
         rows += [
             (facts.format, facts.verified or facts.unread is not None, 1, [place])
-            for place, facts in table.odd.items()
+            for place, facts in self.odd.items()
             if facts.damage is None
         ]
         return self._told(rows), self._told([row for row in rows if not row[1]])
@@ -153,7 +161,7 @@ class WholeCache:
         return (self._below(self.listing.files[place]) for place in places)
 
     def _unread(self) -> list[Unread]:
-        files, odd = self.listing.files, sorted(self.table.odd.items())
+        files, odd = self.listing.files, sorted(self.odd.items())
         return [
             Unread(name=self._below(files[place]), what=facts.unread)
             for place, facts in odd
@@ -219,7 +227,7 @@ class WholeCache:
         from preflight.checkpoints.notes import astray, taken  # most folders hold none
         from preflight.checkpoints.order import Wrong, checkpoints, homes
 
-        files, odd_files = self.listing.files, self.table.odd
+        files, odd_files = self.listing.files, self.odd
         wrong = {
             files[place]: Wrong(one.text, (odd_files[place].format, one.kind) in _QUIET)
             for place, one in self._damaged.items()

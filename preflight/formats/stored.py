@@ -62,6 +62,14 @@ _BEGINNINGS = (
 # What nobody caches under any name; the rest of what can be named may be a user's own format.
 _NEVER_MEANT = frozenset({"HTML page", "XML document", "Git LFS pointer"})
 
+# Beginnings too long to be those of a raw array by chance.
+_NO_ARRAYS = frozenset(
+    {
+        *("PNG image", "GIF image", "WebP image", "RAR archive", "7z archive", "xz stream"),
+        *("HDF5 file", "SQLite database", "Arrow file", "JPEG XL image"),
+    }
+)
+
 # Of a name for torch these are left alone: corpora in Portuguese end in .pt, Python's own path
 # files in .pth; a trainer may compress what it caches; torch wrote tar archives before 2017.
 _LEFT_ALONE = frozenset(
@@ -85,6 +93,12 @@ class StoredFile(NamedTuple):
 
     unread: str | None = None
     """What of it was not looked at, since it is too much or packed in an unknown way."""
+
+    dtype: str = ""
+    """Of a numpy array, the type of its elements; empty where it is no plain one."""
+
+    behind: int = 0
+    """Bytes behind a numpy array that are no further one."""
 
 
 def look(read: Read, size: int, suffix: str) -> StoredFile:
@@ -216,7 +230,9 @@ def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> StoredF
 
 def _is_foreign(name: str, suffix: str) -> bool:
     # Raw arrays (numpy.memmap) are often called .npy, and may begin with anything.
-    if suffix == ".npy" or suffix not in _MAY_HOLD:
+    if suffix == ".npy":
+        return name in _NO_ARRAYS
+    if suffix not in _MAY_HOLD:
         return False
     return suffix == SAFETENSORS or name not in _LEFT_ALONE
 
@@ -263,7 +279,10 @@ def _walked(kind: str, pickle: WalkedPickle, size: int) -> StoredFile:
 
 def _check_npy(read: Read, size: int) -> StoredFile:
     pickle = npy.check(read, size)
-    return StoredFile("npy") if pickle is None else _walked("npy", pickle, size)
+    if pickle is not None:
+        return _walked("npy", pickle, size)
+    behind, dtype = npy.behind(read, size)
+    return StoredFile("npy", dtype=dtype, behind=behind)
 
 
 def _check_safetensors(read: Read, size: int) -> StoredFile:

@@ -25,6 +25,9 @@ have thousands of fields, and its size is not judged here."""
 # Bytes of a header in which objects are looked for.
 _MOST_TRUSTED = 1 << 16
 
+# Bytes that most headers take, with what stands before them.
+_FIRST = 128
+
 _MOST_BYTES = (1 << 63) - 1
 
 _SHAPE = re.compile(rb"""['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)""")
@@ -65,6 +68,9 @@ def check(read: Read, size: int) -> WalkedPickle | None:
     begin += length
     if begin > size:
         raise DamagedError("cut", f"ends at {size:,} bytes, inside its header", offset=size)
+    if length > MOST_HEADER and bytes(read(begin - length, 1)) not in (b"{", b" "):
+        text = f"has a header of {length:,} bytes that numpy cannot read"
+        raise DamagedError("structure", text, offset=begin - length)
     if length > _MOST_TRUSTED:
         return None
     header = bytes(exactly(read, begin - length, length))
@@ -128,6 +134,9 @@ class Begun(NamedTuple):
     end: int | None = None
     """Where it ends; None: the header is not as numpy writes it, or too long to be looked at."""
 
+    dtype: str = ""
+    """The type of its elements as the header has it (`<f4`); empty where it is no plain one."""
+
 
 def begin(read: Read, size: int, first: int) -> Begun | None:
     """Say how an array begins; None: it is none."""
@@ -141,18 +150,30 @@ def begin(read: Read, size: int, first: int) -> Begun | None:
     header = start[at:data] if data <= len(start) else bytes(read(0, data))[at:]
     if _PERHAPS_OBJECTS.search(header) is not None and _holds_objects(header):
         return Begun(data, objects=True)
-    length_of = _bytes_of_array(header, start[6])
-    return Begun(data, end=None if length_of is None else data + length_of)
+    length_of, dtype = _bytes_of_array(header, start[6])
+    return Begun(data, end=None if length_of is None else data + length_of, dtype=dtype)
+
+
+def behind(read: Read, size: int) -> tuple[int, str]:
+    """Count the bytes behind a whole array that are no further one; and give its type."""
+    begun = begin(read, size, _FIRST)
+    if begun is None or begun.end is None:
+        return 0, ""
+    rest = size - begun.end
+    is_array = rest > 0 and bytes(read(begun.end, len(MAGIC))) == MAGIC
+    return 0 if is_array else rest, begun.dtype
 
 
 # The arrays of a cache mostly have one of a few headers.
 @functools.lru_cache(maxsize=256)
-def _bytes_of_array(header: bytes, version: int) -> int | None:
+def _bytes_of_array(header: bytes, version: int) -> tuple[int | None, str]:
     try:
         element = _element(header, version)
     except NoTypeError:
-        return None
-    return None if element is None else _length(header, element)
+        return None, ""
+    plain = _PLAIN_TYPE.search(header)
+    dtype = "" if plain is None else plain[1].decode("latin-1")
+    return None if element is None else _length(header, element), dtype
 
 
 def _place_of_header(start: bytes) -> tuple[int, int]:

@@ -1,0 +1,131 @@
+"""Holds the `.npy` files of a folder against each other: most say what the rest should be.
+
+Raw arrays (numpy.memmap) are often called .npy, too, and may hold any bytes. So by itself such a
+file is nothing odd; beside many that numpy wrote, one that it did not write is damaged.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from preflight.caches.table import DTYPES, WHOLE, CacheTable
+from preflight.file_access.facts import Damage
+from preflight.values.names import counted
+
+# What differs in the names of files that were made by one program: numbers, hashes, UUIDs.
+_VARYING = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
+)
+
+_FEWEST = 3
+"""Files of one sort of name that say what such a file is."""
+
+_FEWEST_OF_ANY = 8
+_SHARE_OF_ANY = 8
+"""Where files are named after something, one of so many may be odd, and is no kind of its own."""
+
+_FEWEST_OF_TYPE = 4
+
+
+class Seen(NamedTuple):
+    """A `.npy` file that is whole by itself."""
+
+    place: int
+    name: str
+    format: str
+    dtype: str = ""
+    """Of an array, as its header has it; empty where it is no plain one."""
+
+    behind: int = 0
+    """Bytes behind the end of the array."""
+
+    is_read_in_part: bool = False
+    """Whether it is of objects, or for another reason not looked at whole."""
+
+
+def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
+    """Give the places of the files that are held against each other, and what is wrong with some.
+
+    Of those that are whole by themselves.
+    """
+    seen = []
+    for place, name in enumerate(table.names):
+        if is_compared(name) and table.is_whole(place):
+            letter, facts = chr(table.seen[place]), table.odd.get(place)
+            if facts is None:
+                seen.append(Seen(place, name, WHOLE[letter][0], DTYPES.get(letter, "")))
+            else:
+                in_part = not facts.behind
+                seen.append(Seen(place, name, facts.format, "", facts.behind, in_part))
+    return tuple(one.place for one in seen), dict(unlike_others(seen))
+
+
+def is_compared(name: str) -> bool:
+    """Whether a file of this name is held against those beside it."""
+    return name[-4:].lower() == ".npy"
+
+
+def unlike_others(files: Iterable[Seen]) -> Iterator[tuple[int, Damage]]:
+    """Give the places of those that are not like the others beside them, with what is wrong."""
+    groups: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
+    for one in files:
+        folder, base = posixpath.split(one.name)
+        groups[folder, _VARYING.sub("#", base)].append(one)
+    others: defaultdict[str, list[Seen]] = defaultdict(list)
+    for (folder, _), group in groups.items():
+        if len(group) >= _FEWEST:
+            yield from _unlike(group, fewest=2, share=1)
+        else:
+            others[folder] += group
+    for group in others.values():
+        yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+
+
+def _unlike(group: list[Seen], *, fewest: int, share: int) -> Iterator[tuple[int, Damage]]:
+    """Hold the files of a group against what most of them are, by so many times as many."""
+    arrays = [one for one in group if one.format == "npy"]
+    rest = [one for one in group if one.format != "npy"]
+    if len(arrays) >= fewest and len(arrays) > share * len(rest):
+        for one in rest:
+            what = "no numpy array" if one.format == "unknown" else f"a {one.format} file"
+            text = f"is {what}, and {_beside(arrays, 'is')} one"
+            yield one.place, Damage(kind="foreign", text=text, offset=0)
+    exact = [one for one in arrays if not one.behind and not one.is_read_in_part]
+    longer = [one for one in arrays if one.behind]
+    if len(exact) >= fewest and len(exact) > share * len(longer):
+        for one in longer:
+            text = f"goes on for {counted(one.behind, 'byte')} behind its array"
+            yield (
+                one.place,
+                Damage(kind="trailing", text=f"{text}, and {_beside(exact, 'has')} none"),
+            )
+    yield from _of_other_types(exact)
+
+
+def _of_other_types(group: list[Seen]) -> Iterator[tuple[int, Damage]]:
+    """Tell arrays of an unknown type, and of numbers as long that are of another kind."""
+    counts = Counter(one.dtype for one in group)
+    usual, count = counts.most_common(1)[0] if counts else ("", 0)
+    if not usual or count < _FEWEST_OF_TYPE or count * 4 < len(group) * 3:
+        return
+    alike = [one for one in group if one.dtype == usual]
+    for one in group:
+        if _is_other(one.dtype, usual):
+            holds = one.dtype or "another type"
+            text = f"says that it holds {holds}, and {_beside(alike, 'holds')} {usual}"
+            yield one.place, Damage(kind="structure", text=text, offset=0)
+
+
+def _is_other(dtype: str, usual: str) -> bool:
+    if not dtype:
+        return True
+    are_whole = {dtype[1], usual[1]} <= set("biu") and dtype[0] == usual[0]
+    return dtype != usual and dtype[2:] == usual[2:] and not are_whole
+
+
+def _beside(files: list[Seen], verb: str) -> str:
+    return f"each of {len(files):,} files beside it {verb}"

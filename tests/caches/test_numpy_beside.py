@@ -1,0 +1,133 @@
+"""A `.npy` file is held against those beside it: raw arrays of that name may hold any bytes."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import preflight
+
+
+def saved(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def latent(seed: int) -> bytes:
+    return saved(np.random.default_rng(seed).normal(size=(4, 32, 32)).astype("<f4"))
+
+
+def png() -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (64, 64)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+ONE = latent(5)
+RANDOM = random.Random(3).randbytes(16_512)
+
+
+def damaged(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    for name, content in files.items():
+        path = folder / "cache" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    report = preflight.run("cache=cache", folder=str(folder), select=["cache-damaged"])
+    again = preflight.run("cache=cache", folder=str(folder), select=["cache-damaged"])
+    (outcome,) = [one for one in report.checks if one.id == "cache-damaged"]
+    told = [str(one.at.file).removeprefix("cache/") for one in report.findings]
+    assert outcome.looked_at == len(files)
+    assert [str(one.at.file).removeprefix("cache/") for one in again.findings] == told
+    return sorted(told)
+
+
+def beside(content: bytes) -> dict[str, bytes]:
+    files = {f"{number:03}.npy": latent(number) for number in range(8)}
+    return files | {"005.npy": content}
+
+
+HEALTHY = {
+    "whole arrays": beside(ONE),
+    "raw arrays alone": {f"{number}.npy": RANDOM[number:] for number in range(8)},
+    "raw arrays that begin with zeros": {
+        f"{number}.npy": bytes(5000) + RANDOM[number:] for number in range(8)
+    },
+    "a raw array of another name": beside(ONE) | {"tokens.npy": RANDOM},
+    "raw arrays with an index": {
+        "data.npy": RANDOM,
+        "ids.npy": saved(np.arange(9)),
+        "labels.npy": saved(np.arange(9)),
+        "sizes.npy": saved(np.arange(9)),
+    },
+    "raw arrays in a folder of their own": beside(ONE) | {"raw/001.npy": RANDOM},
+    "raw masks beside arrays": {
+        **{f"{number}.npy": latent(number) for number in range(4)},
+        **{f"{number}.mask.npy": RANDOM[number:] for number in range(4)},
+    },
+    "two arrays in each": {f"{number}.npy": latent(number) * 2 for number in range(4)},
+    "two arrays in one": beside(ONE + ONE),
+    "bytes behind each": {f"{number}.npy": latent(number) + b"note" for number in range(4)},
+    "signed and unsigned": beside(ONE)
+    | {f"t{number}.npy": saved(np.arange(9, dtype="<i8")) for number in range(8)}
+    | {"t3.npy": saved(np.arange(9, dtype="<u8"))},
+}
+
+
+@pytest.mark.parametrize("files", HEALTHY.values(), ids=HEALTHY)
+def test_what_may_be_meant_is_left_alone(tmp_path: Path, files: dict[str, bytes]) -> None:
+    assert damaged(tmp_path, files) == []
+
+
+DAMAGED = {
+    "zeros in its first page": bytes(4096) + ONE[4096:],
+    "random bytes": RANDOM,
+    "a picture": png(),
+    "a RAR archive": b"Rar!\x1a\x07\x01\x00" + RANDOM,
+    "text": b"hello " * 900,
+    "numbers of half the size": ONE.replace(b"<f4", b"<f2"),
+    "numbers of twice the size": ONE.replace(b"<f4", b"<f8"),
+    "whole numbers": ONE.replace(b"<f4", b"<i4"),
+    "numbers turned round": ONE.replace(b"<f4", b">f4"),
+    "a smaller shape": ONE.replace(b"(4, 32, 32)", b"(4, 16, 32)"),
+    "a byte more in its header": ONE[:60] + b" " + ONE[60:],
+    "bytes more in its array": ONE[:700] + b"abcd" + ONE[700:],
+    "bytes fewer in its array": ONE[:700] + ONE[704:],
+    "bytes behind it": ONE + b"junk",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
+def test_one_that_numpy_did_not_write_so_is_damaged(tmp_path: Path, content: bytes) -> None:
+    try:
+        loaded = np.load(io.BytesIO(content))
+    except (ValueError, EOFError, OSError):
+        loaded = None
+    same = loaded is not None and np.array_equal(loaded, np.load(io.BytesIO(ONE)))
+
+    assert damaged(tmp_path, beside(content)) == ["005.npy"]
+    assert not same or content.endswith(b"junk")
+
+
+@pytest.mark.parametrize("content", [png(), b"Rar!\x1a\x07\x01\x00" + RANDOM], ids=["PNG", "RAR"])
+def test_what_no_array_begins_with_is_damaged_by_itself(tmp_path: Path, content: bytes) -> None:
+    assert damaged(tmp_path, {"a.npy": content}) == ["a.npy"]
+
+
+def test_nothing_is_silent_at_any_place_of_the_structure(tmp_path: Path) -> None:
+    """Zeros over a page, and bytes lost or put in, at each place up to the content."""
+    files = {f"{number:03}.npy": latent(number) for number in range(600)}
+    want = set()
+    for number, at in enumerate(range(0, 128, 2)):
+        for kind, content in enumerate((ONE[:at] + ONE[at + 2 :], ONE[:at] + b"ab" + ONE[at:])):
+            name = f"{2 * number + kind:03}.npy"
+            files[name] = content
+            want.add(name)
+
+    assert set(damaged(tmp_path, files)) == want
