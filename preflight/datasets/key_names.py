@@ -25,7 +25,7 @@ def name_keys(path: str, root: str, hashes: Iterable[int], tell: Callable[[str],
     wanted = dict.fromkeys(hashes, "")
     missing = len(wanted)
     with open(path, "rb", buffering=0) as stream:
-        for one in walk(*opened(stream)):
+        for one in walk(*opened(stream, tell)):
             if isinstance(one, Flaw) or not missing:
                 break
             split = key_of(one.name)

@@ -17,7 +17,7 @@ _MAGIC: dict[str, tuple[bytes, ...]] = {
     "JPEG XL image": (b"\x00\x00\x00\x0cJXL \r\n\x87\n", b"\xff\x0a"),
     "JPEG 2000 image": (b"\x00\x00\x00\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"),
     "TIFF image": (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"),
-    "Photoshop document": (b"8BPS",),
+    "Photoshop image": (b"8BPS",),
     "QOI image": (b"qoif",),
     "OpenEXR image": (b"v/1\x01",),
     "Radiance HDR image": (b"#?RADIANCE\n", b"#?RGBE\n"),

@@ -48,7 +48,7 @@ _REFUSALS = (
 # Ghostscript on the user's bytes.
 _FORMATS = (
     *("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM"),
-    *("ICO", "TGA", "PCX", "PSD", "QOI", "SGI", "HEIF", "JXL"),
+    *("ICO", "ICNS", "TGA", "PCX", "PSD", "QOI", "SGI", "DDS", "HEIF", "JXL"),
 )
 
 # Plug-ins that have Pillow decode more as soon as they are imported, where they are installed.
@@ -83,6 +83,9 @@ _FEW_LEFT_OVER = 16
 
 _AN_EIGHTH = {"min_height": 1, "min_width": 1, "min_factor": 8}
 """Of its width and height a JPEG is decoded, which is quick."""
+
+_DEEP = (b"\0\x10", b"\0\x20")
+"""Bits of a channel of a Photoshop image, of which Pillow reads no more than 8."""
 
 _UNKNOWN = "cannot identify"
 
@@ -381,6 +384,8 @@ def _can_decode(feature: str, plugin: str) -> bool:
 def _told_by_pillow(refused: str, what: str, data: bytes) -> tuple[str, str] | None:
     """Say what an image is that Pillow refuses; None where another reader may well read it."""
     if "not available" in refused or (what in _PERHAPS and not _can_decode(*_PERHAPS[what])):
+        return None
+    if what == "Photoshop image" and data[22:24] in _DEEP:
         return None
     if what == "run of zero bytes" and data.count(0) == len(data):
         return "zeros", f"holds nothing but {len(data):,} zero bytes"

@@ -48,13 +48,13 @@ def shards_of(data: KeyedData, root: str, unread: list[str], tell: Tell) -> Iter
         yield home
 
 
-def opened(stream: FileIO) -> tuple[Read, int | None]:
+def opened(stream: FileIO, tell: Tell) -> tuple[Read, int | None]:
     """Give what reads an archive, unpacked where it is packed, and its size where it is not."""
     size = os.fstat(stream.fileno()).st_size
     raw = reading(stream, size)
     what = what_is(raw(0, HEAD))
     if what is not None and can_unpack(what):
-        return Packed(raw, what).read, None
+        return Packed(raw, what, tell=lambda: tell(str(stream.name))).read, None
     return raw, size
 
 
@@ -73,7 +73,7 @@ class _ShardHome:
         try:
             self._written = os.stat(path).st_mtime
             with open(path, "rb", buffering=0) as stream:
-                self._list(*opened(stream))
+                self._list(*opened(stream, tell))
         except OSError:
             self.is_cut = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from preflight.formats.bytes.flaw import Flaw
@@ -68,15 +69,23 @@ def through_packing(  # noqa: C901  one case after another
 
 
 def keys_behind(
-    raw: Read, size: int, packing: str | None, flaw: Flaw, holes: NextData | None
+    raw: Read,
+    size: int,
+    packing: str | None,
+    flaw: Flaw,
+    holes: NextData | None,
+    tell: Callable[[], None],
 ) -> list[str]:
-    """Give the keys of the samples that stand behind a damage, in their order."""
+    """Give the keys of the samples that stand behind a damage, in their order.
+
+    `tell` is called while what is packed is unpacked once more.
+    """
     if flaw.kind not in _COUNTABLE or flaw.offset is None:
         return []
     if packing is None:
         members = behind(raw, size, flaw.offset, next_data=holes)
     else:
-        members = behind(Packed(raw, packing, every=True).read, None, flaw.offset)
+        members = behind(Packed(raw, packing, every=True, tell=tell).read, None, flaw.offset)
     samples = Samples()
     for _ in samples.gather(members):
         continue

@@ -54,6 +54,11 @@ Tell = Callable[[str], None]
 # Images of which one is told, where only their ends are looked at.
 _SOME = 64
 
+_LONG = 1 << 24
+"""Bytes of a shard that may take a second to be walked over."""
+
+_READS = 64
+
 _LOOK_INSIDE = "Unpack it where there is room, and look at what comes out."
 
 
@@ -80,8 +85,12 @@ def read_shard(shard: Shard, root: str, tell: Tell, depth: str = "bytes") -> Sha
 def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> ShardFacts:
     size = os.fstat(stream.fileno()).st_size
     raw = reading(stream, size)
+    if size > _LONG:
+        raw = _telling(raw, lambda: tell(name))
     what = what_is(raw(0, HEAD))
-    packed = Packed(raw, what) if what is not None and can_unpack(what) else None
+    packed = None
+    if what is not None and can_unpack(what):
+        packed = Packed(raw, what, tell=lambda: tell(name))
     read = packed.read if packed else raw
     texts = fields_of_text(shard.captions)
     looked = _Looked(read, None if packed else size, tell, depth, texts, packed=packed is not None)
@@ -96,7 +105,11 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     if flaw is None:
         flaw = ended_at = hollow(samples, unpacked)
     zeros = padding(samples, unpacked) if flaw is None else 0
-    rest = keys_behind(raw, size, what if packed else None, flaw, next_data) if flaw else []
+    rest = (
+        keys_behind(raw, size, what if packed else None, flaw, next_data, lambda: tell(name))
+        if flaw
+        else []
+    )
     broken = ended_at is not None and is_broken(samples, ended_at, rest)
     missed = lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
     pairing, flaw, broken = _pair(samples, shard, flaw, missed, broken=broken)
@@ -131,6 +144,21 @@ def _videos(samples: Samples) -> int:
     if not any(is_video(one) for suffixes in samples.kinds for one in suffixes):
         return 0
     return sum(is_video(one) for suffixes in samples.groups.made_of for one in suffixes)
+
+
+def _telling(read: Read, tell: Callable[[], None]) -> Read:
+    """Say now and then that work goes on: a shard of many small members may hold no image."""
+    left = _READS
+
+    def reading_on(offset: int, size: int) -> bytes:
+        nonlocal left
+        left -= 1
+        if not left:
+            left = _READS
+            tell()
+        return read(offset, size)
+
+    return reading_on
 
 
 class _Looked:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 from preflight.formats.bytes.blocks import Read
@@ -46,11 +47,17 @@ class Packed:
     """A packed stream that can be read as if it were not packed, mostly forwards.
 
     With `every` it goes on through all streams that stand one after another. A large one is
-    unpacked to so many `times` its packed size.
+    unpacked to so many `times` its packed size. `tell` is called while it is unpacked.
     """
 
     def __init__(
-        self, read: Read, kind: str, *, every: bool = False, times: int = _TIMES_OF_SHARDS
+        self,
+        read: Read,
+        kind: str,
+        *,
+        every: bool = False,
+        times: int = _TIMES_OF_SHARDS,
+        tell: Callable[[], object] = lambda: None,
     ) -> None:
         self.name = kind.removesuffix(" stream")
         self.error: str | None = None
@@ -82,6 +89,7 @@ class Packed:
         self._every = every or (self.name == "zstd" and not tarfile_unpacks())
         self._unpacker = _unpacker(self.name)
         self._times = times
+        self._tell = tell
         self._waiting = b""
         self._bytes = bytearray()
         self._at = 0
@@ -113,6 +121,7 @@ class Packed:
         """Unpack a piece more; False where there is none."""
         if self.ended or self.error is not None or self.endless:
             return False
+        self._tell()
         if self.unpacked > most_unpacked(self.position, self._times):
             self.endless = (
                 f"unpacks to more than {format_size(self.unpacked)} from "

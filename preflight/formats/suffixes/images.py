@@ -5,7 +5,9 @@ from __future__ import annotations
 EXTENSIONS = frozenset(
     (
         *("jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "tif", "tiff"),
-        *("avif", "heic", "heif", "hif", "jxl", "jp2", "ppm", "pgm", "pbm", "pnm"),
+        *("avif", "avifs", "heic", "heif", "hif", "jxl", "ppm", "pgm", "pbm", "pnm", "pfm"),
+        *("jp2", "j2k", "j2c", "jpc", "jpf", "jpx", "mpo", "dib", "qoi", "dds"),
+        *("tga", "psd", "ico", "icns", "sgi", "pcx"),
     )
 )
 """Of files that are images, without dots, in small letters."""
