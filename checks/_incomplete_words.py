@@ -8,8 +8,33 @@ from unicodedata import is_normalized, normalize
 from preflight.facts import CacheKeys, Respelled
 from preflight.values.names import counted, first_of, shown
 
+# Why entries that are missing matter, and what to do about them.
+LACKING = (
+    (
+        "Missing entries are made when the job starts, while its GPUs wait; a job that only reads "
+        "the cache stops at the first of them."
+    ),
+    "Have the cache completed before the run, or leave these samples out.",
+)
+CHANGED = (
+    "Somebody wrote to it meanwhile: it may be complete by now.",
+    "Look again once nobody writes to it.",
+)
 
-def spelled(other: Respelled, who: str) -> tuple[str, str, str]:
+
+def of_spelling(facts: CacheKeys, other: Respelled, who: str) -> tuple[str, str]:
+    """Say where entries are in place of where the job looks for them, and what to do."""
+    if other.below:
+        return _put_below(facts, other)
+    said, made, fix = _spelled(other, who)
+    message = (
+        f"was made for {made}; {said}: by {rule_of(facts)}, the entries of "
+        f"{of_all(other.samples, facts.samples)} are not found, and all are there"
+    )
+    return message, fix
+
+
+def _spelled(other: Respelled, who: str) -> tuple[str, str, str]:
     """Say how paths are spelled now, how they were, and what to do."""
     again = "or have the cache made again."
     if other.folder is not None and other.other_folder is not None:
@@ -27,7 +52,7 @@ def spelled(other: Respelled, who: str) -> tuple[str, str, str]:
     return f"the file is called {shown(other.said)}", shown(other.made), fix
 
 
-def put_below(facts: CacheKeys, other: Respelled, who: str) -> tuple[str, str]:
+def _put_below(facts: CacheKeys, other: Respelled) -> tuple[str, str]:
     """Say where entries lie for a folder that is spelled otherwise than its files, and what to do.
 
     A trainer that takes the folder's text out of the paths of its files is left with all of a path
@@ -35,7 +60,7 @@ def put_below(facts: CacheKeys, other: Respelled, who: str) -> tuple[str, str]:
     """
     said, whole = shown(other.said), shown(other.made)
     of = of_all(other.samples, facts.samples)
-    spelling = f"{who} says {said}" if said != whole else f"the folder is {whole}"
+    spelling = f"preflight.toml says {said}" if said != whole else f"the folder is {whole}"
     message = (
         f"has the entries of {of} below {shown(other.below)}, which is the path of their data set "
         f"once more: {spelling}, and by {rule_of(facts)} they are not looked for there"
@@ -56,6 +81,16 @@ def made_of(facts: CacheKeys) -> str:
     if any(stem in name for name in facts.stale_names):
         return ""
     return f", made of {first_of(facts.younger_names, facts.younger)}"
+
+
+def how_far(facts: CacheKeys) -> str:
+    """Name the rules that were tried, with how far each came: the furthest first."""
+    if not facts.tried_led:
+        return ", ".join(facts.tried)
+    led = sorted(zip(facts.tried, facts.tried_led, strict=True), key=lambda one: -one[1])
+    said = [f"{rule} ({most:,} of {facts.tried_of:,})" for rule, most in led if most]
+    none = [rule for rule, most in led if not most]
+    return ", ".join(said + [f"{', '.join(none)} (none)"] * bool(none))
 
 
 def entries(number: int) -> str:

@@ -43,31 +43,30 @@ from preflight.job import Job
 from preflight.values.ages import format_age
 from preflight.values.names import counted, first_of, shown
 
-from ._incomplete_words import entries, guessed, made_of, of_all, put_below, rule_of, spelled
+from ._incomplete_words import (
+    CHANGED,
+    LACKING,
+    entries,
+    guessed,
+    how_far,
+    made_of,
+    of_all,
+    of_spelling,
+    rule_of,
+)
 
 # Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
 # one of how many entries they may be where these are more.
 _PROMPTS = 200
 _SHARE = 10
 
-# Why entries that are missing matter, and what to do about them.
-_LACKING = (
-    (
-        "Missing entries are made when the job starts, while its GPUs wait; a job that only reads "
-        "the cache stops at the first of them."
-    ),
-    "Have the cache completed before the run, or leave these samples out.",
-)
-_CHANGED = (
-    "Somebody wrote to it meanwhile: it may be complete by now.",
-    "Look again once nobody writes to it.",
-)
-
 
 def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
     """Say so where nothing leads from samples to entries, or there are none."""
     if facts.is_file:
         return "it is one file, and no folder of entries"
+    if facts.is_unfilled:
+        return None
     if not facts.samples and facts.uncaptioned:
         have = "sample has" if facts.uncaptioned == 1 else "samples have"
         return f"its keys are made of captions, and {facts.uncaptioned:,} {have} none"
@@ -77,9 +76,10 @@ def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
         return f"files such as {shown(facts.stores[0])} hold many entries, and are not looked into"
     if facts.rule is not None or not facts.entries:
         return None
+    where = shown(facts.file)
     return (
-        f"no rule leads from most samples to an entry; tried {', '.join(facts.tried)}. Say which "
-        'in preflight.toml, such as  key = "{md5(caption)}-flux.pt"'
+        f"{where}: no rule leads from most samples to an entry; tried {how_far(facts)}. "
+        'Say which in preflight.toml, such as  key = "{md5(caption)}-flux.pt"'
     )
 
 
@@ -95,8 +95,7 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
     if facts.shared:
         yield _of_shared(facts, job)
     if not facts.entries and not facts.others:
-        if facts.samples:
-            yield _of_emptiness(facts)
+        yield from (_of_emptiness(facts),) if facts.samples or facts.is_unfilled else ()
         return
     if facts.respelled is not None:
         yield _of_spelling(facts, job)
@@ -113,8 +112,9 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
 
 
 def _of_emptiness(facts: CacheKeys) -> Finding:
+    of = f"the entries of {counted(facts.samples, 'sample')}" if facts.samples else "all entries"
     return cache_incomplete.found(
-        f"is empty: the entries of {counted(facts.samples, 'sample')} are still to be made",
+        f"is empty: {of} are still to be made",
         severity=Severity.NOTE,
         at=Location(file=facts.file),
         why="A job that fills its cache does so before it trains, while its GPUs wait; a job that "
@@ -151,14 +151,7 @@ def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
     other = facts.respelled
     assert other is not None  # noqa: S101  for the type checker
     who = "the job" if facts.was_said else "preflight.toml"
-    if other.below:
-        message, fix = put_below(facts, other, "preflight.toml")
-    else:
-        said, made, fix = spelled(other, who)
-        message = (
-            f"was made for {made}; {said}: by {rule_of(facts)}, the entries of "
-            f"{of_all(other.samples, facts.samples)} are not found, and all are there"
-        )
+    message, fix = of_spelling(facts, other, who)
     return cache_incomplete.found(
         message,
         severity=Severity.ERROR if facts.was_said else Severity.WARNING,
@@ -209,7 +202,7 @@ def _of_missing(facts: CacheKeys) -> Finding:
     number, names = facts.missing, f": {first_of(facts.missing_names, facts.missing)}"
     if facts.respelled is not None:  # those are among the names
         number, names = number - facts.respelled.samples, ""
-    why, fix = _CHANGED if facts.changed else _LACKING
+    why, fix = CHANGED if facts.changed else LACKING
     changed = ""
     if facts.by_caption and facts.orphans:
         lead = "leads" if facts.orphans == 1 else "lead"
@@ -227,7 +220,7 @@ def _of_missing(facts: CacheKeys) -> Finding:
 
 def _of_lacked(one: LackedKind, facts: CacheKeys) -> Finding:
     have = "has one" if one.have == 1 else "have one"
-    why, fix = _CHANGED if facts.changed else _LACKING
+    why, fix = CHANGED if facts.changed else LACKING
     return cache_incomplete.found(
         f"lacks {shown(one.kind)} for {counted(one.samples, 'sample')} with other entries: "
         f"{first_of(one.names, one.samples)}; {one.have:,} {have}{guessed(facts)}",
@@ -281,11 +274,8 @@ def _of_orphans(facts: CacheKeys) -> Finding:
 
 def _of_stale(facts: CacheKeys) -> Finding:
     nearly_all = 10 * facts.stale >= 9 * facts.dated
-    are = (
-        "is older than the file it was"
-        if facts.stale == 1
-        else "are older than the files they were"
-    )
+    is_one = facts.stale == 1
+    are = "is older than the file it was" if is_one else "are older than the files they were"
     return cache_incomplete.found(
         f"has {entries(facts.stale)} of {facts.entries:,} that {are} made of, "
         f"by {'up to ' * (facts.stale > 1)}{format_age(facts.oldest)}: "

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from preflight.pairing.lengths import LONGEST
 from preflight.pairing.tables import CAPTIONS, LONGEST_LINE, MOST
 
-Captions: TypeAlias = tuple[tuple[str, ...], ...]
-"""Ways to read the captions of one sample. In each, an entry is made of every one of them."""
+Captions: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The captions of one sample in each way to read them. In each, every one of them has an entry."""
 
 # Lines of a table after which it is said again that work goes on.
 _OFTEN = 512
@@ -28,37 +29,44 @@ def ways_to_read(text: str) -> Captions:
     """
     if text.startswith(_MARK):
         without = ways_to_read(text.removeprefix(_MARK))
-        return tuple(dict.fromkeys([(text,), (text.strip(),), *without]))
+        marked = {"marked": (text,), "marked, stripped": (text.strip(),)}
+        return {**marked, **{f"unmarked {name}": those for name, those in without.items()}}
     if text == text.strip() and "\n" not in text and "\r" not in text:
-        return ((text,),)
+        return {"": (text,)}
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    ways: list[tuple[str, ...]] = [(text,), (plain,), (text.strip(),), (plain.strip(),)]
-    ways.append(tuple(line for line in text.split("\n") if line))
     stripped = tuple(line for line in map(str.strip, plain.split("\n")) if line)
-    ways += [stripped, stripped[:1]]
-    return tuple(dict.fromkeys(way for way in ways if way))
+    ways: dict[str, tuple[str, ...]] = {
+        "whole": (text,),
+        "plain": (plain,),
+        "stripped": (text.strip(),),
+        "plain, stripped": (plain.strip(),),
+        "lines": tuple(line for line in text.split("\n") if line),
+        "stripped lines": stripped,
+        "first line": stripped[:1],
+    }
+    return {name: those for name, those in ways.items() if those}
 
 
 def is_blank(captions: Captions) -> bool:
     """Whether nothing is said in them, as where a caption was left empty on purpose."""
-    return not any(text.strip().strip(_MARK) for texts in captions for text in texts)
+    return not any(text.strip().strip(_MARK) for texts in captions.values() for text in texts)
 
 
 def of_name(stem: str) -> Captions:
     """Take a file's name for its caption: as it is, and as SimpleTuner does."""
-    return tuple(dict.fromkeys([(stem,), (stem.replace("_", " "),)]))
+    return {"name": (stem,), "words of a name": (stem.replace("_", " "),)}
 
 
 def of_bytes(content: bytes, *, is_json: bool) -> Captions:
     """Read the content of a caption file; nothing where it is no caption."""
     if len(content) > LONGEST:
-        return ()
+        return {}
     try:
         if is_json:
             return of_json(json.loads(content))
         return ways_to_read(content.decode("utf-8"))
     except (ValueError, RecursionError):
-        return ()
+        return {}
 
 
 def of_json(value: Any) -> Captions:
@@ -68,8 +76,8 @@ def of_json(value: Any) -> Captions:
     if isinstance(value, str):
         return ways_to_read(value)
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return tuple(dict.fromkeys([tuple(value), (value[0],)]))
-    return ()
+        return {"all of a list": tuple(value), "first of a list": (value[0],)}
+    return {}
 
 
 def read_file(path: str, *, is_json: bool) -> Captions:
@@ -78,8 +86,48 @@ def read_file(path: str, *, is_json: bool) -> Captions:
         with open(path, "rb", buffering=0) as file:
             content = file.read(LONGEST + 1) or b""
     except OSError:
-        return ()
+        return {}
     return of_bytes(content, is_json=is_json)
+
+
+class Readings:
+    """What each way to read captions led to."""
+
+    def __init__(self) -> None:
+        self._led: defaultdict[str, set[int]] = defaultdict(set)
+        self._whole: Counter[str] = Counter()
+        self._seen: dict[str, None] = {}
+        self._found: set[tuple[tuple[str, ...], frozenset[str]]] = set()
+
+    def note(self, found: Mapping[str, Sequence[Iterable[int]]]) -> None:
+        """Take in the entries of each caption of a sample, in each way to read them."""
+        whole = frozenset(name for name, those in found.items() if all(those))
+        for name, those in found.items():
+            self._led[name].update(number for numbers in those for number in numbers)
+            self._seen[name] = None
+        self._whole.update(whole)
+        self._found.add((tuple(found), whole))
+
+    def settled(self) -> tuple[str, ...]:
+        """Give the ways, the one first that leads to most entries; none where all samples agree.
+
+        To most entries and not for most samples: of several lines, the first is there in most
+        caches, whether the others are needed or not.
+        """
+        order = sorted(self._seen, key=lambda name: (-len(self._led[name]), -self._whole[name]))
+        agree = all(first_of(names, order) in whole for names, whole in self._found if whole)
+        return () if agree else tuple(order)
+
+
+def first_of(names: Iterable[str], order: Sequence[str]) -> str:
+    """Choose the way that is settled, of those in which a caption can be read."""
+    ranks = {name: rank for rank, name in enumerate(order)}
+    return min(names, key=lambda name: ranks.get(name, len(ranks)))
+
+
+def in_order(captions: Captions, order: Sequence[str]) -> Iterable[str]:
+    """Give the ways that are open: all, or the one that is settled."""
+    return [first_of(captions, order)] if order and captions else captions
 
 
 class Table:
@@ -111,7 +159,7 @@ class Table:
                 file.seek(offset)
                 return of_json(_row(file.readline(LONGEST_LINE)))
         except OSError:
-            return ()
+            return {}
 
 
 def _row(line: bytes) -> dict[str, Any]:

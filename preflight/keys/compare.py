@@ -1,4 +1,4 @@
-"""Compares samples and entries by one way between them, and by other spellings of paths."""
+"""Compares samples and entries by one way between them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from preflight.keys.captions import is_blank
-from preflight.keys.data_samples import SAID, SPELLINGS, Spelling, differs, values_of
+from preflight.keys.captions import Captions, Readings, in_order, is_blank
 from preflight.keys.entries import Entries, is_of_nobody
-from preflight.keys.facts import Respelled, SharedKey
+from preflight.keys.facts import SharedKey
 from preflight.keys.index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.keys.layouts import Finder, Way, captions_for
 from preflight.keys.sample import Sample
@@ -21,9 +20,6 @@ from preflight.values.first_few import NAMED, First
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
 _SKEW = 2.0
-
-# Samples without an entry by which other spellings are tried.
-_FEW = 500
 
 _LOST, _FOUND, _BARE, _MASK = range(4)
 """What became of a sample: without an entry, with one, without a caption to make a key of (or with
@@ -131,7 +127,11 @@ class Compared:
 
 
 def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
-    """Look for the entry of every sample, and compare their ages."""
+    """Look for the entry of every sample, and compare their ages.
+
+    Where samples have entries by different ways to read their captions, one is settled for all.
+    """
+    readings = Readings()
     found = Compared(way, used=bytearray(len(finder.entries)))
     of_text = finder.entries.of_text()
     index = finder.index(way)
@@ -144,6 +144,8 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
             numbers, kinds = finder.led(one, way, key)
         else:
             numbers, kinds = finder.find(one, way, captions)
+            if len(captions) > 1:
+                _read(found, readings, one, captions, finder)
         if several:
             found.hold(kinds)
         if numbers:
@@ -156,7 +158,25 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
             found.used[number] = found.used[number] or _LED
         if numbers and not way.rule.is_shared:
             _date(found, one, numbers, finder.entries.modified, of_text)
-    return found
+    settled = () if way.readings else readings.settled()
+    return compare(replace(way, readings=settled), samples, finder) if settled else found
+
+
+def _read(
+    found: Compared, readings: Readings, one: Sample, captions: Captions, finder: Finder
+) -> None:
+    """Take in what each way to read a sample's captions leads to; of one that is settled, use it.
+
+    Of several captions, some may have their entries.
+    """
+    names = in_order(captions, found.way.readings)
+    every = {name: finder.read(one, found.way, captions[name]) for name in names}
+    led = {name: [those for those, _ in some] for name, some in every.items()}
+    if not found.way.readings:
+        readings.note(led)
+        return
+    for number in itertools.chain.from_iterable(itertools.chain(*led.values())):
+        found.used[number] = found.used[number] or _LED
 
 
 def _date(
@@ -218,61 +238,3 @@ def _again(keys: array[int]) -> array[int]:
     """Give the hashes that are there more than once, in order."""
     ordered = array("q", sorted(keys))
     return array("q", dict.fromkeys(a for a, b in itertools.pairwise(ordered) if a == b))
-
-
-def respelled(
-    found: Compared, ways: Iterable[Way], samples: Iterable[Sample], finder: Finder
-) -> Respelled | None:
-    """Find the spelling that leads most of the samples without an entry to one."""
-    rule = found.way.rule
-    lost = found.samples - found.matched
-    spellings = [one for one in SPELLINGS if differs(one, rule.needs)]
-    if not lost or not len(finder.entries):
-        return None
-    hits = {
-        Way(rule=rule, layout=layout, spelling=spelling): 0
-        for spelling in spellings
-        for layout in dict.fromkeys((found.way.layout, *(way.layout for way in ways)))
-    }
-    if finder.entries.is_deep and not rule.by_caption:
-        hits[Way(rule=rule, layout="inner", again=True)] = 0
-    if not hits:
-        return None
-    step = max(1, lost // _FEW)
-    for one in itertools.islice(found.without_entry(samples), 0, None, step):
-        captions = captions_for(one, rule)
-        for way in hits:
-            hits[way] += bool(finder.find(one, way, captions)[0])
-    best = max(hits, key=lambda way: hits[way])
-    return _told(found, best, samples, finder) if hits[best] else None
-
-
-def _told(found: Compared, way: Way, samples: Iterable[Sample], finder: Finder) -> Respelled:
-    """Count whom a spelling leads to an entry, and show how it differs."""
-    number, first = 0, None
-    for one in found.without_entry(samples):
-        if finder.find(one, way, captions_for(one, way.rule))[0]:
-            number += 1
-            if first is None or one.home.shown(one) < first.home.shown(first):
-                first = one
-    assert first is not None  # noqa: S101  one of a few has led to it
-    data, spelling = first.home.data, way.spelling
-    if way.again:
-        (entry, *_), _ = finder.find(first, way, None)
-        return Respelled(
-            samples=number,
-            said=data.spelled or data.folder or "",
-            made=finder.folders(data, Spelling(folder="bare"))[1],
-            below=finder.places.free(first, finder.places.folder(entry)),
-        )
-    said, other = finder.folders(data, SAID), finder.folders(data, spelling)
-    kind = "path" if "path" in way.rule.needs or "absolute" not in way.rule.needs else "absolute"
-    folder, other_folder = said[kind == "absolute"], other[kind == "absolute"]
-    of_folder = data.folder is not None and folder != other_folder
-    return Respelled(
-        samples=number,
-        said=values_of(first, *said)[kind],
-        made=values_of(first, *other, spelling)[kind],
-        folder=folder if of_folder else None,
-        other_folder=other_folder.replace("/", spelling.slash) if of_folder else None,
-    )

@@ -70,6 +70,9 @@ class CacheKeys:
     is_file: bool = False
     """Whether it is one file, and no folder of entries."""
 
+    is_unfilled: bool = False
+    """Whether there is nothing in it yet, and nobody has said of which data sets it will be."""
+
     of: tuple[str, ...] = ()
     """The data sets, as reports name them."""
 
@@ -84,6 +87,12 @@ class CacheKeys:
 
     tried: tuple[str, ...] = ()
     """The rules that were tried where none was said."""
+
+    tried_led: tuple[int, ...] = ()
+    """How many samples each of them leads to an entry, where none fits."""
+
+    tried_of: int = 0
+    """Of how many, which may be fewer than all."""
 
     samples: int = 0
     """Samples that have a key."""

@@ -97,14 +97,14 @@ class _FolderHome:
         if one.ticket is not None:
             name = f"{one.stem}.{one.ticket}"
             if name in self._contents.no_files:
-                return ()
+                return {}
             path = os.path.join(self._contents.path, name)
             return key_captions.read_file(path, is_json=one.ticket.lower() == "json")
         for table in self._tables:
             found = table.find(one.relative)
             if found is not None:
                 return found
-        return ()
+        return {}
 
     def modified(self, one: Sample) -> float | None:
         try:

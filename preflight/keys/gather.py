@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from preflight.findings.looks import Left, Look
+from preflight.findings.looks import Left, Look, Looked
 from preflight.keys.facts import CacheKeys
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.settings.job import Job
 from preflight.targets.discover import captions_of
+from preflight.targets.folders import holds_nothing
 from preflight.targets.sampled import outside, sample_of
 from preflight.targets.targets import CacheFolder, Dataset
 from preflight.values.code_name import parse_spec
+from preflight.values.names import name_of
 from preflight.values.wire import to_wire
 
 AGAINST = "cache against data"
@@ -39,6 +41,10 @@ class KeyLists(Gather):
                 return
         if of:
             self.targets.append(target)
+        elif not target.checkpoint and holds_nothing(target.path):
+            named = name_of(target.path, job.root)
+            facts = CacheKeys(file=named, entry=target.entry, is_unfilled=True)
+            yield Looked(facts=facts, target=target)
 
     def _made_of(self, target: CacheFolder) -> list[Dataset]:
         job, entry = self.run.job, target.entry

@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import TypeAlias
 
-from preflight.keys.captions import Captions
+from preflight.keys.captions import Captions, in_order
 from preflight.keys.data_samples import SAID, Spelling, differs, folder_as, values_of
 from preflight.keys.entries import Entries
 from preflight.keys.index import EntryIndex, endings_of, places_of
@@ -37,6 +38,10 @@ _ASKED = 20_000
 _PLAIN = frozenset({"stem", "name", "caption"})
 
 
+_Led: TypeAlias = "tuple[array[int], array[int]]"
+"""The numbers of entries, and their kinds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     """A way from a sample to its entry."""
@@ -53,6 +58,9 @@ class Way:
 
     numbered: bool = False
     """Whether a sample has several entries, each with its number: `dog_0.pt`, `dog_1.pt`."""
+
+    readings: tuple[str, ...] = ()
+    """The ways to read captions, of which the first that one has is settled; none: each is open."""
 
     endings: frozenset[str] = frozenset()
     """What was learnt to stand behind keys, as kinds: `_flip`, `_clip_l`."""
@@ -72,25 +80,28 @@ class Finder:
         """Give the key of a sample, where it is not made of its caption."""
         return self._placed(one, way.rule.make(self._values(one, way)), way)
 
-    def find(
-        self, one: Sample, way: Way, captions: Captions | None
-    ) -> tuple[array[int], array[int]]:
+    def find(self, one: Sample, way: Way, captions: Captions | None) -> _Led:
         """Give the numbers of the entries of a sample, and their kinds.
 
-        Each way to read its captions is tried; all captions of one way have to have their entry.
+        Each way to read its captions is tried, unless one is settled; all captions of one way have
+        to have their entry.
         """
         if captions is None:
             return self.led(one, way, self.key(one, way))
-        values = self._values(one, way)
-        for texts in captions:
-            made = (way.rule.make({**values, "caption": text}) for text in texts)
-            found = [self.led(one, way, self._placed(one, key, way)) for key in made]
+        none = array("i")
+        for name in in_order(captions, way.readings):
+            found = self.read(one, way, captions[name])
             if all(numbers for numbers, _ in found):
-                none = array("i")
                 return sum((one for one, _ in found), none), sum((one for _, one in found), none)
-        return array("i"), array("i")
+        return none, none
 
-    def led(self, one: Sample, way: Way, key: str) -> tuple[array[int], array[int]]:
+    def read(self, one: Sample, way: Way, texts: Iterable[str]) -> Sequence[_Led]:
+        """Give what each of these captions of a sample leads to."""
+        values = self._values(one, way)
+        made = (way.rule.make({**values, "caption": text}) for text in texts)
+        return [self.led(one, way, self._placed(one, key, way)) for key in made]
+
+    def led(self, one: Sample, way: Way, key: str) -> _Led:
         """Give the numbers and kinds of the entries of a key that may be those of a sample."""
         numbers, kinds = self.index(way).find(key)
         if way.layout not in _UNSURE or way.rule.by_caption:
@@ -203,6 +214,18 @@ def _reached(
         for way in ways:
             hits[way].update(finder.find(one, way, captions if way.rule.by_caption else None)[0])
     return hits
+
+
+def led_by(
+    ways: Sequence[Way], samples: Iterable[Sample], total: int, finder: Finder
+) -> tuple[int, int]:
+    """Count the samples that the best of some ways leads to an entry, and those that were asked."""
+    hits, asked = dict.fromkeys(ways, 0), 0
+    for one in itertools.islice(samples, 0, None, max(1, total // _FEW)):
+        asked += 1
+        for way in ways:
+            hits[way] += bool(finder.find(one, way, captions_for(one, way.rule))[0])
+    return max(hits.values()), asked
 
 
 def with_endings(way: Way, samples: Iterable[Sample], total: int, finder: Finder) -> Way:

@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from preflight.keys.compare import Compared, compare, respelled, shared_keys
+from preflight.keys.compare import Compared, compare, shared_keys
 from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
-from preflight.keys.layouts import Finder, Way, best_way, ways_of, with_endings
+from preflight.keys.layouts import Finder, Way, best_way, led_by, ways_of, with_endings
 from preflight.keys.places import Places
+from preflight.keys.respelled import respelled
 from preflight.keys.sample import Tell
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
@@ -222,7 +223,14 @@ class _Look:
             unread=tuple(sorted(set(samples.unread))[:NAMED]),
             changed=self._entries.has_changed(),
         )
-        return bare if found is None else self._filled(bare, found)
+        return self._with_tried(bare) if found is None else self._filled(bare, found)
+
+    def _with_tried(self, bare: CacheKeys) -> CacheKeys:
+        """Say how far each rule came, where none fits."""
+        ways = [self._ways(parse_rule(text)) for text in bare.tried]
+        led = [led_by(those, self._samples, self._total, self._finder) for those in ways]
+        asked = max((of for _, of in led), default=0)
+        return replace(bare, tried_led=tuple(number for number, _ in led), tried_of=asked)
 
     def _filled(self, bare: CacheKeys, found: Compared) -> CacheKeys:
         missing = First()

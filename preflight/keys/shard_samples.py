@@ -127,7 +127,7 @@ class _ShardHome:
             return key_captions.of_name(one.stem)
         size = self._sizes[one.ticket]
         if size < 0:
-            return ()
+            return {}
         if self._texts:
             content = self._texts[one.ticket]
         else:
@@ -136,7 +136,7 @@ class _ShardHome:
                     file.seek(self._offsets[one.ticket])
                     content = file.read(size) or b""
             except OSError:
-                return ()
+                return {}
         return key_captions.of_bytes(content, is_json=bool(self._is_json[one.ticket]))
 
     def modified(self, _one: Sample) -> float | None:

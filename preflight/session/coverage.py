@@ -164,7 +164,7 @@ def unearned(coverage: Sequence[Covered], judged: Judged, *, words: bool) -> Ite
         words: whether what is to be looked at was named by words.
     """
     of_job = [one for one in coverage if one.part in OF_JOB]
-    dark = [one for one in of_job if one.unread or one.of > one.looked_at == 0]
+    dark = [one for one in of_job if one.unread or (one.of and not one.seen)]
     if any(one.broken for one in judged.outcomes) or judged.interrupted:
         return
     if not any(one.seen for one in of_job):

@@ -237,6 +237,13 @@ def may_be_there(path: str) -> bool:
     return True
 
 
+def holds_nothing(folder: str) -> bool:
+    """Whether there is no file in a folder, but for what begins with a dot: `.gitkeep`."""
+    unread: list[str] = []
+    names = (name for _, listed in walk(folder, unread) for name in listed.names)
+    return os.path.isdir(folder) and all(name[0] == "." for name in names) and not unread
+
+
 def holds_no_cache(path: str) -> str | None:
     """Say why a path is no cache, as far as names go; None where it is one, or nobody knows."""
     suffixes = (*CACHE_SUFFIXES, ".bin")

@@ -10,6 +10,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.targets.folders import (
     holds_no_cache,
+    holds_nothing,
     holds_parts,
     holds_videos,
     is_shard,
@@ -117,7 +118,7 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
             return _of_row(row, f"{kind}={value}", _existing(kind, value, folder))
     _existing(kind, value, folder)
     empty = holds_no_cache(path)
-    if empty is not None:
+    if empty is not None and not (kind == "cache" and holds_nothing(path)):
         raise UnknownWordError(f"{kind}={value} {empty}")
     return (CacheFolder(path=path, checkpoint=kind == "checkpoint" or holds_parts(path)),)
 
@@ -149,6 +150,7 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
             raise UnknownWordError(
                 f"{word} holds no shards, images, cache files or sources"
                 f"{_but_videos(path) or _but_weights(word, path) or but_unread(path)}"
+                f"{_but_cache(word, path)}"
             )
         return found
     lower = word.lower()
@@ -168,6 +170,10 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
 
 def _but_videos(folder: str) -> str:
     return ", but videos, which are not read by this version" if holds_videos(folder) else ""
+
+
+def _but_cache(word: str, folder: str) -> str:
+    return f"; cache={word} says that it is still to be filled" if holds_nothing(folder) else ""
 
 
 def but_unread(folder: str) -> str:

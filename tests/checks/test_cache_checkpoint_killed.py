@@ -1,0 +1,288 @@
+"""What a writer leaves that is killed is judged as a real resume takes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Report
+from tests.contents import saved
+
+# --- killed now -----------------------------------------------------------------------------------
+
+SAVERS = ("torch", "folder", "safetensors", "parts")
+
+# Saves three checkpoints by each saver, has the fourth killed at moments spread over its save, and
+# says of each what a job finds that goes on from the newest.
+KILL = """
+import json, os, shutil, signal, sys, time, warnings
+warnings.simplefilter("ignore")
+import torch
+import torch.distributed.checkpoint as dcp
+from safetensors.torch import load_file, save_file
+
+top, moments = sys.argv[1], int(sys.argv[2])
+torch.set_num_threads(1)
+state = {str(one): torch.randn(400_000) for one in range(4)}
+
+def in_folder(path):
+    os.mkdir(path)
+    open(path + "/train.log", "w").close()
+    torch.save(state, path + "/model.pt")
+    torch.save(state, path + "/optimizer.pt")
+
+def from_folder(path):
+    torch.load(path + "/model.pt"), torch.load(path + "/optimizer.pt")
+
+savers = {
+    "torch": ("ckpt_{}.pt", lambda path: torch.save(state, path), torch.load),
+    "folder": ("step_{}", in_folder, from_folder),
+    "safetensors": ("model-{}.safetensors", lambda path: save_file(state, path), load_file),
+    "parts": (
+        "step-{}",
+        lambda path: dcp.save({"model": state}, checkpoint_id=path, no_dist=True),
+        lambda path: dcp.load({"model": dict(state)}, checkpoint_id=path, no_dist=True),
+    ),
+}
+said = {}
+for saver, (name, save, load) in savers.items():
+    for moment in range(-1, moments):
+        out = f"{top}/{saver}/{moment}"
+        os.makedirs(out)
+        for step in (1, 2, 3):
+            if moment < 0:
+                save(f"{out}/{name.format(step)}")
+            else:
+                whole = f"{top}/{saver}/-1/{name.format(step)}"
+                (shutil.copytree if os.path.isdir(whole) else shutil.copy2)(
+                    whole, f"{out}/{name.format(step)}"
+                )
+        begun, begin = os.pipe()
+        child = os.fork()
+        if not child:
+            os.write(begin, b"x")
+            save(f"{out}/{name.format(4)}")
+            os._exit(0)
+        os.read(begun, 1)
+        before = time.monotonic()
+        if moment >= 0:
+            time.sleep(took * (moment + 0.5) / moments)
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        took = time.monotonic() - before if moment < 0 else took
+        newest = name.format(4) if os.path.exists(f"{out}/{name.format(4)}") else name.format(3)
+        try:
+            load(f"{out}/{newest}")
+            said[f"{saver}/{moment}"] = True
+        except BaseException as error:
+            said[f"{saver}/{moment}"] = False
+print(json.dumps(said))
+"""
+
+
+def look(folder: Path, word: str) -> Report:
+    return preflight.run(word, folder=str(folder), elsewhere=True, no_ledger=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nobody is killed so there")
+def test_what_is_left_of_a_real_save_is_judged_as_a_real_resume_takes_it(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILL, str(tmp_path), "3"],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=120,
+    )
+    resumed = json.loads(done.stdout.splitlines()[-1])
+    assert {one.partition("/")[0] for one in resumed} == set(SAVERS)
+
+    words = {one: "." if place % 2 else "checkpoint=." for place, one in enumerate(resumed)}
+    seen = {one: look(tmp_path / one, word).verdict for one, word in words.items()}
+
+    verdicts = {True: "go", False: "no-go"}
+    assert seen == {one: verdicts[goes_on] for one, goes_on in resumed.items()}
+    assert not all(resumed.values())
+
+
+# --- killed before --------------------------------------------------------------------------------
+
+# What was left by savers that are not installed here, each killed twenty times: of each file how
+# much was there (1 whole, 0 nothing), and whether the job could go on. accelerate 1, `save_state`
+# (into a folder of its own, and into one it numbers itself; with and without safetensors), and
+# the Trainer of transformers 4 and 5. Lightning writes elsewhere, and leaves nothing.
+ACCELERATE = ("model.safetensors", "optimizer.bin", "scheduler.bin", "random_states_0.pkl")
+WITH_BIN = ("pytorch_model.bin", *ACCELERATE[1:])
+TRAINER = (
+    *("config.json", "generation_config.json", "model.safetensors", "training_args.bin"),
+    *("optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"),
+)
+
+LEFT: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, float], bool]] = {
+    "a folder": ("checkpoints/checkpoint_{}", ACCELERATE, {}, False),
+    "a file for the time being": ("checkpoint-{}", ACCELERATE, {".tmpVF30Ko": 1}, False),
+    "the same, numbered": ("checkpoints/checkpoint_{}", ACCELERATE, {".tmpvF7Whg": 1}, False),
+    "a model": ("checkpoint-{}", ACCELERATE, {"model.safetensors": 1}, False),
+    "a model and an empty file": (
+        *("checkpoint-{}", ACCELERATE),
+        *({"model.safetensors": 1, "optimizer.bin": 0}, False),
+    ),
+    "half an optimizer": (
+        *("checkpoints/checkpoint_{}", ACCELERATE),
+        *({"model.safetensors": 1, "optimizer.bin": 0.4}, False),
+    ),
+    "half a model": ("checkpoint-{}", WITH_BIN, {"pytorch_model.bin": 0.5}, False),
+    "bin, and half an optimizer": (
+        *("checkpoint-{}", WITH_BIN),
+        *({"pytorch_model.bin": 1, "optimizer.bin": 0.1}, False),
+    ),
+    "bin, whole": ("checkpoints/checkpoint_{}", WITH_BIN, dict.fromkeys(WITH_BIN, 1), True),
+    "whole": ("checkpoints/checkpoint_{}", ACCELERATE, dict.fromkeys(ACCELERATE, 1), True),
+    "nothing of a trainer": ("checkpoint-{}", TRAINER, {}, False),
+    "an empty note": ("checkpoint-{}", TRAINER, {"config.json": 0}, False),
+    "notes": ("checkpoint-{}", TRAINER, dict.fromkeys(TRAINER[:2], 1), False),
+    "notes and half a file": (
+        *("checkpoint-{}", TRAINER, {**dict.fromkeys(TRAINER[:2], 1), ".tmpxepnq9": 0.5}, False),
+    ),
+    "empty arguments": (
+        *("checkpoint-{}", TRAINER),
+        *({**dict.fromkeys(TRAINER[:3], 1), "training_args.bin": 0}, False),
+    ),
+    "half an optimizer of a trainer": (
+        *("checkpoint-{}", TRAINER),
+        *({**dict.fromkeys(TRAINER[:4], 1), "optimizer.pt": 0.6}, False),
+    ),
+    "all of a trainer": ("checkpoint-{}", TRAINER, dict.fromkeys(TRAINER, 1), True),
+}
+
+
+@pytest.fixture(scope="module")
+def whole() -> Mapping[str, bytes]:
+    """Give the content of a file of each suffix."""
+    import torch
+    from safetensors.torch import save
+
+    tensor = torch.arange(4096.0)
+    archive = saved({"state": tensor})
+    contents = dict.fromkeys((".bin", ".pt", ".pth", ".pkl"), archive)
+    return {**contents, ".safetensors": save({"weight": tensor}), ".json": b'{"step": 1}\n'}
+
+
+def lay(folder: Path, files: Mapping[str, float], whole: Mapping[str, bytes]) -> None:
+    folder.mkdir(parents=True)
+    for name, share in files.items():
+        content = whole.get(Path(name).suffix, whole[".safetensors"])
+        (folder / name).write_bytes(content[: int(len(content) * share)])
+
+
+@pytest.mark.parametrize("others", [1, 2, 3])
+@pytest.mark.parametrize(("name", "files", "left", "goes_on"), LEFT.values(), ids=LEFT)
+def test_what_was_left_of_a_save_is_judged_as_the_resume_took_it(
+    *,
+    tmp_path: Path,
+    whole: Mapping[str, bytes],
+    others: int,
+    name: str,
+    files: tuple[str, ...],
+    left: Mapping[str, float],
+    goes_on: bool,
+) -> None:
+    out = tmp_path / "out"
+    for step in range(others):
+        lay(out / name.format(step), dict.fromkeys(files, 1), whole)
+    assert look(tmp_path, "out").verdict == "go"
+    lay(out / name.format(others), left, whole)
+
+    report = look(tmp_path, "out")
+
+    assert report.verdict == ("go" if goes_on else "no-go")
+    if not goes_on:
+        (finding,) = (one for one in report.findings if one.check == "cache-checkpoint")
+        newest, one_before = (Path(name.format(one)).name for one in (others, others - 1))
+        assert finding.fix == f"Go on from {one_before}, and move {newest} aside."
+
+
+# --- whatever lies in it --------------------------------------------------------------------------
+
+LYING = {
+    "nothing": (),
+    "a log": ("train.log",),
+    "events": ("events.out.tfevents.17.host.1.0",),
+    "a file for the time being": (".tmpVF30Ko", "model.safetensors.tmp"),
+    "a file without a suffix": ("zero_to_fp32",),
+    "a folder": ("unet/config.json",),
+    "settings": ("args.yaml", "README.md"),
+}
+
+
+@pytest.mark.parametrize("name", ["checkpoint-{}", "epoch_{}", "run_step{}_of_mine"])
+@pytest.mark.parametrize("lying", LYING.values(), ids=LYING)
+def test_a_folder_that_is_called_as_its_neighbours_is_a_checkpoint_whatever_lies_in_it(
+    tmp_path: Path, whole: Mapping[str, bytes], lying: tuple[str, ...], name: str
+) -> None:
+    out = tmp_path / "out"
+    for step in (500, 1000):
+        lay(out / name.format(step), {"model.pt": 1, "optimizer.pt": 1}, whole)
+    (out / name.format(1500)).mkdir()
+    for file in lying:
+        path = out / name.format(1500) / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"{}")
+
+    report = look(tmp_path, "checkpoint=out")
+
+    (finding,) = (one for one in report.findings if one.check == "cache-checkpoint")
+    assert finding.message.startswith(f"{name.format(1500)} lacks model.pt and optimizer.pt, ")
+
+
+def test_pictures_of_an_epoch_without_a_save_are_no_checkpoint(
+    tmp_path: Path, whole: Mapping[str, bytes]
+) -> None:
+    """Weights are saved each second epoch, and pictures in each."""
+    out = tmp_path / "out"
+    for epoch in range(1, 6):
+        tensors = {} if epoch % 2 else {"model.pt": 1, "optimizer.pt": 1}
+        lay(out / f"epoch_{epoch}", {"00.png": 0, **tensors}, whole)
+
+    report = look(tmp_path, "checkpoint=out")
+
+    assert [one for one in report.findings if one.check == "cache-checkpoint"] == []
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("checkpoints", "checkpoint_{}"),
+        ("logs/run-3/checkpoints", "checkpoint_{}"),
+        ("a/b/c", "checkpoint-{}"),
+        ("", "epoch_{}"),
+        ("run", "step-{}"),
+    ],
+)
+def test_checkpoints_are_known_by_themselves_wherever_they_lie(
+    tmp_path: Path, whole: Mapping[str, bytes], place: str, name: str
+) -> None:
+    for step in (1, 2, 10):
+        lay(tmp_path / "out" / place / name.format(step), dict.fromkeys(ACCELERATE, 1), whole)
+    (tmp_path / "out" / place / name.format(11)).mkdir()
+
+    (finding,) = look(tmp_path, "out").findings
+
+    assert finding.check == "cache-checkpoint"
+    assert finding.at.file == f"out/{place}".rstrip("/")
+    assert finding.fix == f"Go on from {name.format(10)}, and move {name.format(11)} aside."
+
+
+def test_a_cache_in_folders_of_epochs_is_no_run(tmp_path: Path, whole: Mapping[str, bytes]) -> None:
+    """Augmented latents of each epoch; of the last, fewer were made."""
+    for epoch in range(3):
+        names = [f"dog{one}.pt" for one in range(9 - epoch)]
+        lay(tmp_path / "cache" / f"epoch_{epoch}", dict.fromkeys(names, 1), whole)
+
+    assert look(tmp_path, "cache").findings == ()
