@@ -6,6 +6,8 @@ import posixpath
 from unicodedata import is_normalized, normalize
 
 from preflight.facts import CacheKeys, Respelled
+from preflight.finding import Location
+from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
 
 # Why entries that are missing matter, and what to do about them.
@@ -20,6 +22,11 @@ CHANGED = (
     "Somebody wrote to it meanwhile: it may be complete by now.",
     "Look again once nobody writes to it.",
 )
+
+# Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
+# one of how many entries they may be where these are more.
+_PROMPTS = 200
+_SHARE = 10
 
 
 def of_spelling(facts: CacheKeys, other: Respelled, who: str) -> tuple[str, str]:
@@ -103,6 +110,12 @@ def rule_of(facts: CacheKeys) -> str:
     return f'key = "{shown(facts.rule or "")}"'
 
 
+def named_below(folder: str, facts: CacheKeys) -> str:
+    """Give a rule as a template, with the folder of the cache in it."""
+    rule = facts.rule or ""
+    return f'key = "{shown(folder)}/{shown(rule if "{" in rule else f"{{{rule}}}.pt")}"'
+
+
 def guessed(facts: CacheKeys) -> str:
     """Say that the rule is a guess, where it is one."""
     return "" if facts.was_said else f" (by {rule_of(facts)}, which is a guess)"
@@ -115,3 +128,22 @@ def of_all(number: int, total: int) -> str:
         if number == total
         else f"{number:,} of {counted(total, 'sample')}"
     )
+
+
+def is_said(facts: CacheKeys) -> bool:
+    """Whether nothing more is to be said of entries without a sample.
+
+    Of captions, those of samples that lack theirs are told beside them; the others may be prompts
+    that a job has of its own: of its validation, the empty and the negative one.
+    """
+    few = facts.orphans <= max(_PROMPTS, facts.entries // _SHARE)
+    return facts.by_caption and (few or facts.missing > 0)
+
+
+def settings_of(facts: CacheKeys, job: Job) -> tuple[Location, ...]:
+    """Give the line of the settings that says the rule, or the cache."""
+    for key in ("key", "path"):
+        file, line = job.origin(f"cache.{facts.entry}.{key}")
+        if file is not None:
+            return (Location(file=file, line=line),)
+    return ()

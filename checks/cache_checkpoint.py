@@ -2,8 +2,9 @@
 
 What it finds
     In a folder of checkpoints (`checkpoint=out`, `checkpoints = true` in `[[cache]]`, or a folder
-    that was found or named and holds some called `checkpoint-500`), where each folder or file is
-    one state of a run: a newest checkpoint with a damaged file (with --deep, also one that holds
+    that was found or named and holds some called `checkpoint-500` or `checkpoint_3`, or `epoch_3`
+    with the state of an optimizer), where each folder or file is one state of a run, and a folder
+    that is called as the others whatever lies in it (a temporary file, a log, nothing): a newest checkpoint with a damaged file (with --deep, also one that holds
     NaN or infinity), with a `.json` or a `.pkl` that was cut, or without a file that all others
     have (where there are two: one that is written after the model), or that its own index
     (`model.safetensors.index.json`) names. Of torch.distributed.checkpoint, one with parts

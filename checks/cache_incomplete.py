@@ -6,11 +6,13 @@ What it finds
     captions, which samples share on purpose; samples whose entry is there under another spelling
     of the same path (`./photos`, an absolute path, `.JPG`, backslashes, accents in another form),
     or below the path of the data set, which a trainer has put into the cache once more
-    (`cache/data/photos/cat.npz`);
-    samples without an entry; samples that lack a kind of entry which nearly all others have beside
-    another one (`cat_sdxl.npz`, and no `cat_te_outputs.npz`); entries without a sample; and entries
-    older than the file they were made of, a caption's where their names say so (`cat_te.npz`).
-    Entries whose keys are made of captions are never old. An empty cache is a note.
+    (`cache/data/photos/cat.npz`); samples without an entry; samples that lack a kind of entry which
+    nearly all others have beside another one (`cat_sdxl.npz`, and no `cat_te_outputs.npz`); entries
+    without a sample; and entries older than the file they were made of, a caption's where their
+    names say so (`cat_te.npz`). Entries whose keys are made of captions are never old. An empty
+    cache is a note, and so are entries in a folder that the rule does not name (`latents/cat.npz`
+    by `stem`). What lies in the folder of other samples, or of another data set, is no entry of a
+    sample. How captions of several lines are read is settled once for a cache.
 
     The rule of the keys is `key` in the settings: a name or a hash of it (`stem`, `sha256(stem)`,
     `md5(path)[:16]`), a template (`"{md5('sks dog ' + caption)}-flux.pt"`), or `module:function`.
@@ -49,16 +51,14 @@ from ._incomplete_words import (
     entries,
     guessed,
     how_far,
+    is_said,
     made_of,
+    named_below,
     of_all,
     of_spelling,
     rule_of,
+    settings_of,
 )
-
-# Prompts of its own that a job caches beside captions (SimpleTuner brings some eighty along), and
-# one of how many entries they may be where these are more.
-_PROMPTS = 200
-_SHARE = 10
 
 
 def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
@@ -104,8 +104,10 @@ def cache_incomplete(facts: CacheKeys, job: Job) -> Iterator[Finding]:
         return
     if facts.missing > (facts.respelled.samples if facts.respelled is not None else 0):
         yield _of_missing(facts) if facts.entries else _of_other_names(facts)
+    if facts.elsewhere:
+        yield _of_elsewhere(facts, job)
     yield from (_of_lacked(one, facts) for one in facts.lacked)
-    if facts.orphans and facts.respelled is None and not facts.unread and not _is_said(facts):
+    if facts.orphans and facts.respelled is None and not facts.unread and not is_said(facts):
         yield _of_orphans(facts)
     if facts.stale:
         yield _of_stale(facts)
@@ -138,7 +140,7 @@ def _of_shared(facts: CacheKeys, job: Job) -> Finding:
         f"{others}{guessed(facts)}",
         severity=Severity.ERROR if sure else Severity.WARNING,
         at=Location(file=facts.file),
-        also=_settings(facts, job),
+        also=settings_of(facts, job),
         why=f"{counted(facts.shared_samples, 'sample')} share {entries(facts.shared)}: "
         "whichever is cached last is what the job trains on in place of the others.",
         fix="Rename one of each, or have entries named after the whole name of a file.",
@@ -156,7 +158,7 @@ def _of_spelling(facts: CacheKeys, job: Job) -> Finding:
         message,
         severity=Severity.ERROR if facts.was_said else Severity.WARNING,
         at=Location(file=facts.file),
-        also=_settings(facts, job),
+        also=settings_of(facts, job),
         why="The job finds none of these entries although they are there: it makes them again, or "
         "takes no sample for its own and caches nothing."
         if facts.was_said
@@ -190,7 +192,7 @@ def _of_nothing(facts: CacheKeys, job: Job) -> Finding:
         f"one by {rule_of(facts)}{hint}",
         severity=Severity.WARNING,
         at=Location(file=facts.file),
-        also=_settings(facts, job),
+        also=settings_of(facts, job),
         why="The job makes all entries again before it trains, or finds none of them.",
         fix=fix,
         evidence={"samples": facts.samples, "entries": facts.entries},
@@ -215,6 +217,21 @@ def _of_missing(facts: CacheKeys) -> Finding:
         fix=fix,
         evidence={"missing": number, "samples": facts.samples},
         about="missing",
+    )
+
+
+def _of_elsewhere(facts: CacheKeys, job: Job) -> Finding:
+    folders = facts.elsewhere
+    return cache_incomplete.found(
+        f"has its entries below {first_of(folders, len(folders))}, where {rule_of(facts)} does not "
+        "lead: it names the cache itself, or the folder in which a sample lies below its data set",
+        severity=Severity.NOTE,
+        at=Location(file=facts.file),
+        also=settings_of(facts, job),
+        why="A job that looks where the rule leads finds none of them, and makes all again.",
+        fix=f"Where the job does look there, say so: {named_below(folders[0], facts)}",
+        evidence={"entries": facts.entries},
+        about="elsewhere",
     )
 
 
@@ -244,16 +261,6 @@ def _of_other_names(facts: CacheKeys) -> Finding:
         evidence={"missing": facts.missing, "samples": facts.samples},
         about="missing",
     )
-
-
-def _is_said(facts: CacheKeys) -> bool:
-    """Whether nothing more is to be said of entries without a sample.
-
-    Of captions, those of samples that lack theirs are told beside them; the others may be prompts
-    that a job has of its own: of its validation, the empty and the negative one.
-    """
-    few = facts.orphans <= max(_PROMPTS, facts.entries // _SHARE)
-    return facts.by_caption and (few or facts.missing > 0)
 
 
 def _of_orphans(facts: CacheKeys) -> Finding:
@@ -289,12 +296,3 @@ def _of_stale(facts: CacheKeys) -> Finding:
         evidence={"stale": facts.stale, "compared": facts.dated, "seconds": round(facts.oldest)},
         about="stale",
     )
-
-
-def _settings(facts: CacheKeys, job: Job) -> tuple[Location, ...]:
-    """Give the line of the settings that says the rule, or the cache."""
-    for key in ("key", "path"):
-        file, line = job.origin(f"cache.{facts.entry}.{key}")
-        if file is not None:
-            return (Location(file=file, line=line),)
-    return ()

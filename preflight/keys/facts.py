@@ -145,6 +145,9 @@ class CacheKeys:
     lacked: tuple[LackedKind, ...] = ()
     """Where samples have entries of several kinds."""
 
+    elsewhere: tuple[str, ...] = ()
+    """Folders of the cache in which its entries are found, where the settings name none of them."""
+
     respelled: Respelled | None = None
     instead: str | None = None
     """The rule by which most samples lead to an entry, where that of the settings leads to none."""

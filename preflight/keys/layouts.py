@@ -27,8 +27,10 @@ _FEW = 2_000
 # Where entries are fewer than one of so many samples, those few may lead to none of them.
 _RARE = 20
 
-# Ways that match wherever entries lie: they count where the others find less than this share.
-_UNSURE = ("inner", "anywhere")
+UNSURE = ("inner", "anywhere")
+"""Layouts that match wherever entries lie."""
+
+# They count where the others find less than one of so many.
 _LEAST = 10
 
 # Samples that are asked what stands behind their keys.
@@ -104,7 +106,7 @@ class Finder:
     def led(self, one: Sample, way: Way, key: str) -> _Led:
         """Give the numbers and kinds of the entries of a key that may be those of a sample."""
         numbers, kinds = self.index(way).find(key)
-        if way.layout not in _UNSURE or way.rule.by_caption:
+        if way.layout not in UNSURE or way.rule.by_caption:
             return numbers, kinds
         kept = [self.places.leads(one, number, again=way.again) for number in numbers]
         if all(kept):
@@ -126,7 +128,7 @@ class Finder:
 
     def index(self, way: Way) -> EntryIndex:
         """Give what finds entries by their keys."""
-        layout = way.layout if way.layout in _UNSURE else "mirrored"  # flat is named alike
+        layout = way.layout if way.layout in UNSURE else "mirrored"  # flat is named alike
         which = way.rule.suffix is None, layout, way.numbered, way.endings
         if which not in self._indexes:
             by_stem, layout, numbered, endings = which
@@ -162,7 +164,7 @@ def ways_of(
     if not nested:
         layouts = ["flat"]
     if entries.is_deep:
-        layouts += _UNSURE if nested else _UNSURE[1:]
+        layouts += UNSURE if nested else UNSURE[1:]
     # Trainers make a path whole with links in it, or without; and part it as the system does.
     others = [Spelling(slash=separator)]
     if "path" not in rule.needs:
@@ -185,7 +187,7 @@ def best_way(ways: Sequence[Way], samples: Iterable[Sample], total: int, finder:
     if len(ways) == 1 or not len(finder.entries):
         return ways[0]
     step = max(1, total // _FEW)
-    surer = [way for way in ways if way.layout not in _UNSURE] or list(ways)
+    surer = [way for way in ways if way.layout not in UNSURE] or list(ways)
     hits = dict(_reached(surer, itertools.islice(samples, 0, None, step), finder))
     best = max(surer, key=lambda way: len(hits[way]))
     if 2 * step * len(hits[best]) > total:  # to index entries by the rest takes time

@@ -12,7 +12,7 @@ from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
-from preflight.keys.layouts import Finder, Way, best_way, led_by, ways_of, with_endings
+from preflight.keys.layouts import UNSURE, Finder, Way, best_way, led_by, ways_of, with_endings
 from preflight.keys.places import Places
 from preflight.keys.respelled import respelled
 from preflight.keys.sample import Tell
@@ -205,6 +205,14 @@ class _Look:
         found.use(other)
         return lacked_texts(other, self._samples)
 
+    def _elsewhere(self, found: Compared) -> tuple[str, ...]:
+        """Name the folders in which entries are, where a rule that was said leads to none."""
+        if self._owed.key in _NOT_SAID or found.way.layout not in UNSURE:
+            return ()
+        names = zip(found.used, self._entries.names(), strict=True)
+        tops = {name.partition("/")[0] for is_led, name in names if is_led and "/" in name}
+        return tuple(sorted(tops)[:NAMED])
+
     def _ways(self, rule: KeyRule, *, numbered: bool = False) -> tuple[Way, ...]:
         return ways_of(rule, self._entries, nested=self._nested, numbered=numbered)
 
@@ -266,6 +274,7 @@ class _Look:
             shared=len(shared),
             shared_samples=sum(one.samples for one in shared),
             shared_keys=tuple(shared[:NAMED]),
+            elsewhere=self._elsewhere(found),
             respelled=other,
             instead=None if instead is None else instead.way.rule.text,
             instead_matched=0 if instead is None else instead.matched,

@@ -78,6 +78,16 @@ def test_a_healthy_cache_is_left_alone(facts: CacheKeys) -> None:
             replace(WHOLE, rule=None, tried=("stem", "name")),
             "no rule leads from most samples to an entry; tried stem, name. Say which",
         ),
+        (
+            replace(
+                WHOLE,
+                rule=None,
+                tried=("stem", "name", "md5(stem)"),
+                tried_led=(3, 0, 40),
+                tried_of=2_000,
+            ),
+            "to an entry; tried md5(stem) (40 of 2,000), stem (3 of 2,000), name (none). Say which",
+        ),
     ],
 )
 def test_where_nothing_can_be_compared_it_says_so(facts: CacheKeys, reason: str) -> None:
@@ -149,6 +159,42 @@ def test_a_path_without_a_folder_is_said_in_words() -> None:
     assert "was made for paths without a folder; the job says photos" in one.message
 
 
+def test_entries_below_the_path_once_more_are_told_with_the_spelling() -> None:
+    other = Respelled(samples=48, said="./pets", made="/data/pets", below="data/pets")
+    facts = replace(LOST, samples=48, entries=48, missing=48, respelled=other)
+    (one,) = tell(facts)
+    (guess,) = tell(replace(facts, was_said=False))
+
+    assert (one.severity, guess.severity) == (Severity.ERROR, Severity.WARNING)
+    assert one.message == (
+        "has the entries of all 48 samples below data/pets, which is the path of their data set "
+        'once more: preflight.toml says ./pets, and by key = "stem" they are not looked for there'
+    )
+    assert one.fix == (
+        "Let the job, and preflight.toml, say /data/pets, without ./ and doubled slashes, and move "
+        "what is below data/pets to cache/vae; or have the cache made again."
+    )
+
+
+def test_a_folder_that_is_spelled_whole_is_told_to_be_spelled_as_its_files_are() -> None:
+    other = Respelled(samples=48, said="/data/pets", made="/data/pets", below="data/pets")
+    (one,) = tell(replace(LOST, samples=48, entries=48, missing=48, respelled=other))
+
+    assert "once more: the folder is /data/pets, and by" in one.message
+    assert (one.fix or "").startswith("Let the job, and preflight.toml, say it as the job lists")
+
+
+def test_entries_in_folders_that_the_rule_does_not_name_are_a_note() -> None:
+    (one,) = tell(replace(WHOLE, elsewhere=("latents", "text")))
+
+    assert one.severity == Severity.NOTE
+    assert one.message == (
+        'has its entries below latents and text, where key = "stem" does not lead: it names the '
+        "cache itself, or the folder in which a sample lies below its data set"
+    )
+    assert one.fix == 'Where the job does look there, say so: key = "latents/{stem}.pt"'
+
+
 def test_where_nothing_leads_anywhere_it_is_one_warning() -> None:
     """With the rule that does fit, where one does."""
     lost = replace(LOST, orphan_names=("x.pt", "y.pt", "z.pt"))
@@ -195,6 +241,17 @@ def test_an_empty_cache_is_a_note() -> None:
 
     assert one.severity == Severity.NOTE
     assert one.message == "is empty: the entries of 2,392 samples are still to be made"
+
+
+def test_an_empty_cache_of_which_nobody_says_more_is_a_note_too() -> None:
+    facts = CacheKeys(file="cache/vae", is_unfilled=True)
+    (one,) = tell(facts)
+
+    assert skip(facts) is None
+    assert (one.severity, one.message) == (
+        Severity.NOTE,
+        "is empty: all entries are still to be made",
+    )
 
 
 def test_an_empty_cache_whose_rule_nobody_said_is_a_note_too() -> None:

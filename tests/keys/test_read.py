@@ -151,6 +151,47 @@ def test_captions_are_read_as_trainers_read_them(
     assert look(None).rule == "md5(caption)"
 
 
+def several_lines(number: int) -> dict[str, str]:
+    return {f"dog{one}": f"a dog {one}\nof mine {one}\n" for one in range(number)}
+
+
+def test_of_several_lines_each_has_its_entry_in_all_samples_or_in_none() -> None:
+    """How captions are read is settled for a cache: one line without an entry is missed."""
+    photos(several_lines(8))
+    for one in range(8):
+        put(CACHE, *(f"{md5(text)}.pt" for text in (f"a dog {one}", f"of mine {one}")))
+    assert is_whole(look("md5(caption)"), 8)
+    for one in range(3):
+        (CACHE / f"{md5(f'of mine {one}')}.pt").unlink()
+
+    facts = look("md5(caption)")
+
+    assert (facts.matched, facts.missing, facts.orphans) == (5, 3, 0)
+    assert facts.missing_names == tuple(f"photos/dog{one}.jpg" for one in range(3))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first line", "the whole text"])
+def test_entries_of_one_way_are_whole_beside_captions_of_one_line(*, first: bool) -> None:
+    texts = {**several_lines(5), "cat": "a cat", "bird": "\ufeffa bird"}
+    photos(texts)
+    for text in (one.removeprefix("\ufeff") for one in texts.values()):
+        put(CACHE, f"{md5(text.splitlines()[0] if first else text)}.pt")
+
+    assert is_whole(look("md5(caption)"), 7)
+
+
+def test_an_entry_of_another_way_stands_for_no_sample() -> None:
+    """Of seven the whole text has one, and of the eighth only its first line."""
+    texts = several_lines(8)
+    photos(texts)
+    put(CACHE, *(f"{md5(text)}.pt" for text in list(texts.values())[1:]), f"{md5('a dog 0')}.pt")
+
+    facts = look("md5(caption)")
+
+    assert (facts.matched, facts.missing_names) == (7, ("photos/dog0.jpg",))
+    assert facts.orphan_names == (f"{md5('a dog 0')}.pt",)
+
+
 def test_equal_captions_share_an_entry_on_purpose() -> None:
     """And where all entries are of the right kind, other kinds in the folder are not ours."""
     photos({"one": "a dog", "two": "a dog"})
@@ -474,6 +515,19 @@ def test_a_cache_of_something_else_fits_no_rule() -> None:
     assert facts.rule is None
     assert facts.tried[0] == "stem"
     assert facts.tried[-1] == "sha256(caption)"
+
+
+def test_where_no_rule_fits_it_is_told_how_far_each_came() -> None:
+    for one in range(4):
+        put(PHOTOS, f"dog{one}.jpg")
+    put(CACHE, "dog1.pt", f"{sha256('dog2')}.pt", f"{sha256('dog3')}.pt", "x.pt", "y.pt", "z.pt")
+
+    facts = look(None)
+
+    assert facts.rule is None
+    led = dict(zip(facts.tried, facts.tried_led, strict=True))
+    assert {rule: most for rule, most in led.items() if most} == {"stem": 1, "sha256(stem)": 2}
+    assert facts.tried_of == 4
 
 
 def test_few_entries_of_many_samples_are_found() -> None:

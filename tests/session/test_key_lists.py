@@ -158,3 +158,106 @@ def test_a_cache_that_nobody_looks_at_is_not_said_to_lack_a_comparison(tmp_path:
 
     assert look().not_judged == ("loader", "model", "script", "cache against data")
     assert look(select=["shard"]).not_judged == ("cache", "loader", "model", "script")
+
+
+# --- an empty one, and one that nothing fits
+
+
+def photos(folder: Path) -> None:
+    put(folder / "photos", *(f"{one}.png" for one in range(4)), content=PNG)
+
+
+def empty(folder: Path) -> None:
+    (folder / "cache" / "vae").mkdir(parents=True)
+    put(folder / "cache", ".gitkeep")
+
+
+def test_a_cache_that_is_still_empty_is_a_note_on_the_command_line_too(tmp_path: Path) -> None:
+    photos(tmp_path)
+    empty(tmp_path)
+
+    for words in (["photos", "cache=cache"], ["photos", "cache=cache/vae"]):
+        report = preflight.run(*words, folder=str(tmp_path), elsewhere=True)
+
+        assert report.verdict == "go"
+        assert incomplete(report) == ["is empty: all entries are still to be made"]
+
+
+def test_an_empty_cache_of_the_settings_is_the_same_note(tmp_path: Path) -> None:
+    photos(tmp_path)
+    empty(tmp_path)
+    text = '[[data]]\npath = "photos"\n[[cache]]\npath = "cache"\n'
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    assert (report.verdict, incomplete(report)) == (
+        "go",
+        ["is empty: all entries are still to be made"],
+    )
+
+
+def test_an_empty_cache_alone_is_no_go(tmp_path: Path) -> None:
+    empty(tmp_path)
+
+    report = preflight.run("cache=cache", folder=str(tmp_path), elsewhere=True)
+
+    assert report.verdict == "cannot-judge"
+    assert report.reasons == ("Nothing of this job was looked at.",)
+
+
+def test_a_folder_of_something_else_is_no_empty_cache(tmp_path: Path) -> None:
+    photos(tmp_path)
+
+    with pytest.raises(ValueError, match="cache=photos holds no cached file"):
+        preflight.run("cache=photos", folder=str(tmp_path), elsewhere=True)
+
+
+def test_an_empty_folder_that_nobody_calls_a_cache_is_told_how_to_say_so(tmp_path: Path) -> None:
+    empty(tmp_path)
+
+    with pytest.raises(ValueError, match="; cache=cache/vae says that it is still to be filled"):
+        preflight.run("cache/vae", folder=str(tmp_path), elsewhere=True)
+
+
+def test_a_comparison_that_was_asked_for_and_that_no_rule_allows_is_no_go(tmp_path: Path) -> None:
+    photos(tmp_path)
+    cache(tmp_path / "cache", ["0", "x", "y", "z"])
+    text = '[[data]]\nname = "d"\npath = "photos"\ncaptions = "none"\n'
+    text += '[[cache]]\npath = "cache"\nof = ["d"]\n'
+    (tmp_path / "preflight.toml").write_text(text, encoding="utf-8")
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    (reason,) = report.reasons
+    assert report.verdict == "cannot-judge"
+    assert "not compared: cache: no rule leads from most samples to an entry; tried" in reason
+    assert "tried stem (1 of 4), name, " in reason
+    assert reason in str(report).replace("\n", " ")
+
+
+@pytest.mark.parametrize("spelled", ["./photos", "photos//"])
+def test_a_cache_below_the_path_once_more_is_no_go(tmp_path: Path, spelled: str) -> None:
+    photos(tmp_path)
+    cache(tmp_path / "cache" / "home" / "me" / "photos", [str(one) for one in range(4)])
+    settings(tmp_path, f'path = "{spelled}"\ncaptions = "none"')
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    (message,) = incomplete(report)
+    assert report.verdict == "no-go"
+    below = "all 4 samples below home/me/photos, which is the path of their data set once more"
+    assert f"{below}: preflight.toml says {spelled}, " in message
+
+
+@pytest.mark.parametrize(("key", "notes"), [("stem", 1), ("by-model/{stem}.safetensors", 0)])
+def test_entries_in_a_folder_that_the_rule_does_not_name_are_worth_knowing(
+    tmp_path: Path, key: str, notes: int
+) -> None:
+    photos(tmp_path)
+    cache(tmp_path / "cache" / "by-model", [str(one) for one in range(4)])
+    settings(tmp_path, 'path = "photos"\ncaptions = "none"', key=key)
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True)
+
+    assert (report.verdict, len(incomplete(report))) == ("go", notes)
