@@ -8,10 +8,15 @@ from typing import Any
 
 from preflight.built.wanting import is_no_fault, why_not_made
 from preflight.findings.looks import Cleared, Look, Looked
-from preflight.kinds.gather import Gather
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
-from preflight.targets.targets import Built
+from preflight.kinds.target import Target
+from preflight.models.facts import Copied
+from preflight.models.read import copied_by
+from preflight.sources.facts import ModelCopy, SourceFacts
+from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import Unbuilt
 from preflight.values.wire import to_exact, to_wire
 
@@ -19,10 +24,34 @@ from preflight.values.wire import to_exact, to_wire
 class BuiltTargets(Gather):
     """All targets of one kind that the user's code makes."""
 
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._unread = {one for one in run.targets if isinstance(one, Source) and not one.implied}
+        self._line: ModelCopy | None = None
+        self._waiting: list[tuple[Copied, Looked]] = []
+        """Models that cannot be copied, until it is known where the sources do so."""
+
     def wire(self, target: Built) -> Mapping[str, Any]:
         """Give what is named as a process is told of it; its arguments may be anything in TOML."""
         given = {"args": to_exact(target.args), "kwargs": to_exact(target.kwargs)}
         return {"kind": target.kind, **to_wire(replace(target, args=(), kwargs={})), **given}
+
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in which line of the sources copies a model."""
+        if isinstance(facts, SourceFacts):
+            self._line = self._line or facts.model_copy
+            self._unread.discard(target)
+            if not self._unread:
+                self.come += self._judgeable()
+
+    def finish(self) -> Iterator[Look]:
+        """Give models whose sources nobody could read."""
+        yield from self._judgeable()
+
+    def _judgeable(self) -> Iterator[Looked]:
+        while self._waiting:
+            copied, look = self._waiting.pop(0)
+            yield look if self._line is None else replace(look, facts=copied_by(copied, self._line))
 
     def seen(
         self,
@@ -42,6 +71,12 @@ class BuiltTargets(Gather):
                 error, fix = why_not_made(one, question.target, self.run.job)
                 yield from self.failed(question, error, fix)
                 continue
-            yield Looked(facts=one, target=question.target, read_at=read_at)
+            look = Looked(facts=one, target=question.target, read_at=read_at)
+            if isinstance(one, Copied) and one.error is not None:
+                self._waiting.append((one, look))
+            else:
+                yield look
+        if not self._unread:
+            yield from self._judgeable()
         if not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from preflight.models.facts import Copied, Uncopyable
@@ -14,18 +13,10 @@ from preflight.objects.attributes import classes
 from preflight.objects.copying import copying
 from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
+from preflight.sources.facts import ModelCopy
+from preflight.syntax.copies import Code, model_copy
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.values.names import name_of
-
-# Whoever is called by these names copies the model it is given (torch, timm, ema_pytorch, YOLO).
-_COPIERS = re.compile(r"AveragedModel|ModelE[mM][aA](V[123])?|EMA")
-
-# What a model is called, where `deepcopy` is given something: not every copy is one of a model.
-_MODELS = re.compile(
-    r"model|net\b|unet|ema|teacher|student|encoder|decoder|transformer|\bdit\b|vae|generator|backbone",
-    re.IGNORECASE,
-)
-_SETTINGS = re.compile(r"config|cfg|args|opt(ion)?s?\b|state|kwargs|param", re.IGNORECASE)
 
 
 def is_model(thing: object) -> bool:
@@ -43,8 +34,8 @@ def copy_model(
     """
     copy = copying.try_copy(model)
     made = where.defined(model if factory is None else factory, root).at
-    copied_at, copied_by = _copier(sources, root)
-    return Copied(
+    found = model_copy([*_parsed(sources, root)])
+    copied = Copied(
         name=name,
         defined=made,
         error=copy.error,
@@ -52,10 +43,9 @@ def copy_model(
         bytes=copy.bytes,
         stopped_after=copy.stopped_after,
         parameters=_parameters(model),
-        copied_at=copied_at,
-        copied_by=copied_by,
         cut=copy.cut,
     )
+    return copied if found is None else copied_by(copied, ModelCopy(*found))
 
 
 def _uncopyable(stuck: copying.Stuck, root: str, made: Definition) -> Uncopyable:
@@ -113,32 +103,17 @@ def _numel(parameter: Any) -> int:
 # --- who copies -----------------------------------------------------------------------------------
 
 
-def _copier(sources: Sequence[str], root: str) -> tuple[Definition | None, str | None]:
-    """Find the call in the job's sources that copies a model; a class made for it goes first."""
-    found = [(rank, file, call) for file in sources for rank, call in _copies(file)]
-    if not found:
-        return None, None
-    _, file, call = min(found, key=lambda one: one[0])
-    text = ast.unparse(call)
-    place = Definition(file=name_of(file, root), line=call.lineno, line_text=text)
-    return place, text if len(text) <= 60 else f"{text[:57]}..."
+def copied_by(copied: Copied, line: ModelCopy) -> Copied:
+    """Say which line of the sources copies it."""
+    place = Definition(file=line.file, line=line.line, line_text=line.code)
+    text = line.code if len(line.code) <= 60 else f"{line.code[:57]}..."
+    return replace(copied, copied_at=place, copied_by=text)
 
 
-def _copies(file: str) -> Iterator[tuple[int, ast.Call]]:
-    try:
-        with open(file, "rb") as stream:
-            tree = parse(stream.read()).tree
-    except (OSError, UnparsableError):
-        return  # what cannot be read as Python names no line; other checks speak of such files
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        name = ast.unparse(node.func).rpartition(".")[2]
-        if _COPIERS.fullmatch(name):
-            yield 0, node
-        elif name == "deepcopy" and _is_of_a_model(ast.unparse(node.args[0])):
-            yield 1, node
-
-
-def _is_of_a_model(argument: str) -> bool:
-    return bool(_MODELS.search(argument)) and not _SETTINGS.search(argument)
+def _parsed(sources: Sequence[str], root: str) -> Iterator[Code]:
+    for file in sources:
+        try:
+            with open(file, "rb") as stream:
+                yield Code(name_of(file, root), parse(stream.read()))
+        except (OSError, UnparsableError):
+            continue  # what cannot be read as Python names no line; other checks speak of it

@@ -34,6 +34,15 @@ class Draws(NamedTuple):
     """Each once, and of the workers each a part, by WebDataset's own rule."""
 
 
+class ModelCopy(NamedTuple):
+    """A line of the sources that copies a model as a whole."""
+
+    file: str
+    line: int
+    code: str
+    """The call that stands there, such as `EMA(model)`."""
+
+
 _NOTHING = Standing()
 _NO_DRAWS = Draws()
 
@@ -198,6 +207,9 @@ class SourceFacts:
 
     drawn_once: str | None = None
     """Where each of them goes to one worker (`WebDataset(urls)`)."""
+
+    model_copy: ModelCopy | None = None
+    """Of a script, where it copies a model, or what it imports does."""
 
     in_allocation: bool = False
     """Whether this is a shell inside a Slurm allocation, from which srun starts the ranks."""

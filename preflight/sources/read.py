@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
-from preflight.sources.facts import Mentions, SourceFacts, SourceFile
+from preflight.sources.facts import Mentions, ModelCopy, SourceFacts, SourceFile
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
 from preflight.sources.search import Text, search
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
+from preflight.syntax.copies import Code, model_copy
 from preflight.syntax.listing import MOST_FILES, content_of, python_files
 from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
@@ -82,6 +83,8 @@ def _read_script(
         own.lazy = way.lazy
         each += [Text(name=one.file, code=one.parsed) for one in way.modules if one.file != name]
         own.count = len(each)
+        found = model_copy([Code(one.name, one.parsed()) for one in each], entry=name)
+        own.model_copy = None if found is None else ModelCopy(*found)
     for one in each:
         alive()
         own.files[one.name] = of_parsed(one.parsed(), one.name, words_in(one.content()))

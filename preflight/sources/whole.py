@@ -13,6 +13,7 @@ from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
     EnvironmentRead,
     Mentions,
+    ModelCopy,
     SourceFacts,
     SourceFile,
     Standing,
@@ -45,6 +46,8 @@ class JobSources:
     pipelines: list[Reads] = field(default_factory=list)
     """Of a script, those that are written out in it or in what it imports."""
 
+    model_copy: ModelCopy | None = None
+
     def open(self) -> list[EnvironmentRead]:
         """Give the reads on which more has to be known: which may be what stops the job."""
         needed = (one for one in self._reads() if not one.guarded and not one.is_set)
@@ -76,6 +79,7 @@ class JobSources:
             resampled=draws.get("resampled"),
             perhaps_resampled=draws.get("perhaps"),
             drawn_once=draws.get("once"),
+            model_copy=self.model_copy,
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 

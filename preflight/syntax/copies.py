@@ -1,0 +1,118 @@
+"""Finds the line of the job's sources that copies a model as a whole, for an EMA or a teacher."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preflight.syntax.listing import is_test
+from preflight.syntax.parsing import Parsed
+from preflight.syntax.running import key_of, last_name
+from preflight.syntax.surroundings import called, walk
+
+# Whoever is called by these names copies the model it is given (torch, timm, ema_pytorch, YOLO).
+_COPIERS = re.compile(r"AveragedModel|ModelE[mM][aA](V[123])?|EMA")
+
+# What a model is called, where `deepcopy` is given something: not every copy is one of a model.
+_MODELS = re.compile(
+    r"model|net\b|unet|network|ema|teacher|student|encoder|decoder|transformer|\bdit\b|vae"
+    r"|generator|backbone",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(r"config|cfg|args|opt(ion)?s?\b|state|kwargs|param|layer|block", re.IGNORECASE)
+
+
+class Code(NamedTuple):
+    """One of the sources."""
+
+    file: str
+    parsed: Parsed
+
+
+def model_copy(sources: Sequence[Code], entry: str | None = None) -> tuple[str, int, str] | None:
+    """Give file, line and code of the call that copies a model.
+
+    A call of a class that is made for it goes first. Own classes count for what they do, and not
+    for their names. Where one of the sources is what is started, the main guards of all others do
+    not run.
+    """
+    own = _own_classes(sources)
+    found = [
+        (by_class, (one.file, call.lineno, ast.unparse(call)))
+        for one in sources
+        if not is_test(one.file)
+        for by_class, call in _copies(one, own, is_entry=entry in {None, one.file})
+    ]
+    return min(found, key=lambda one: not one[0])[1] if found else None
+
+
+def _copies(
+    source: Code, own: dict[str, bool], *, is_entry: bool
+) -> Iterator[tuple[bool, ast.Call]]:
+    words = "|".join(["deepcopy", _COPIERS.pattern, *map(re.escape, own)])
+    for node, around in walk(source.parsed.tree, source.parsed.lines_of(re.compile(words))):
+        if not isinstance(node, ast.Call) or around.rehearsed:
+            continue
+        if "__main__" in around.tested and not is_entry:
+            continue
+        every = (*node.args, *(one.value for one in node.keywords))
+        name, given = called(node), [one for one in every if not isinstance(one, ast.Constant)]
+        if not given:
+            continue
+        if own.get(name, bool(_COPIERS.fullmatch(name))):
+            if not any(map(_gives_tensors, given)):
+                yield True, node
+        elif name == "deepcopy" and _is_model(ast.unparse(given[0])):
+            yield False, node
+
+
+def _gives_tensors(node: ast.expr) -> bool:
+    """Whether it is the tensors of a model and not the model: `model.parameters()`."""
+    return isinstance(node, ast.Call) and called(node) in {"parameters", "state_dict"}
+
+
+def _is_model(text: str) -> bool:
+    return bool(_MODELS.search(text)) and not _OTHERS.search(text)
+
+
+# --- own classes ----------------------------------------------------------------------------------
+
+
+def _own_classes(sources: Sequence[Code]) -> dict[str, bool]:
+    """Say of each own class that may copy a model, by its name or by its code, whether it does."""
+    classes = [
+        node
+        for one in sources
+        for node, _ in walk(one.parsed.tree, one.parsed.lines_of(re.compile(r"\bclass\b")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    copies = {node.name: False for node in classes if _COPIERS.fullmatch(node.name)}
+    copies |= {node.name: True for node in classes if _copies_what_it_is_given(node)}
+    for _ in range(3):  # an own class of an own class
+        for node in classes:
+            for base in map(last_name, node.bases):
+                if copies.get(base, bool(_COPIERS.fullmatch(base))) and base != node.name:
+                    copies[node.name] = True
+    return copies
+
+
+def _copies_what_it_is_given(node: ast.ClassDef) -> bool:
+    """Whether its `__init__`, or a method that this calls, copies a model that it is given."""
+    methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+    made = methods.get("__init__")
+    if made is None:
+        return False
+    names = {called(one) for one in ast.walk(made) if isinstance(one, ast.Call)}
+    given = {one.arg for one in (*made.args.args[1:], *made.args.kwonlyargs)}
+    return any(
+        isinstance(one, ast.Call)
+        and called(one) == "deepcopy"
+        and one.args
+        and key_of(one.args[0]) in given
+        and _is_model(key_of(one.args[0]) or "")
+        for name, method in methods.items()
+        if method is made or name in names
+        for one in ast.walk(method)
+    )
