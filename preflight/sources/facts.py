@@ -155,6 +155,13 @@ class Mention(NamedTuple):
     stands: Standing
 
 
+class Place(NamedTuple):
+    """A parameter by its place in an own function or class, under the name that calls it."""
+
+    function: str
+    number: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
     """What one file says of names on which it depends whether a place is come to."""
@@ -164,6 +171,12 @@ class Mentions:
     """What a name is given, as code: `("distributed", "False")`."""
 
     calls: tuple[Mention, ...] = ()
+    takes: tuple[tuple[Place, str], ...] = ()
+    """Parameters of that name, which calls may give something without saying it."""
+
+    handed: tuple[tuple[Place, str], ...] = ()
+    """What calls give to places, as code."""
+
     imports: tuple[str, ...] = ()
     """What it imports, as paths: `util/misc`, and `./core/data` from the job's folder."""
 

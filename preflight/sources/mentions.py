@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preflight.sources.environment_reads import standing
-from preflight.sources.facts import EnvironmentRead, Mention, Mentions
+from preflight.sources.facts import EnvironmentRead, Mention, Mentions, Place
 from preflight.sources.given_values import OPTIONS, given_by
 from preflight.syntax.outcomes import names_asked
 from preflight.syntax.parsing import Parsed, expression_of
@@ -23,6 +23,11 @@ _LONGEST_VALUE = 80
 
 ANYTHING = "..."
 """Stands for a value that is not written out, or is too long to be one."""
+
+# Of parameters that are handed over without their names.
+_MOST_PLACES = 32
+
+_HOLD_DEFAULTS = frozenset({"field", "Field", "ib", "Option", "Argument"})
 
 # What an option has that says no default, by its action.
 _BY_ACTION = {"store_true": "False", "store_false": "True", "count": "None", "store": "None"}
@@ -47,6 +52,14 @@ class Wanted(NamedTuple):
         each = sorted({one for name in self.names for one in spellings(name)})
         return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, each))})\b")
 
+    def but(self, other: Wanted) -> Wanted:
+        """Leave out what was looked for."""
+        return Wanted(*(each - those for each, those in zip(self, other, strict=True)))
+
+    def with_all(self, other: Wanted) -> Wanted:
+        """Add another's."""
+        return Wanted(*(each | those for each, those in zip(self, other, strict=True)))
+
     def only(self, names: Iterable[str]) -> Wanted:
         """Leave out all others."""
         those = frozenset(names)
@@ -70,11 +83,17 @@ def wanted_for(reads: Iterable[EnvironmentRead]) -> Wanted:
     )
 
 
-def asked_by(found: Iterable[Mentions]) -> frozenset[str]:
-    """Give the names on which it depends what those found come to."""
-    texts = {text for one in found for _, text in one.given}
+def asked_by(found: Iterable[Mentions]) -> Wanted:
+    """Say on what it depends what those found come to."""
+    found = tuple(found)
+    texts = {text for one in found for _, text in (*one.given, *one.handed)}
     texts |= {test for one in found for call in one.calls for test in call.stands.tests}
-    return frozenset().union(*map(names_asked, texts))
+    as_main = (one.file for one in found if any(call.stands.as_main for call in one.calls))
+    return Wanted(
+        flags=frozenset().union(*map(names_asked, texts)),
+        functions=frozenset(place.function for one in found for place, _ in one.takes),
+        stems=frozenset(stem_of(file).rpartition("/")[2] for file in as_main),
+    )
 
 
 def function_of(read: EnvironmentRead) -> str | None:
@@ -92,12 +111,20 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
     """Say what a file gives to flags, where it calls functions, and which modules it imports."""
     given: dict[tuple[str, str], None] = {}
     calls: dict[Mention, None] = {}
-    for name, handed in _handed(parsed.tree, wanted.flags):
-        given[name, _text_of(handed)] = None
+    takes: dict[tuple[Place, str], None] = {}
+    handed: dict[tuple[Place, str], None] = {}
+    owners: dict[int, str] = {}
     places = parsed.lines_of(wanted.words)
     for node, around in walk(parsed.tree, places):
         if around.rehearsed:
             continue
+        if isinstance(node, ast.ClassDef):
+            owners.update((id(one), node.name) for one in node.body)
+        for place, name in _takes(node, owners.get(id(node))):
+            if name in wanted.flags:
+                takes[place, name] = None
+        if isinstance(node, ast.Call) and called(node) in wanted.functions:
+            handed.update(((place, _text_of(value)), None) for place, value in _handed(node))
         for name, value in _given(node):
             if name in wanted.flags and (value is None or key_of(value) != name):
                 given[name, _text_of(value)] = None
@@ -108,6 +135,8 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
         file=file,
         given=tuple(given),
         calls=tuple(calls),
+        takes=tuple(takes),
+        handed=tuple(handed),
         imports=tuple(dict.fromkeys(_imports(parsed.tree, file, wanted.stems))),
     )
 
@@ -154,25 +183,30 @@ def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def _default_of(value: ast.expr) -> ast.expr | None:
-    """Give the default of a field of a dataclass, of pydantic, of attrs; else the value itself."""
-    if not isinstance(value, ast.Call) or called(value) not in {"field", "Field", "ib"}:
+    """Give the default of a field of a dataclass, of pydantic, attrs, typer; else the value."""
+    if not isinstance(value, ast.Call) or called(value) not in _HOLD_DEFAULTS:
         return value
     said = {one.arg: one.value for one in value.keywords}
     return said.get("default", value.args[0] if value.args else None)
 
 
-def _handed(tree: ast.Module, names: frozenset[str]) -> Iterator[tuple[str, ast.expr]]:
-    """Give what calls of own functions hand to parameters by their places."""
-    parameters: dict[str, list[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            every = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
-            if not names.isdisjoint(every):
-                parameters[node.name] = every[every[:1] in (["self"], ["cls"]) :]
-    for node in ast.walk(tree) if parameters else ():
-        if isinstance(node, ast.Call) and called(node) in parameters:
-            each = zip(parameters[called(node)], node.args, strict=False)
-            yield from ((name, one) for name, one in each if name in names and key_of(one) != name)
+def _takes(node: ast.AST, owner: str | None) -> Iterator[tuple[Place, str]]:
+    """Give the parameters of a function by their places in a call of it, or of its class."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    every = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    name = owner if node.name == "__init__" and owner else node.name
+    for index, one in enumerate(every[every[:1] in (["self"], ["cls"]) :]):
+        yield Place(name, index), one
+
+
+def _handed(call: ast.Call) -> Iterator[tuple[Place, ast.expr | None]]:
+    for index, one in enumerate(call.args):
+        if isinstance(one, ast.Starred):
+            # What follows may be in any of the next places.
+            yield from ((Place(called(call), place), None) for place in range(index, _MOST_PLACES))
+            return
+        yield Place(called(call), index), one
 
 
 def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
@@ -183,6 +217,8 @@ def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:
     is_option = any(one.startswith("-") for one in spelled)
     action = text_of(said.get("action")) or "store"
     default = said.get("default")
+    if default is None and call.args and text_of(call.args[0]) is None:
+        default = call.args[0]  # typer's come first
     if default is None and is_option and "required" not in said and None not in said:
         is_flag = "is_flag" in said or any("/" in text for text in words)
         text = "False" if is_flag else _BY_ACTION.get(action, "None")

@@ -51,28 +51,31 @@ def search(
     What was not looked for may be anything.
     """
     names, files = _MOST_NAMES, _MOST_FILES
-    seen = wanted.flags
-    unknown: frozenset[str] = frozenset()
+    every: list[Mentions] = []
+    looked_for = Wanted()
     for _ in range(_ROUNDS):
-        if not wanted.names:
-            break
-        found: list[Mentions] = []
         chosen = wanted.only(sorted(wanted.names)[:names])
         chosen, those = _few(chosen, _holding(texts, chosen, alive), files)
         names, files = names - len(chosen.names), files - len(those)
-        unknown |= wanted.flags - chosen.flags
+        looked_for = looked_for.with_all(chosen)
+        found: list[Mentions] = []
         for text in those:
             alive()
             try:
                 found.append(mentions_in(text.parsed(), text.name, chosen))
             except (OSError, UnparsableError):
                 continue  # the look at the file itself has said so
-        yield from (one for one in found if one != Mentions(file=one.file))
-        wanted = Wanted(flags=asked_by(found) - seen)
-        seen |= wanted.flags
-    if unknown | wanted.flags:
-        anything = ((name, ANYTHING) for name in sorted(unknown | wanted.flags))
-        yield Mentions(file="", given=tuple(anything))
+        every += found
+        asked = asked_by(every).with_all(wanted)
+        wanted = asked.but(looked_for)
+        if not wanted.names:
+            break
+    yield from (one for one in every if one != Mentions(file=one.file))
+    unknown = set(wanted.flags)
+    for one in every:  # what other calls may give to them is not known
+        unknown.update(name for place, name in one.takes if place.function in wanted.functions)
+    if unknown:
+        yield Mentions(file="", given=tuple((name, ANYTHING) for name in sorted(unknown)))
 
 
 def _holding(

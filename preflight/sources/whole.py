@@ -14,6 +14,7 @@ from preflight.sources.facts import (
     EnvironmentRead,
     Mentions,
     ModelCopy,
+    Place,
     SourceFacts,
     SourceFile,
     Standing,
@@ -83,6 +84,13 @@ class JobSources:
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 
+    def _set_by_sources(self) -> frozenset[str] | None:
+        """Give the variables that sources may set; None: any."""
+        if any(one.loads_dotenv for one in self.files.values()):
+            return None
+        files = (one for name, one in self.files.items() if not is_test(name))
+        return frozenset(store.variable for one in files for store in one.stores)
+
     # --- reads
 
     def _reads(self) -> Iterator[EnvironmentRead]:
@@ -107,10 +115,18 @@ class JobSources:
                 )
 
     def _judged(self) -> Iterator[EnvironmentRead]:
-        defaults = Defaults(self.environment)
-        for one in self.mentions:
-            for name, value in () if is_test(one.file) else one.given:
-                defaults.values.setdefault(name, []).append(value)
+        defaults = Defaults(self.environment, self._set_by_sources())
+        mentions = [one for one in self.mentions if not is_test(one.file)]
+        handed: dict[Place, set[str]] = {}
+        for place, value in (pair for one in mentions for pair in one.handed):
+            handed.setdefault(place, set()).add(value)
+        each = [pair for one in mentions for pair in one.given]
+        for place, name in {pair for one in mentions for pair in one.takes}:
+            values = handed.get(place, ())
+            # Under its own name it is handed on, which says nothing new.
+            each += ((name, value) for value in values if value.rpartition(".")[2] != name)
+        for name, value in each:
+            defaults.values.setdefault(name, []).append(value)
         for read in self._reads():
             yield replace(read, off=_by_itself(read) or self._why_off(read, defaults))
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from preflight.syntax.modules import Modules, dotted_of, places_of_job
+from preflight.syntax.running import text_of
 from preflight.syntax.scopes import Module
-from preflight.syntax.surroundings import walk
+from preflight.syntax.surroundings import called, walk
 
 
 class OnTheWay(NamedTuple):
@@ -26,8 +27,10 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     Modules are looked for beside it and below the job's folder, and never among installed ones.
     """
     full, home = os.path.abspath(path), os.path.abspath(root)
-    modules = Modules(folders=(os.path.dirname(full), home, *places_of_job(root)), root=root)
-    named = modules.read_file(full, dotted_of(full, home))
+    folders = dict.fromkeys((os.path.dirname(full), home, *_packages_around(full, home)))
+    folders |= dict.fromkeys((os.path.join(home, "src"), *places_of_job(root)))
+    modules = Modules(folders=tuple(folders), root=root)
+    named = modules.read_file(full, dotted_of(full, _packages_around(full, home)[-1]))
     if named is None:
         return OnTheWay((), frozenset())
     first = [named, *(one for one in modules.chain(named.dotted[:-1]) if one is not named)]
@@ -52,13 +55,33 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     return OnTheWay(files, frozenset(one.file for one in files) - at_once)
 
 
+def _packages_around(path: str, home: str) -> tuple[str, ...]:
+    """Give the folder above the packages that a script lies in; the job's, where it is in none."""
+    folder = os.path.dirname(path)
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    return (home,) if folder == os.path.dirname(path) else (home, folder)
+
+
 def _imports(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt, bool]]:
     """Give the imports that may run, and whether each waits for a function to be called."""
     for node, around in walk(module.parsed.tree):
-        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        statement = _said(node) if isinstance(node, ast.Call) else node
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
         tests = {ast.unparse(one.test) for one in around.passed if one.holds}
         if "TYPE_CHECKING" in " ".join(tests) or around.rehearsed:
             continue
         if is_entry or "__main__" not in around.tested:
-            yield node, around.inside is not None
+            yield statement, around.inside is not None
+
+
+def _said(call: ast.Call) -> ast.stmt | None:
+    """Write `import_module("a.b")` as the import that it is."""
+    text = text_of(call.args[0]) if call.args else None
+    if text is None or called(call) not in {"import_module", "__import__"}:
+        return None
+    name = text.lstrip(".")
+    if name == text:
+        return ast.Import([ast.alias(name)])
+    return ast.ImportFrom(name, [ast.alias("*")], len(text) - len(name))

@@ -34,6 +34,8 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 _LOOKUPS = frozenset({"get", "getenv", "getattr"})
 
+_OF_TEXT = frozenset({"lower", "upper", "strip"})
+
 _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {"int": int, "bool": bool, "str": str, "len": len}
 
 
@@ -42,6 +44,9 @@ class Defaults:
     """What the sources of a job give to names."""
 
     environment: Mapping[str, str]
+    stored: frozenset[str] | None = frozenset()
+    """Variables that the sources themselves set, to whatever; None: any may be."""
+
     values: dict[str, list[str]] = field(default_factory=dict)
     """As code, by name."""
 
@@ -75,9 +80,17 @@ class Defaults:
             return self._call(node, depth + 1)
         variable = _variable_of(node)
         if variable is not None:
-            return self.environment.get(variable, UNKNOWN)
+            return self._variable(variable, UNKNOWN)
         name = key_of(node)
         return UNKNOWN if name is None else self._named(name, depth + 1)
+
+    def _variable(self, name: str, default: Any) -> Any:
+        if name not in self.environment and self._may_be_stored(name):
+            return UNKNOWN
+        return self.environment.get(name, default)
+
+    def _may_be_stored(self, name: str) -> bool:
+        return self.stored is None or name in self.stored
 
     def _named(self, name: str, depth: int) -> Any:
         if name in self._asked:
@@ -122,7 +135,10 @@ class Defaults:
             return UNKNOWN
         left, right = self.value(node.left, depth), node.comparators[0]
         if last_name(right) == "environ" and isinstance(left, str):
-            return (left in self.environment) is isinstance(node.ops[0], ast.In)
+            there = left in self.environment
+            if not there and self._may_be_stored(left):
+                return UNKNOWN
+            return there is isinstance(node.ops[0], ast.In)
         other = self.value(right, depth)
         if left is UNKNOWN or other is UNKNOWN:
             return UNKNOWN
@@ -141,13 +157,16 @@ class Defaults:
             if key is None:
                 return UNKNOWN
             if holder in {"os", "environ"}:
-                return self.environment.get(key, default)
+                return self._variable(key, default)
             known = self._named(key, depth)
             return default if known is UNKNOWN and key not in self.values else known
         if name == "getattr" and len(node.args) > 1 and (key := text_of(node.args[1])):
             known = self._named(key, depth)
             is_free = known is UNKNOWN and key not in self.values and len(node.args) > 2
             return self.value(node.args[2], depth) if is_free else known
+        if isinstance(node.func, ast.Attribute) and name in _OF_TEXT and not node.args:
+            said = self.value(node.func.value, depth)
+            return getattr(said, name)() if isinstance(said, str) else UNKNOWN
         if name in _CONVERTERS and len(node.args) == 1:
             said = self.value(node.args[0], depth)
             try:
@@ -184,6 +203,8 @@ def names_asked(text: str) -> set[str]:
         elif isinstance(node, ast.Call) and last_name(node.func) in _LOOKUPS:
             names.update(filter(None, map(text_of, node.args[:2])))
             waiting += [*node.args[1:], *(one.value for one in node.keywords)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            waiting.append(node.func.value)
         elif isinstance(node, ast.Call) and last_name(node.func) in _CONVERTERS:
             waiting += node.args
     return names

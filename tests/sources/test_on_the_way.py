@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from preflight.findings.finding import Finding, Severity
+from preflight.sources import search
 from preflight.sources.facts import SourceFacts
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
@@ -85,6 +86,23 @@ FOLLOWED = {
         "a/b/c.py": "from ..d import e\n",
         "a/d.py": READS,
     },
+    "below its own packages": {
+        "train.py": "import pack.a\n",
+        "src/pack/__init__.py": "",
+        "src/pack/a.py": "from pack.b import x\n",
+        "src/pack/b.py": READS,
+    },
+    "by its name as a text": {"train.py": 'm = importlib.import_module("lib")\n', "lib.py": READS},
+    "by a dotted name as a text": {
+        "train.py": 'from importlib import import_module\nm = import_module("a.b")\n',
+        "a/b.py": READS,
+    },
+    "by a text from its own package": {
+        "train.py": "import a\n",
+        "a/__init__.py": 'importlib.import_module(".b", __package__)\n',
+        "a/b.py": READS,
+    },
+    "by __import__": {"train.py": 'lib = __import__("lib")\n', "lib.py": READS},
     "all of a module": {"train.py": "from lib import *\n", "lib.py": READS},
     "under a test": {"train.py": "if fast:\n    import lib\n", "lib.py": READS},
     "in a function": {"train.py": "def main():\n    import lib\n", "lib.py": READS},
@@ -210,6 +228,15 @@ OFF = {
         "args.itp",
     ),
     "absl": ('from lib import init\nflags.DEFINE_bool("itp", False, "x")\n', "FLAGS.itp"),
+    "an option of typer": (
+        'from lib import init\ndef main(itp: bool = typer.Option(False, "--itp")): init(itp)\n',
+        "args.itp",
+    ),
+    "in small letters": ("from lib import init\n", 'os.getenv("ITP", "").lower() in ("1", "yes")'),
+    "handed on": (
+        OPTION + 'p.add_argument("--itp", default=False)\ndef f(itp): init(itp)\nf(args.itp)\n',
+        "itp",
+    ),
     "a variable that is not set": ("from lib import init\n", 'os.environ.get("ON_ITP")'),
     "a variable among those": ("from lib import init\n", '"ON_ITP" in os.environ'),
 }
@@ -248,6 +275,15 @@ ON = {
     "demanded": (OPTION + 'p.add_argument("--itp", required=True)\n', "args.itp"),
     "said by nobody": ("from lib import init\n", "args.itp"),
     "one of two": (OPTION + 'p.add_argument("--itp", default=False)\n', "args.itp or other()"),
+    "an option of typer": (
+        'from lib import init\ndef main(itp: bool = typer.Option(True, "--itp")): init(itp)\n',
+        "args.itp",
+    ),
+    "a variable that the script sets": (
+        'import os\nfrom lib import init\nos.environ["ON_ITP"] = "1"\n',
+        'os.environ.get("ON_ITP")',
+    ),
+    "a variable of a file": ("from lib import init\nload_dotenv()\n", '"ON_ITP" in os.environ'),
     "handed over": (
         "from lib import init\ndef f(itp=False): init(itp)\nf(True)\n",
         "itp",
@@ -259,6 +295,46 @@ ON = {
 def test_what_may_be_on_is_still_an_error(tmp_path: Path, script: str, test: str) -> None:
     files = {"train.py": script, "lib.py": BEHIND.format(test=test)}
 
+    for path in ("train.py", "."):
+        assert judged(tmp_path, files, path) == [("lib.py", Severity.ERROR)]
+
+
+HANDED = {
+    "to a function": ("def rank(itp=False):\n    if itp:\n        {0}\n", "rank(True)"),
+    "to one of several": ("def rank(a, itp=False):\n    if itp:\n        {0}\n", "rank(1, True)"),
+    "among others": ("def rank(a, itp=False):\n    if itp:\n        {0}\n", "rank(*both)"),
+    "to a class": (
+        (
+            "class rank:\n    def __init__(self, itp=False):\n        self.itp = itp\n"
+            "    def f(self):\n        if self.itp:\n            {0}\n"
+        ),
+        "rank(True).f()",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "call"), HANDED.values(), ids=HANDED)
+def test_what_another_file_hands_over_without_a_name_counts(
+    tmp_path: Path, code: str, call: str
+) -> None:
+    lib = "import os\n" + code.format('os.environ["SLURM_PROCID"]')
+    files = {"lib.py": lib, "train.py": f"from lib import rank\n{call}\n"}
+    silent = {"lib.py": lib, "train.py": "from lib import rank\n"}
+
+    for path in ("train.py", "."):
+        assert judged(tmp_path, files, path) == [("lib.py", Severity.ERROR)]
+    for path in ("train.py", "."):
+        assert judged(tmp_path, silent, path) == [("lib.py", Severity.NOTE)]
+
+
+def test_what_is_not_looked_for_any_more_may_be_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lib = 'import os\ndef f(args):\n    if getattr(args, "itp", False):\n        {0}\n'
+    files = {"train.py": "import lib\n", "lib.py": lib.format('os.environ["SLURM_PROCID"]')}
+    assert judged(tmp_path, files) == [("lib.py", Severity.NOTE)]
+
+    monkeypatch.setattr(search, "_MOST_FILES", 0)
     for path in ("train.py", "."):
         assert judged(tmp_path, files, path) == [("lib.py", Severity.ERROR)]
 
@@ -329,6 +405,13 @@ def test_the_main_guard_of_what_is_not_started_is_a_note(tmp_path: Path) -> None
     assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("lib.py", Severity.NOTE)]
 
 
+def test_what_the_main_guard_of_another_file_calls_is_a_note(tmp_path: Path) -> None:
+    guard = '    int(os.environ["SLURM_PROCID"])\nif __name__ == "__main__":\n    main()\n'
+    files = {"train.py": "import lib\n", "lib.py": f"import os\ndef main():\n{guard}"}
+
+    assert judged(tmp_path, files) == judged(tmp_path, {}, ".") == [("lib.py", Severity.NOTE)]
+
+
 def test_the_main_guard_of_the_script_itself_is_an_error(tmp_path: Path) -> None:
     files = {"train.py": AS_MAIN, "eval.py": "import train\n"}
 
@@ -346,3 +429,13 @@ def test_a_note_says_why_it_is_one(tmp_path: Path) -> None:
         "Started as its defaults have it, the job does not come here: it stands behind "
         "`args.itp`, which is off by default."
     )
+
+
+def test_a_script_in_a_package_finds_it_where_the_package_lies(tmp_path: Path) -> None:
+    files = {
+        "code/pack/__init__.py": "",
+        "code/pack/train.py": "from pack.lib import rank\n",
+        "code/pack/lib.py": READS,
+    }
+
+    assert judged(tmp_path, files, "code/pack/train.py") == [("code/pack/lib.py", Severity.ERROR)]
