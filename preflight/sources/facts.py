@@ -156,10 +156,14 @@ class Mention(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A parameter by its place in an own function or class, under the name that calls it."""
+    """A place among the arguments of an own function or class."""
 
     function: str
+    """The name that calls it."""
+
     number: int
+    text: str
+    """The parameter there, or what a call gives to it, as code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +175,11 @@ class Mentions:
     """What a name is given, as code: `("distributed", "False")`."""
 
     calls: tuple[Mention, ...] = ()
-    takes: tuple[tuple[Place, str], ...] = ()
+    takes: tuple[Place, ...] = ()
     """Parameters of that name, which calls may give something without saying it."""
 
-    handed: tuple[tuple[Place, str], ...] = ()
-    """What calls give to places, as code."""
+    handed: tuple[Place, ...] = ()
+    """What calls give so."""
 
     imports: tuple[str, ...] = ()
     """What it imports, as paths: `util/misc`, and `./core/data` from the job's folder."""

@@ -41,10 +41,13 @@ class Wanted(NamedTuple):
     stems: frozenset[str] = frozenset()
     """Last names of modules."""
 
+    callees: frozenset[str] = frozenset()
+    """Functions and classes of which it matters what they are given."""
+
     @property
     def names(self) -> frozenset[str]:
         """All of them."""
-        return self.flags | self.functions | self.stems
+        return frozenset().union(*self)
 
     @property
     def words(self) -> re.Pattern[str]:
@@ -86,13 +89,15 @@ def wanted_for(reads: Iterable[EnvironmentRead]) -> Wanted:
 def asked_by(found: Iterable[Mentions]) -> Wanted:
     """Say on what it depends what those found come to."""
     found = tuple(found)
-    texts = {text for one in found for _, text in (*one.given, *one.handed)}
+    texts = {text for one in found for _, text in one.given}
+    places = {place[:2] for one in found for place in one.takes}
+    texts |= {place.text for one in found for place in one.handed if place[:2] in places}
     texts |= {test for one in found for call in one.calls for test in call.stands.tests}
     as_main = (one.file for one in found if any(call.stands.as_main for call in one.calls))
     return Wanted(
         flags=frozenset().union(*map(names_asked, texts)),
-        functions=frozenset(place.function for one in found for place, _ in one.takes),
         stems=frozenset(stem_of(file).rpartition("/")[2] for file in as_main),
+        callees=frozenset(place.function for one in found for place in one.takes),
     )
 
 
@@ -111,8 +116,8 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
     """Say what a file gives to flags, where it calls functions, and which modules it imports."""
     given: dict[tuple[str, str], None] = {}
     calls: dict[Mention, None] = {}
-    takes: dict[tuple[Place, str], None] = {}
-    handed: dict[tuple[Place, str], None] = {}
+    takes: dict[Place, None] = {}
+    handed: dict[Place, None] = {}
     owners: dict[int, str] = {}
     places = parsed.lines_of(wanted.words)
     for node, around in walk(parsed.tree, places):
@@ -120,11 +125,10 @@ def mentions_in(parsed: Parsed, file: str, wanted: Wanted) -> Mentions:
             continue
         if isinstance(node, ast.ClassDef):
             owners.update((id(one), node.name) for one in node.body)
-        for place, name in _takes(node, owners.get(id(node))):
-            if name in wanted.flags:
-                takes[place, name] = None
-        if isinstance(node, ast.Call) and called(node) in wanted.functions:
-            handed.update(((place, _text_of(value)), None) for place, value in _handed(node))
+        each = _takes(node, owners.get(id(node)))
+        takes.update((place, None) for place in each if place.text in wanted.flags)
+        if isinstance(node, ast.Call) and called(node) in wanted.callees:
+            handed.update((place, None) for place in _handed(node))
         for name, value in _given(node):
             if name in wanted.flags and (value is None or key_of(value) != name):
                 given[name, _text_of(value)] = None
@@ -190,23 +194,24 @@ def _default_of(value: ast.expr) -> ast.expr | None:
     return said.get("default", value.args[0] if value.args else None)
 
 
-def _takes(node: ast.AST, owner: str | None) -> Iterator[tuple[Place, str]]:
+def _takes(node: ast.AST, owner: str | None) -> Iterator[Place]:
     """Give the parameters of a function by their places in a call of it, or of its class."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     every = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
     name = owner if node.name == "__init__" and owner else node.name
-    for index, one in enumerate(every[every[:1] in (["self"], ["cls"]) :]):
-        yield Place(name, index), one
+    for number, one in enumerate(every[every[:1] in (["self"], ["cls"]) :]):
+        yield Place(name, number, one)
 
 
-def _handed(call: ast.Call) -> Iterator[tuple[Place, ast.expr | None]]:
-    for index, one in enumerate(call.args):
+def _handed(call: ast.Call) -> Iterator[Place]:
+    for number, one in enumerate(call.args):
         if isinstance(one, ast.Starred):
             # What follows may be in any of the next places.
-            yield from ((Place(called(call), place), None) for place in range(index, _MOST_PLACES))
+            later = range(number, _MOST_PLACES)
+            yield from (Place(called(call), place, ANYTHING) for place in later)
             return
-        yield Place(called(call), index), one
+        yield Place(called(call), number, _text_of(one))
 
 
 def _option(call: ast.Call) -> Iterator[tuple[str, ast.expr | None]]:

@@ -20,7 +20,7 @@ _ROUNDS = 3
 
 # Names that are looked for, and files that are parsed for their sake, all rounds taken together.
 _MOST_NAMES = 64
-_MOST_FILES = 200
+_MOST_FILES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def search(
     yield from (one for one in every if one != Mentions(file=one.file))
     unknown = set(wanted.flags)
     for one in every:  # what other calls may give to them is not known
-        unknown.update(name for place, name in one.takes if place.function in wanted.functions)
+        unknown.update(place.text for place in one.takes if place.function in wanted.callees)
     if unknown:
         yield Mentions(file="", given=tuple((name, ANYTHING) for name in sorted(unknown)))
 

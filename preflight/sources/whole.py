@@ -14,7 +14,6 @@ from preflight.sources.facts import (
     EnvironmentRead,
     Mentions,
     ModelCopy,
-    Place,
     SourceFacts,
     SourceFile,
     Standing,
@@ -117,14 +116,14 @@ class JobSources:
     def _judged(self) -> Iterator[EnvironmentRead]:
         defaults = Defaults(self.environment, self._set_by_sources())
         mentions = [one for one in self.mentions if not is_test(one.file)]
-        handed: dict[Place, set[str]] = {}
-        for place, value in (pair for one in mentions for pair in one.handed):
-            handed.setdefault(place, set()).add(value)
+        handed: dict[tuple[str, int], set[str]] = {}
+        for place in (place for one in mentions for place in one.handed):
+            handed.setdefault(place[:2], set()).add(place.text)
         each = [pair for one in mentions for pair in one.given]
-        for place, name in {pair for one in mentions for pair in one.takes}:
-            values = handed.get(place, ())
+        for place in {place for one in mentions for place in one.takes}:
+            values = handed.get(place[:2], ())
             # Under its own name it is handed on, which says nothing new.
-            each += ((name, value) for value in values if value.rpartition(".")[2] != name)
+            each += ((place.text, one) for one in values if one.rpartition(".")[2] != place.text)
         for name, value in each:
             defaults.values.setdefault(name, []).append(value)
         for read in self._reads():

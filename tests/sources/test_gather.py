@@ -121,3 +121,14 @@ def test_names_are_looked_for_again_where_a_file_has_changed(tree: Path) -> None
     write(tree / "pack1" / "module1.py", b"args.itp = True\n", age=1_800)
 
     assert sorted(told(run(tree)))[1] == ("train.py", "ERROR")
+
+
+def test_what_another_file_hands_over_is_heard_from_a_process_and_remembered(tree: Path) -> None:
+    lib = b"import os\ndef rank(a, itp=False):\n    if itp:\n        os.environ['SLURM_PROCID']\n"
+    write(tree / "pack0" / "lib.py", lib)
+    assert ("pack0/lib.py", "NOTE") in told(run(tree))
+
+    write(tree / "pack1" / "call.py", b"from pack0.lib import rank\nrank(1, True)\n")
+
+    assert ("pack0/lib.py", "ERROR") in told(run(tree))
+    assert ("pack0/lib.py", "ERROR") in told(run(tree))
