@@ -40,3 +40,6 @@ class Covered:
 
     hint: str | None = None
     """The command that looks at this part, where one is known."""
+
+    hint_at: str | None = None
+    """What that command names, and where it stands: `train.py:116 makes batches`."""

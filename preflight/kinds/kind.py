@@ -92,7 +92,8 @@ class Kind:
     """Whether the settings ask for its facts, so that a check that cannot tell is no GO."""
 
     offers: str = ""
-    """What finds targets of the user's code to name: `(folder, paths) -> {"loader": "a:make"}`."""
+    """What finds targets of the user's code to name: `(folder, paths) -> {"loader": …}`,
+    each the command and what it names."""
 
     counts: Callable[[Any], Mapping[str, int]] | None = None
     """What a page counts of its facts: `{"sample": 12}`."""

@@ -18,7 +18,7 @@ LOADER = Kind(
     may_give=(Unbuilt, MadeOnCpu),
     reader="preflight.built.read:look",
     gather="preflight.built.gather:BuiltTargets",
-    live="preflight.loaders.live:look",
+    live="preflight.built.live:look",
     runs_code=True,
     counts=lambda facts: {"worker": facts.num_workers} if isinstance(facts, Sent) else {},
 )

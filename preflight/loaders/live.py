@@ -14,12 +14,12 @@ from preflight.settings.job import Job
 from preflight.users_code.main_module import why_no_worker
 
 
-def look(loader: object, job: Job) -> Iterator[Look]:
+def look(loader: object, job: Job, name: str = "loader") -> Iterator[Look]:
     """Walk it, and load what it sends in fresh workers, where this process may start some."""
     if not walk.is_loader(loader):
         raise MistypedError(f"inspect(loader=…): {type(loader).__qualname__} is no DataLoader")
     launch = job.launch
-    known = walk.Known("loader", job.root, None, launch.num_workers, launch.start_method)
+    known = walk.Known(name, job.root, None, launch.num_workers, launch.start_method)
     reason = why_no_worker()
     if reason is not None:
         yield Looked(facts=walk.walk_loader(loader, known))

@@ -88,12 +88,16 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
     data = f"none found: {files}" if files else "none found"
     if not any(one.of for one in report.coverage if one.part == "data"):
         yield from hanging((Span("  data    "),), paper.wrap(paper.say(data), paper.width - 10))
-    said = [(one.hint, f"looks at the {one.part}") for one in report.coverage if one.hint]
+    said = [
+        (one.hint, one.hint_at or f"looks at the {one.part}") for one in report.coverage if one.hint
+    ]
     said = said or [("preflight run --help", "how data, caches and loaders are named")]
     head = "  say     "
     column = max(cells(paper.say(command)) for command, _ in said)
     for command, what in said:
-        yield (Span(head), Span(padded(paper.say(command), column)), Span(f"   {what}", "foot"))
+        begin = (Span(head), Span(padded(paper.say(command), column) + "   "))
+        room = max(paper.width - len(head) - column - 3, _LABEL_WIDTH)
+        yield from hanging(begin, paper.wrap(paper.say(what), room))
         head = " " * len(head)
 
 

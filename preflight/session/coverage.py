@@ -142,14 +142,15 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
     """Add what to type for parts nobody looked at; sources are read only where that may help."""
     every = tuple(every)
     dark = {one.part for one in every if one.state in (NOT_NAMED, UNREAD)}
-    offered: dict[str, str] = {}
+    offered: dict[str, tuple[str, str | None]] = {}
     for row in kinds():
         if row.offers and not dark.isdisjoint(OF_JOB):
             places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
             offered |= load(row.offers)(folder, tuple(places))
     for one in every:
         has_hint = one.part in dark and not (one.part == "script" and "source" not in dark)
-        yield replace(one, hint=offered.get(one.part)) if has_hint else one
+        command, at = offered.get(one.part, (None, None)) if has_hint else (None, None)
+        yield replace(one, hint=command, hint_at=at)
 
 
 # --- the verdict ----------------------------------------------------------------------------------

@@ -27,7 +27,9 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
     `if __name__ == "__main__":` none is started, and the checks that would judge it are skipped.
 
     Args:
-        loader: a DataLoader, or whatever hands out batches and has `dataset` and `collate_fn`.
+        loader: a DataLoader, or whatever hands out batches and has `dataset` and `collate_fn`; or
+            what holds loaders. A LightningDataModule and a Trainer are asked for theirs, which runs
+            their own code.
         model: an `nn.Module`.
         flags: options of the command line by their names with `_`: `start_method="spawn"`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
+from preflight.loaders import sent
+from preflight.session.run import UsageError
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -199,3 +202,46 @@ def test_what_holds_none_is_told_with_a_word_that_works(
     assert seen(command.removeprefix("preflight run ")).verdict == "go"
     said = {"batches": "a generator that gives", "iterator": "an iterator, ", "number": "int"}
     assert said[name] in " ".join(str(report).split())
+
+
+def live(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> object:
+    """Make one thing of the module in this process; its loaders start no worker."""
+    source = folder / "held_live.py"
+    source.write_text(SOURCE.replace("num_workers=1", "num_workers=0"), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return runpy.run_path(str(source))[name]()
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_live_holder_is_taken_apart_as_on_the_command_line(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    walk = sent.walk_loader
+    monkeypatch.setattr(
+        sent,
+        "walk_loader",
+        lambda one, known, *more: (seen.append(known.name), walk(one, known, *more))[1],
+    )
+
+    report = preflight.inspect(loader=live(folder, name, monkeypatch))
+
+    assert report.verdict == "go"
+    assert list(dict.fromkeys(seen)) == [f"loader{part}" for part in LOADERS[name]]
+
+
+def test_a_live_holder_that_asks_its_trainer_cannot_be_judged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = preflight.inspect(loader=live(folder, "DataOfTrainer", monkeypatch))
+
+    assert report.verdict == "cannot-judge"
+
+
+def test_what_a_live_holder_raises_and_what_holds_none_is_the_callers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ZeroDivisionError):
+        preflight.inspect(loader=live(folder, "DataWithFault", monkeypatch))
+    with pytest.raises(UsageError, match="int is no DataLoader"):
+        preflight.inspect(loader=7)

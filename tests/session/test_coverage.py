@@ -107,6 +107,7 @@ def test_coverage_goes_to_json_and_back(tmp_path: Path) -> None:
         "unread": {},
         "unread_bytes": 0,
         "hint": None,
+        "hint_at": None,
     }
     assert Report.from_json(report.to_json()).coverage == report.coverage
 
@@ -358,3 +359,27 @@ def test_what_lies_below_loose_weights_is_no_part_of_them(tmp_path: Path) -> Non
     assert dict(part(report, "data").unread) == {".bin": 1, ".arrow": 1}
     assert not part(report, "cache").unread
     assert not part(report, "checkpoint").unread
+
+
+BATCHES = b"""
+import torch
+
+
+def get_batch(split):
+    return torch.ones(2), torch.ones(2)
+"""
+
+
+def test_a_bare_run_says_where_batches_are_made_and_what_they_need(tmp_path: Path) -> None:
+    put(tmp_path, "train.py", content=BATCHES)
+    put(tmp_path, "data/train.bin", content=b"\x01\x02\x03" * 999)
+
+    report = run(tmp_path)
+
+    assert part(report, "loader").hint == "preflight run train:get_batch"
+    said = part(report, "loader").hint_at
+    assert said == "train.py:5 makes batches, by its name, and needs split"
+    page = terminal.render(report)
+    assert all(len(line) <= 80 for line in page.splitlines())
+    assert said in " ".join(page.split())
+    assert len([line for line in page.splitlines() if line.strip()]) <= 7

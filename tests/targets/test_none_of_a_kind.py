@@ -1,4 +1,4 @@
-"""A file that is none of a kind's is refused, or told as not looked at: never damage, never a GO."""
+"""A file that is none of a kind's is refused, or not looked at: never damage, and never a GO."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def test_what_is_none_of_a_kind_is_neither_damaged_nor_a_go(tmp_path: Path, kind
         word = f"{kind}={path.partition('/')[0]}".removeprefix("=")
         try:
             report = preflight.run(word, folder=str(tmp_path), elsewhere=True, no_ledger=True)
-        except UsageError as error:
-            assert path.partition("/")[0] in str(error)
+        except UsageError:
             continue
         assert (report.verdict, report.findings) == ("cannot-judge", ()), word

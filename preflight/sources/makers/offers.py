@@ -7,10 +7,14 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from preflight.targets.folders import look_for_sources
-from preflight.values.names import name_of
+from preflight.values.names import first_of, name_of
 from preflight.values.small_files import OddFileError, read_small
+
+if TYPE_CHECKING:
+    from preflight.sources.makers.factories import Maker
 
 # A run must not wait for its hints: some tenths of a second's worth of reading and parsing.
 _MOST_FILES = 500
@@ -24,8 +28,8 @@ _WORDS = re.compile(
 _SCRIPT = re.compile(r"(?:\w+_)?(?:train|main|finetune|pretrain)\w*\.py", re.IGNORECASE)
 
 
-def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
-    """Give, by part of a job, the command that looks at it; for parts that sources have.
+def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | None]]:
+    """Give, by part of a job, the command that looks at it, and where what it names stands.
 
     `places` are sources that were named, or folders of them; the files directly in the folder are
     looked at in any case.
@@ -35,20 +39,27 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, str]:
     found = _made_in(folder, tuple(_worth_parsing(paths)))
     script = next((path for path in at_top if _SCRIPT.fullmatch(os.path.basename(path))), None)
     if script is not None:
-        found["source"] = found["script"] = _command(f"source={name_of(script, folder)}")
+        command = _command(f"source={name_of(script, folder)}")
+        found["source"] = found["script"] = (command, None)
     return found
 
 
-def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, str]:
+def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:
     if not paths:
         return {}
     from preflight.sources.makers.factories import factories_in, worth_offering
 
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str | None]] = {}
     makers = worth_offering(factories_in(folder, paths=paths))
     for maker in sorted(makers, key=lambda one: bool(one.needs)):
-        found.setdefault(maker.kind, _command(maker.call))
+        found.setdefault(maker.kind, (_command(maker.call), _said_of(maker)))
     return found
+
+
+def _said_of(maker: Maker) -> str:
+    """Say where it stands and what it is; what it cannot be called without, nobody knows here."""
+    needs = f", and needs {first_of(maker.needs, len(maker.needs))}" if maker.needs else ""
+    return f"{maker.file}:{maker.line} {maker.what}{needs}"
 
 
 def _worth_parsing(paths: Iterable[str]) -> Iterable[str]:

@@ -1,0 +1,44 @@
+"""Looks at a loader in the caller's own process, or at the loaders of what holds some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.built import holders
+from preflight.built.blame import RaisedError
+from preflight.findings.finding import Location
+from preflight.findings.looks import Failed, Look
+from preflight.kinds.asked import CannotLookError
+from preflight.loaders import live
+from preflight.loaders import sent as loader
+from preflight.loaders.facts import Loaded, Sent
+from preflight.settings.job import Job
+from preflight.values.code_name import write_pick
+
+# What holds loaders may be held itself; more is nobody's code.
+_DEEPEST = 3
+
+
+def look(thing: object, job: Job) -> Iterator[Look]:
+    """Look at each loader that there is, as the command line does; what is none says so itself.
+
+    Of a holder that is to be asked for its loaders, what it raises goes up to the caller.
+    """
+    try:
+        found = dict(_loaders("loader", thing))
+    except CannotLookError as error:
+        at = Location(name="loader")
+        yield Failed(at=at, error=str(error), kinds=(Sent, Loaded), fix=error.fix)
+        return
+    except RaisedError as raised:
+        raise raised.error from None
+    for name, one in (found or {"loader": thing}).items():
+        yield from live.look(one, job, name)
+
+
+def _loaders(name: str, thing: object, depth: int = 0) -> Iterator[tuple[str, object]]:
+    if loader.is_loader(thing):
+        yield name, thing
+    elif depth <= _DEEPEST:
+        for steps, part in holders.parts_of(thing):
+            yield from _loaders(name + write_pick(steps), part, depth + 1)
