@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.pipelines.shards_to_lose import KINDS
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import webdataset as wds
+    from webdataset.tariterators import base_plus_ext, tar_file_expander, url_opener
 
 GOES_ON = wds.ignore_and_continue
 
@@ -68,7 +70,71 @@ def no_images(urls: list[str]) -> Any:
     )
 
 
-PIPELINES = (cascade, fluid, no_images)
+def group_by_keys_nothrow(files: Any, handler: Any = None) -> Iterator[Any]:
+    """Group as open_clip does: a name that stands twice begins the next sample."""
+    sample: dict[str, Any] = {}
+    for one in files:
+        key, suffix = base_plus_ext(one.get("fname", ""))  # a mark, at the end of a shard
+        if key is None:
+            continue
+        suffix = suffix.lower()
+        if not sample or key != sample["__key__"] or suffix in sample:
+            if len(sample) > 2:
+                yield sample
+            sample = {"__key__": key, "__url__": one["__url__"]}
+        sample[suffix] = one["data"]
+    if len(sample) > 2:
+        yield sample
+
+
+def tarfile_to_samples_nothrow(urls: Any, handler: Any = log_and_continue) -> Any:
+    streams = url_opener(urls, handler=handler)
+    return group_by_keys_nothrow(tar_file_expander(streams, handler=handler), handler=handler)
+
+
+def has_both(sample: dict[str, Any]) -> bool:
+    return "txt" in sample and not {"png", "jpg", "jpeg", "webp"}.isdisjoint(sample)
+
+
+def clip(urls: list[str]) -> Any:
+    """Build what open_clip builds to train, for one epoch."""
+    return wds.DataPipeline(
+        wds.SimpleShardList(urls),
+        wds.split_by_node,
+        wds.split_by_worker,
+        tarfile_to_samples_nothrow,
+        wds.select(has_both),
+        wds.decode("pilrgb", handler=log_and_continue),
+        wds.rename(image="jpg;png;jpeg;webp", text="txt"),
+        wds.map_dict(image=len_of, text=len_of),
+        wds.to_tuple("image", "text"),
+        wds.batched(1, partial=True),
+    )
+
+
+def chained(urls: list[str]) -> Any:
+    return (
+        wds.WebDataset(urls, shardshuffle=False, empty_check=False, handler=wds.warn_and_continue)
+        .decode("pil", handler=wds.warn_and_continue)
+        .to_tuple("jpg;png", "txt", handler=wds.warn_and_continue)
+        .map(len, handler=wds.warn_and_continue)
+    )
+
+
+def raising(urls: list[str]) -> Any:
+    dataset = wds.WebDataset(urls, shardshuffle=False, empty_check=False)
+    return dataset.decode("pil", handler=wds.reraise_exception).to_tuple("jpg;png", "txt")
+
+
+def stopping(urls: list[str]) -> Any:
+    return wds.DataPipeline(
+        wds.SimpleShardList(urls),
+        wds.tarfile_to_samples(handler=GOES_ON),
+        wds.to_tuple("jpg", "txt", handler=wds.ignore_and_stop),
+    )
+
+
+PIPELINES = (cascade, fluid, no_images, clip, chained)
 
 
 def said(loader: object, folder: Path, names: list[str]) -> Survival:
@@ -101,6 +167,41 @@ def test_as_many_come_through_as_webdataset_gives(
     assert found.fields_known
     if not found.uncounted:
         assert found.samples == found.through + sum(one.samples for one in found.losses)
+
+
+@pytest.mark.parametrize("part", [0.35, 0.7, 0.97])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_as_many_come_through_of_what_was_packed_and_cut(
+    tmp_path: Path, kind: str, part: float
+) -> None:
+    packed = gzip.compress(KINDS[kind](), mtime=0)
+    (tmp_path / "0.tgz").write_bytes(packed[: int(len(packed) * part)])
+    for make in (cascade, chained):
+        pipeline = make([str(tmp_path / "0.tgz")])
+
+        found = said(DataLoader(pipeline, batch_size=None), tmp_path, ["0.tgz"])
+
+        assert found.through == sum(1 for _ in given(pipeline))
+
+
+@pytest.mark.parametrize("make", [raising, stopping])
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_a_pipeline_ends_at_a_sample_it_is_said_to_and_nowhere_else(
+    tmp_path: Path, kind: str, make: Callable[[list[str]], Any]
+) -> None:
+    (tmp_path / "0.tar").write_bytes(KINDS[kind]())
+    pipeline = make([str(tmp_path / "0.tar")])
+    found = said(DataLoader(pipeline, batch_size=None), tmp_path, ["0.tar"])
+    ends = {one.how for one in found.losses} & {"raises", "stops"}
+    samples, raised = 0, False
+    try:
+        for _ in given(pipeline):
+            samples += 1
+    except Exception:  # noqa: BLE001  whatever a stage of webdataset raises
+        raised = True
+
+    assert raised == ("raises" in ends)
+    assert samples == found.through if not ends else samples <= found.through
 
 
 @pytest.mark.parametrize("make", PIPELINES)
