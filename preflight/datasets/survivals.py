@@ -76,7 +76,16 @@ class Survivals(Gather):
             paths = (plain_path(one) for one in reads.shards)
             local = tuple(os.path.abspath(os.path.join(root, one)) for one in paths if one)
             if local or len(self._guesses) == 1:
-                yield target, replace(reads, shards=local or tuple(named))
+                whole = replace(reads, shards=local or tuple(named))
+                if self._is_meant(whole):
+                    yield target, whole
+
+    def _is_meant(self, reads: Reads) -> bool:
+        """Whether shards hold any field that the pipeline asks for; else it reads other ones."""
+        asked = {name for one in reads.stages for field in one.fields for name in field}
+        seen = [self._came[one] for one in reads.shards if one in self._came]
+        there = {name for one in seen for arrived in one.arrived for name in arrived.fields}
+        return not asked or not there or not asked.isdisjoint(there)
 
 
 def came(facts: ShardFacts) -> Came:

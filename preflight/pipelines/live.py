@@ -265,15 +265,24 @@ def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
     handlers = parts.get("handlers") or ()
     images = any(type(h) is str or _name_of(type(h)) == "ImageHandler" for h in handlers)
     only = parts.get("only")
+    if type(only) not in (str, list, tuple, set, frozenset, type(None)):
+        return replace(one, kind="other")
     if only is not None:
         only = tuple(sorted(only.split() if type(only) is str else only))
     return replace(one, kind="decode", images=images, only=only)
 
 
 def _alternatives(wanted: Any) -> tuple[str, ...]:
+    """Give the names of a field; none where nobody knows them before the run."""
     if type(wanted) is str:
         return tuple(wanted.split(";"))
-    return tuple(wanted) if type(wanted) in (list, tuple) else ()
+    named = type(wanted) in (list, tuple) and all(type(one) is str for one in wanted)
+    return tuple(wanted) if named else ()
+
+
+def _if_known(stage: Stage) -> Stage:
+    """Take a stage for one of which nothing is known where one of its fields has no name."""
+    return stage if all(stage.fields) else replace(stage, kind="other", fields=(), names=())
 
 
 def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
@@ -282,16 +291,17 @@ def _tuple(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any])
     strict = given.get("missing_is_error", True) if name == "to_tuple" else None
     if strict is None:
         one, strict = replace(one, handler="raises"), not given.get("ignore_missing", False)
-    return replace(one, kind=name, fields=tuple(map(_alternatives, args)), strict=bool(strict))
+    fields = tuple(map(_alternatives, args))
+    return _if_known(replace(one, kind=name, fields=fields, strict=strict is True))
 
 
 def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any]) -> Stage:
     options = {"handler", "keep", "keep_unselected", "must_match", "duplicate_is_error"}
     pairs = [pair for pair in args if type(pair) is tuple and len(pair) == 2]
     pairs += [(new, old) for new, old in given.items() if new not in options]
-    fields = tuple((old,) if name == "rename_keys" else _alternatives(old) for _, old in pairs)
+    fields = tuple(_alternatives([old] if name == "rename_keys" else old) for _, old in pairs)
     keeps = given.get("keep", True) if name == "rename" else given.get("keep_unselected", False)
-    return replace(
+    made = replace(
         one,
         kind=name,
         fields=fields,
@@ -300,3 +310,4 @@ def _renaming(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, An
         strict=name == "rename" or bool(given.get("must_match", True)),
         handler=one.handler if name == "rename" else "raises",
     )
+    return _if_known(made)

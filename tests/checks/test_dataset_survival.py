@@ -378,9 +378,33 @@ def test_where_no_loader_is_made_a_source_says_what_is_read_and_that_it_is_a_gue
     assert "base.py:7" in (found.why or "")
 
 
+OTHERS = """
+import argparse
+import webdataset as wds
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--key", default="caption")
+args = parser.parse_args()
+train = wds.WebDataset(f"{args.root}/{{000..001}}.tar").decode(only=args.only)
+"""
+
+
 @pytest.mark.parametrize(
     "source",
     [
+        OTHERS,
+        OTHERS + 'x = wds.WebDataset(args.data).decode("pil").to_tuple("jpg", args.key)\n',
+        "import webdataset as wds\n\nx = wds.WebDataset(a).to_tuple(args.image, args.key)\n",
+        'import webdataset as wds\n\nx = wds.WebDataset(a).rename(image=KEYS, text="txt")\n',
+        'import webdataset as wds\n\nx = wds.WebDataset(a).to_tuple("npy", "latent")\n',
+        'import webdataset as wds\n\nx = wds.WebDataset(a).to_tuple("json", missing_is_error=b)\n',
+        'import webdataset as wds\n\nx = wds.WebDataset("val.tar").to_tuple("json")\n',
+        SOURCE.replace("{shards}", "args.train")
+        + """
+
+def val(config):
+    return wds.WebDataset(config.val).decode("pil").to_tuple("png", "json")
+""",
         SOURCE.replace("{shards}", "config.path").replace("pilrgb", "pil"),
         'import webdataset as wds\n\nx = wds.WebDataset(a).decode().to_tuple("jpg", "txt")\n',
         "import webdataset as wds\n\nx = wds.WebDataset(a).to_tuple(*fields)\n",
