@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
+from preflight.pipelines.handlers import handler_of, named
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.listed import listing_of
 from preflight.values.addresses import local_path
@@ -21,9 +21,6 @@ _DEEPEST = 5
 
 # More than anybody counts to: webdataset's word for "without end" is sys.maxsize.
 _ENDLESS = 1 << 40
-
-_GOES_ON = frozenset({"warn_and_continue", "ignore_and_continue"})
-_STOPS = frozenset({"warn_and_stop", "ignore_and_stop"})
 
 # Stages after which every sample is as it was; those that only cut the stream off are among them.
 _PASS = frozenset(
@@ -130,13 +127,13 @@ class _Told:
 
     def _stages_of(self, stage: object, parts: Mapping[str, Any]) -> Iterator[Stage]:
         function, args, given = _applied(stage, parts)
-        name = _name_of(function if function is not None else type(stage)).lstrip("_")
+        name = named(function if function is not None else type(stage)).lstrip("_")
         at = self.lines.of(name, args=args)
         defaults = _defaults(function)
-        handler, called = _handler(given.get("handler", defaults.get("handler")))
+        handler, called = handler_of(given.get("handler", defaults.get("handler")))
         one = Stage(kind="other", at=at, handler=handler, handler_name=called)
         if name in ("url_opener", "StreamingOpen", "FileCache"):
-            handler, called = _handler(parts.get("handler", given.get("handler")))
+            handler, called = handler_of(parts.get("handler", given.get("handler")))
             yield replace(one, kind="open", handler=handler, handler_name=called, at=self._whole())
         elif name in ("tar_file_expander", "group_by_keys"):
             renames = given.get("select_files") or given.get("rename_files")
@@ -151,7 +148,7 @@ class _Told:
             if given.get("select_files") or given.get("rename_files"):
                 yield replace(one, kind="other", at=at)
         else:
-            if name == "map" and args and _name_of(type(args[0])) == "Decoder":
+            if name == "map" and args and named(type(args[0])) == "Decoder":
                 decoding = replace(one, at=self.lines.of("decode"))
                 yield _decoding(decoding, own_attributes(args[0]))
                 return
@@ -203,14 +200,6 @@ def _applied(
     return (stage, (), {}) if type(stage) is types.FunctionType else (None, (), {})
 
 
-def _name_of(thing: object) -> str:
-    if issubclass(type(thing), type):
-        return type.__dict__["__name__"].__get__(thing)  # type: ignore[no-any-return]
-    if type(thing) in (types.FunctionType, types.BuiltinFunctionType):
-        return thing.__name__  # type: ignore[attr-defined, no-any-return]
-    return type(thing).__name__
-
-
 def _defaults(function: object) -> Mapping[str, Any]:
     """Give the defaults of a function's arguments."""
     if type(function) is not types.FunctionType:
@@ -220,50 +209,9 @@ def _defaults(function: object) -> Mapping[str, Any]:
     return {**dict(zip(places, values, strict=True)), **(function.__kwdefaults__ or {})}
 
 
-def handler_named(name: str) -> str:
-    """Say what one of webdataset's handlers does; of another one nothing is known by its name."""
-    if name == "reraise_exception":
-        return "raises"
-    if name in _GOES_ON | _STOPS:
-        return "goes-on" if name in _GOES_ON else "stops"
-    return "unknown"
-
-
-def _handler(handler: object) -> tuple[str, str]:
-    """Say what an exception handler does, by its name or by its code, and how it is called."""
-    if handler is None:
-        return "", ""
-    name = _name_of(handler)
-    if type(handler) is not types.FunctionType:
-        return "unknown", name
-    if handler_named(name) != "unknown":
-        return handler_named(name), name
-    steps = list(dis.get_instructions(handler.__code__))
-    raises = any(one.opname == "RAISE_VARARGS" for one in steps)
-    given = {_given(before, one) for before, one in zip([steps[0], *steps], steps, strict=False)}
-    given.discard(...)
-    if raises and not given - {None}:
-        return "raises", name
-    if raises or len(given) != 1:
-        return "unknown", name
-    said = given.pop()
-    return {True: "goes-on", False: "stops", None: "stops"}.get(said, "unknown"), name
-
-
-def _given(before: dis.Instruction, one: dis.Instruction) -> Any:
-    """Give the constant that is returned here; `...` where nothing is returned."""
-    if one.opname == "RETURN_CONST":
-        said = one.argval
-    elif one.opname == "RETURN_VALUE":
-        said = before.argval if before.opname in ("LOAD_CONST", "RETURN_CONST") else "?"
-    else:
-        return ...
-    return said if said is None or type(said) is bool else "?"
-
-
 def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
     handlers = parts.get("handlers") or ()
-    images = any(type(h) is str or _name_of(type(h)) == "ImageHandler" for h in handlers)
+    images = any(type(h) is str or named(type(h)) == "ImageHandler" for h in handlers)
     only = parts.get("only")
     if type(only) not in (str, list, tuple, set, frozenset, type(None)):
         return replace(one, kind="other")

@@ -9,7 +9,8 @@ from typing import Any
 
 from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
-from preflight.pipelines.live import handler_named, stage_of
+from preflight.pipelines.handlers import handler_named
+from preflight.pipelines.live import stage_of
 from preflight.syntax.parsing import Parsed
 from preflight.values.braces import TooManyError, expand
 
