@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -147,20 +148,33 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         if row.offers and not dark.isdisjoint(OF_JOB):
             places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
             offered |= load(row.offers)(folder, tuple(places))
+    if _is_doubtful(every, found):
+        place = found.may_only_show[0].name_in(folder)
+        offered["data"] = shlex.join(["preflight", "run", f"data={place}"])
+        dark.add("data")
     for one in every:
         has_hint = one.part in dark and not (one.part == "script" and "source" not in dark)
         command, at = offered.get(one.part, (None, None)) if has_hint else (None, None)
         yield replace(one, hint=command, hint_at=at)
 
 
+def _is_doubtful(coverage: Iterable[Covered], found: Discovered) -> bool:
+    """Whether all that was looked at are sources, and pictures which may only show something."""
+    looked_at = {one.part: one.looked_at for one in coverage if one.part in OF_JOB and one.seen}
+    return looked_at == {"data": len(found.may_only_show)}
+
+
 # --- the verdict ----------------------------------------------------------------------------------
 
 
-def unearned(coverage: Sequence[Covered], judged: Judged, *, words: bool) -> Iterator[str]:
+def unearned(
+    coverage: Sequence[Covered], found: Discovered, judged: Judged, *, words: bool
+) -> Iterator[str]:
     """Say why a run in which nothing was found is no GO, where no check was selected.
 
     Args:
         coverage: what was looked at.
+        found: what nobody named, and may be no data of the job.
         judged: what could not be looked at is said there already.
         words: whether what is to be looked at was named by words.
     """
@@ -173,6 +187,12 @@ def unearned(coverage: Sequence[Covered], judged: Judged, *, words: bool) -> Ite
             sources = [one.seen for one in coverage if one.part == "source" and one.seen]
             yield f"Nothing of this job was looked at{''.join(f' but {one}' for one in sources)}."
         return
+    if _is_doubtful(coverage, found):
+        seen = [one.seen for one in reversed(coverage) if one.seen]
+        yield (
+            f"Nothing of this job was looked at but {' and '.join(seen)}, of which nothing says "
+            "that a job reads them."
+        )
     for one in dark:
         if one.of and one.unread and not one.seen:
             yield f"Nothing of what was named as {one.part} was looked at: no reader reads it."

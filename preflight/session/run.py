@@ -117,7 +117,7 @@ def run(
         checks,
         judged,
         baseline=baseline,
-        unearned=() if select else tuple(unearned(coverage, judged, words=bool(words))),
+        unearned=() if select else tuple(unearned(coverage, found, judged, words=bool(words))),
         complete=complete,
         coverage=coverage,
         not_judged=summary.not_judged(found.pairs, looking),

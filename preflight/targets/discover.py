@@ -11,6 +11,7 @@ from typing import NamedTuple
 from preflight.kinds.rooms import kinds_of
 from preflight.kinds.target import PathTarget, Target
 from preflight.settings.job import DataSettings, Factory, Job
+from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import (
     holds_no_cache,
     holds_parts,
@@ -58,6 +59,9 @@ class Discovered(NamedTuple):
     unread: tuple[Unread, ...] = ()
     """What lies in each folder that was named, or around, and that no reader reads."""
 
+    may_only_show: tuple[Folder, ...] = ()
+    """Pictures beside code that nobody named, and of which nothing says that they are data."""
+
     @property
     def datasets(self) -> tuple[Dataset, ...]:
         """What belongs together as data."""
@@ -73,6 +77,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     words = tuple(words)
     pairs: list[tuple[str, Target]] = []
     datasets: list[Dataset] = []
+    doubtful: tuple[Folder, ...] = ()
     if words:
         for word in words:
             found = read_word(word, folder, python=job.python)
@@ -88,6 +93,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         around = look_around(folder)
         pairs += [(_name_around(target, folder), target) for target in around]
         datasets += _by_folder(None, around, folder)
+        doubtful = may_only_show(around, folder)
         if not pairs:
             raise UnknownWordError(
                 f"nothing to look at was named, and {folder} holds no shards, images, cache files "
@@ -110,6 +116,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         pairs=tuple(pairs),
         apart=tuple(apart),
         unread=tuple(filter(None, unread)),
+        may_only_show=doubtful,
     )
 
 

@@ -67,7 +67,7 @@ class Repository:
         """
         names = listed.names
         if place == self._top:
-            self._is_data = self._is_data and not _is_repository(listed)
+            self._is_data = self._is_data and not is_repository(listed)
         if self._is_data:
             return set()
         self._meet(place, listed.files)
@@ -112,7 +112,7 @@ class Repository:
     def _are_documents(self, place: str, names: Sequence[str]) -> bool:
         """Whether the images of a folder are there for whoever reads the documents."""
         images = [name for name in names if is_image(name)]
-        if not images or _are_captioned(images, names):
+        if not images or are_captioned(images, names):
             return False
         if any(_DOCUMENTS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
             return True
@@ -148,7 +148,7 @@ class Repository:
             place = os.path.dirname(place)
 
 
-def _is_repository(listed: Listed) -> bool:
+def is_repository(listed: Listed) -> bool:
     """Whether somebody keeps code here, by what stands at its top."""
     names = {name.lower() for name in listed.names}
     if any(one.name == ".git" for one in listed.folders):
@@ -159,7 +159,7 @@ def _is_repository(listed: Listed) -> bool:
     return read_me and any(name.endswith(".py") for name in names)
 
 
-def _are_captioned(images: Sequence[str], names: Sequence[str]) -> bool:
+def are_captioned(images: Sequence[str], names: Sequence[str]) -> bool:
     """Whether at least half of some images have a text of the same stem, and so are data."""
     texts = {
         stem
