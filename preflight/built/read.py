@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -49,6 +50,12 @@ from preflight.values.wire import from_exact, from_wire
 
 # What holds loaders may be held itself; more is nobody's code.
 _DEEPEST = 3
+
+# As Python says it of a function, or of the class whose `__init__` it is.
+_LACKS = re.compile(
+    r"(?:[\w.<>]*\.)?(?!__)(\w+?)(?:\.__(?:init|new|call)__)?\(\) "
+    r"(missing \d+ required (?:positional|keyword-only) arguments?: .+)"
+)
 
 
 def look(asked: Asked) -> list[Facts]:
@@ -151,13 +158,29 @@ def _call(thing: object, built: Built) -> object:
     try:
         signature.bind(*built.args, **built.kwargs)
     except TypeError as error:
-        table = built.kind or "loader"
-        raise CannotLookError(
-            f"{built.spec} cannot be called with what is known: {error}",
-            fix=f"Give its arguments in preflight.toml:  {table} = [{{ call = "
-            f'"{built.spec}", kwargs = {{ … }} }}]',
-        ) from error
-    return thing(*built.args, **built.kwargs)
+        raise _lacks_arguments(thing, built, str(error)) from error
+    try:
+        return thing(*built.args, **built.kwargs)
+    except TypeError as error:
+        lacks = _LACKS.fullmatch(str(error))  # behind a wrapper that takes `*args, **kwargs`
+        if lacks is not None and lacks[1] in (getattr(thing, "__name__", ""), _last_of(built)):
+            raise _lacks_arguments(thing, built, lacks[2]) from error
+        raise
+
+
+def _lacks_arguments(thing: object, built: Built, said: str) -> CannotLookError:
+    named = "model" in _last_of(built).lower()
+    is_module = any(base.__name__ == "Module" for base in getattr(thing, "__mro__", ()))
+    table = built.kind or ("model" if named or is_module else "loader")
+    return CannotLookError(
+        f"{built.spec} cannot be called with what is known: {said}",
+        fix=f"Give its arguments in preflight.toml:  {table} = [{{ call = "
+        f'"{built.spec}", kwargs = {{ … }} }}]',
+    )
+
+
+def _last_of(built: Built) -> str:
+    return built.spec.rpartition(":")[2]
 
 
 def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:

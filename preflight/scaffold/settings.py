@@ -14,6 +14,7 @@ from preflight.settings.job import DataSettings, Job
 from preflight.settings.nearest import nearest
 from preflight.settings.toml_file import FILE, SettingsError
 from preflight.sources.makers.factories import Maker, factories_in, worth_offering
+from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
 from preflight.values.names import counted, name_of
@@ -30,6 +31,8 @@ _HEAD = """\
 # num_workers = 4          # workers of each DataLoader
 # start_method = "spawn"   # where the platform's own is not meant
 """
+
+_ONLY_SHOWN = "few pictures beside code: data, if the job trains on them"
 
 # Functions of each kind that are written out; of a library, there may be hundreds.
 _MOST_MAKERS = 20
@@ -112,9 +115,13 @@ def _kept(path: str, folder: str) -> tuple[str, Job | None]:
 
 def _tables(targets: Sequence[Target], folder: str, job: Job | None) -> Iterator[str]:
     """Write an entry for each thing that lies around."""
-    data = data_sets(targets, folder)
+    doubtful = may_only_show(targets, folder)
+    data = data_sets((one for one in targets if one not in doubtful), folder)
     for one in data:
         yield table("data", remark=one.remark, **{one.key: one.value})
+    for shown in data_sets(doubtful, folder):
+        entry = table("data", remark=_ONLY_SHOWN, **{shown.key: shown.value})
+        yield "".join(f"# {line}" for line in _lines([entry]))
     named = [one for one in (job.data if job else ()) if one.path or one.shards]
     open_ones = [
         DataSettings(path=one.value) if one.key == "path" else DataSettings(shards=one.value)

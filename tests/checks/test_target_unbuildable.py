@@ -136,6 +136,64 @@ def test_a_factory_whose_arguments_are_not_known_is_no_fault_of_the_job(tmp_path
     }
 
 
+WRAPPED = """
+import functools
+import torch
+from torch.utils.data import DataLoader
+
+
+def kept(made):
+    class Kept(made):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+
+    Kept.__name__ = made.__name__
+    return Kept
+
+
+def plain(function):
+    def call(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return call
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "table"),
+    [
+        (
+            "@kept\nclass make(torch.nn.Module):\n    def __init__(self, size, *, dim): pass\n",
+            "model",
+        ),
+        ("@plain\ndef make(root):\n    return DataLoader([root])\n", "loader"),
+    ],
+    ids=["a class", "a function"],
+)
+def test_arguments_that_a_decorator_hides_are_no_fault_of_the_job(
+    tmp_path: Path, source: str, table: str
+) -> None:
+    """Its own signature takes anything; what is behind it needs what only the job gives."""
+    report = look(tmp_path, WRAPPED + source)
+
+    assert report.verdict == "cannot-judge"
+    (said,) = {one.error for one in broken(report)}
+    assert said.startswith("train:make cannot be called with what is known: missing ")
+    assert {(one.fix or "").partition(" =")[0] for one in broken(report)} == {
+        f"Give its arguments in preflight.toml:  {table}"
+    }
+
+
+def test_a_call_inside_a_factory_that_lacks_arguments_is_its_fault(tmp_path: Path) -> None:
+    """The job makes the same call at its start."""
+    source = "def inner(root): pass\n\ndef make():\n    return inner()\n"
+    report = look(tmp_path, WRAPPED + source)
+
+    (finding,) = report.findings
+    assert "missing 1 required positional argument" in finding.message
+    assert report.verdict == "no-go"
+
+
 def test_an_exception_whose_text_raises_is_told_by_its_type(tmp_path: Path) -> None:
     """Its `__str__` is the user's code too."""
     source = "class Odd(Exception):\n    def __str__(self): raise RuntimeError\n"
