@@ -25,7 +25,7 @@ from preflight.values.names import shown
 @check(
     over=Absent,
     title="gap in a range of shards",
-    many="shards of a range are not there",
+    many="places of a range hold no shard",
     severity=Severity.ERROR,
     always=True,
 )

@@ -32,7 +32,8 @@ _NO_GPU = re.compile(
     r"Found no NVIDIA driver|not compiled with CUDA|No CUDA GPUs|CUDA (?:driver|unknown)"
     r"|CUDA error(?!: (?:device-side assert|an illegal))"
     r"|NVIDIA driver on your system|no CUDA-capable|CUDA out of memory|CUDA_HOME|CUDA device"
-    r"|invalid device ordinal|accelerator device when none|lib(?:cuda|nvidia)[-\w]*\.so"
+    r"|[Aa]ccelerator (?:device when none|expected)"
+    r"|invalid device ordinal|lib(?:cuda|nvidia)[-\w]*\.so"
     r"|0 active drivers|'CUDA' backend|Device type CUDA is not supported"
     r"|not linked with support for (?:mps|cuda|xpu|hip)|MPS backend (?:is|out)"
     r"|(?:HIP|XPU|ROCm|XLA) (?:driver|error|is not available)|ATen_cuda"
@@ -42,7 +43,8 @@ _SAYS_GPU = re.compile(r"\b(?:cuda|gpus?|nvidia)\b", re.IGNORECASE)
 _SAYS_NONE = re.compile(
     r"\b(?:needs?|needed|requires?|required|only|must|no|not|without|unavailable)\b", re.IGNORECASE
 )
-_ASKS_FOR_GPU = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
+_ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator)\.(?:is_available|device_count)\(")
+_ASKS_WHICH = "accelerator.current_accelerator("
 _BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _WITHOUT_CUDA = re.compile(r"'torch\._C' has no attribute '_cuda_|type torch\.cuda\.\w+ not avail")
 _SAID_BY = (RuntimeError, AssertionError, ValueError, OSError, SystemExit)
@@ -138,6 +140,9 @@ def _gpu(error: BaseException) -> Lack | None:
         return Lack(kind="gpu", name=_what_gpu(text))
     if isinstance(error, (TypeError, AttributeError)) and _WITHOUT_CUDA.search(text):
         return Lack(kind="gpu", name="CUDA")
+    if isinstance(error, AttributeError):
+        names_none = "'NoneType'" in text and _ASKS_WHICH in _line(error)
+        return Lack(kind="gpu", name="a GPU") if names_none and not sees_gpu() else None
     if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
         return None
     counted = _ASKS_FOR_GPU.search(_line(error))

@@ -208,6 +208,11 @@ GPUS = {
     "asserted": "assert torch.cuda.is_available()",
     "counted": "8 // torch.cuda.device_count()",
     "by its own words": "raise RuntimeError('this trainer requires a GPU')",
+    "of any make": "torch.zeros(2).to(torch.accelerator.current_accelerator().type)",
+    "of any make, asserted": "assert torch.accelerator.is_available()",
+    "as torch says of any make": (
+        "raise RuntimeError('Cannot access accelerator device when none is available.')"
+    ),
     "as its driver says": "raise RuntimeError('Found no NVIDIA driver on your system.')",
 }
 
@@ -216,6 +221,8 @@ GPUS = {
 def test_a_gpu_that_is_not_here_is_this_machines_where_the_job_runs_here(
     name: str, tmp_path: Path
 ) -> None:
+    if "torch.accelerator" in GPUS[name]:
+        pytest.importorskip("torch.accelerator", reason="this torch knows of no accelerators")
     report = look(
         tmp_path,
         f"{NO_GPU}def make():\n    return {GPUS[name]}\n".replace(

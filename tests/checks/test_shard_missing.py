@@ -30,6 +30,15 @@ def test_each_gap_is_one_finding_and_the_whole_ones_are_looked_at(tmp_path: Path
     assert report.verdict == "no-go"
 
 
+def test_the_page_holds_gaps_against_no_other_number(tmp_path: Path) -> None:
+    """This machine and the shards that are there are looked at, and are no part of the gaps."""
+    tarfile.open(tmp_path / "s-0.tar", "w").close()
+
+    page = str(preflight.run("s-{0..2}.tar", folder=str(tmp_path), select=["shard-"]))
+
+    assert "2 places of a range hold no shard" in page
+
+
 def test_a_range_of_which_nothing_is_there_is_found_too(tmp_path: Path) -> None:
     """The disk may not be mounted; that is no mistake in typing."""
     report = preflight.run("s-{0..1}.tar", folder=str(tmp_path))

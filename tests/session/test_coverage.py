@@ -315,6 +315,30 @@ def test_sources_beside_named_data_are_offered(tmp_path: Path) -> None:
     assert part(run(tmp_path / "data", "000.tar"), "loader").hint is None
 
 
+def test_what_is_called_as_a_factory_is_offered_of_a_large_tree(tmp_path: Path) -> None:
+    """However many files with classes of models come before it by their names."""
+    block = b"import torch.nn as nn\nclass Block(nn.Module):\n    pass\n" + b"# much more\n" * 2_000
+    put(tmp_path, *(f"pkg/a_model_{number}.py" for number in range(12)), content=block)
+    put(tmp_path, "pkg/z.py", content=TRAIN)
+
+    report = run(tmp_path)
+
+    assert part(report, "model").hint == "preflight run pkg.z:make_model"
+
+
+@pytest.mark.parametrize("other", ["engine_finetune.py", "a_main.py", "finetune_net.py"])
+def test_the_script_that_is_offered_is_one_that_starts_something(
+    tmp_path: Path, other: str
+) -> None:
+    """And of several, one whose name begins with what it does."""
+    shards(tmp_path / "data")
+    start = b"if __name__ == '__main__':\n    f()\n" if other == "a_main.py" else b""
+    put(tmp_path, other, content=b"def f():\n    pass\n" + start)
+    put(tmp_path, "train_net.py", content=TRAIN)
+
+    assert part(run(tmp_path, "data"), "source").hint == "preflight run source=train_net.py"
+
+
 def test_what_is_named_needs_no_hint(tmp_path: Path) -> None:
     put(tmp_path, "train.py", content=TRAIN)
 

@@ -113,3 +113,15 @@ def test_a_block_is_no_model_of_its_own(tmp_path: Path) -> None:
     (found,) = worth_offering(factories_in(str(tmp_path)))
 
     assert (found.call, found.line, found.needs) == ("model:GPT", 3, ("config",))
+
+
+def test_what_a_lesser_one_calls_is_still_offered(tmp_path: Path) -> None:
+    """As `create_model_and_diffusion` calls `create_model`, and gives more than a model."""
+    source = (
+        "def create_model(size):\n    return Net(size)\n"
+        "def create_model_and_sampler(size):\n    return create_model(size), 1\n"
+    )
+    (tmp_path / "build.py").write_text(TOP + source, encoding="utf-8")
+    (tmp_path / "act.py").write_text(TOP.replace("Net", "Swish"), encoding="utf-8")
+
+    assert offered(tmp_path) == ["model build:create_model"]

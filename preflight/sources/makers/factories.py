@@ -124,18 +124,14 @@ def worth_offering(makers: Iterable[Maker]) -> tuple[Maker, ...]:
     """
     every = tuple(makers)
     best = {kind: min(one.rank for one in every if one.kind == kind) for kind in _kinds(every)}
-    called = {(one.kind, one.by) for one in every if not one.call.endswith(f":{one.by}")}
-    return (
-        tuple(
-            one
-            for one in every
-            if one.rank == best[one.kind] and (one.kind, one.call.rpartition(":")[2]) not in called
-        )
-        or every[:1]
-    )
+    usual = [one for one in every if one.rank == best[one.kind]]
+    called = {(one.kind, one.by) for one in usual if not one.call.endswith(f":{one.by}")}
+    outer = [one for one in usual if (one.kind, one.call.rpartition(":")[2]) not in called]
+    without = _kinds(usual) - _kinds(outer)
+    return tuple(one for one in usual if one in outer or one.kind in without)
 
 
-def _kinds(makers: tuple[Maker, ...]) -> set[str]:
+def _kinds(makers: Iterable[Maker]) -> set[str]:
     return {one.kind for one in makers}
 
 

@@ -25,6 +25,11 @@ _WORDS = re.compile(
     rb"DataLoader|WebLoader|DataModule|Trainer|nn\.Module|def \w*(?:loader|batch|model)"
 )
 
+# Functions as most trainers call them, and lines that stand at the left and call something.
+_MAKES = re.compile(rb"^def (?:create|get|build|make)_(?:model|\w*loaders?)\b", re.MULTILINE)
+_ENTERS = re.compile(rb"^\w+(?:\.\w+)*\(|^(?:for|while|with) ", re.MULTILINE)
+
+_FIRST = re.compile(r"train|main|finetune|pretrain", re.IGNORECASE)
 _SCRIPT = re.compile(r"(?:\w+_)?(?:train|main|finetune|pretrain)\w*\.py", re.IGNORECASE)
 
 
@@ -37,7 +42,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     found = _made_in(folder, tuple(_worth_parsing(paths)))
-    script = next((path for path in at_top if _SCRIPT.fullmatch(os.path.basename(path))), None)
+    script = min(filter(_is_script, at_top), key=_how_likely, default=None)
     if script is not None:
         command = _command(f"source={name_of(script, folder)}")
         found["source"] = found["script"] = (command, None)
@@ -63,16 +68,37 @@ def _said_of(maker: Maker) -> str:
 
 
 def _worth_parsing(paths: Iterable[str]) -> Iterable[str]:
-    """Choose files that may hold what is looked for, those that are called so first."""
+    """Choose files that may hold what is looked for: those of usual functions, of usual names."""
     left = _MOST_BYTES
-    for path in sorted(paths, key=lambda one: (not _LIKELY.search(os.path.basename(one)), one)):
+    worth: list[tuple[bool, bool, str]] = []
+    for path in paths:
         try:
-            size = os.path.getsize(path)
-            if size <= left and _WORDS.search(read_small(path)):
-                left -= size
-                yield path
+            text = read_small(path)
         except (OSError, OddFileError):
             continue
+        if _WORDS.search(text):
+            is_likely = _LIKELY.search(os.path.basename(path)) is not None
+            worth.append((_MAKES.search(text) is None, not is_likely, path))
+    for *_, path in sorted(worth):
+        size = os.path.getsize(path)
+        if size <= left:
+            left -= size
+            yield path
+
+
+def _is_script(path: str) -> bool:
+    """Whether a file is called as what starts a training, and does something when it is run."""
+    try:
+        return _SCRIPT.fullmatch(os.path.basename(path)) is not None and (
+            b"__main__" in (text := read_small(path)) or _ENTERS.search(text) is not None
+        )
+    except (OSError, OddFileError):
+        return False
+
+
+def _how_likely(path: str) -> tuple[bool, str]:
+    name = os.path.basename(path)
+    return _FIRST.match(name) is None, name
 
 
 def _command(word: str) -> str:
