@@ -63,6 +63,23 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
         )
     if facts.padding and not facts.damage and not facts.record:
         yield _padded(facts)
+    if facts.is_zstd and not facts.unpacked_by and not facts.damage:
+        yield _by_name(facts)
+
+
+def _by_name(facts: ShardFacts) -> Finding:
+    """Say of a shard of zstd that nothing known of the job unpacks it."""
+    return shard_damaged.found(
+        "is packed with zstd, and webdataset opens none of it by its name",
+        at=Location(file=facts.file),
+        severity=Severity.WARNING,
+        why="tarfile reads zstd since Python 3.14 only, and before stops at its first byte; "
+        "nothing that was looked at says how the job unpacks it.",
+        fix=f"Give webdataset the address  pipe:zstd -dc {shown(facts.file)}  or name the loader "
+        "that reads it.",
+        evidence={"kind": "zstd", "bytes": facts.size},
+        about="zstd",
+    )
 
 
 def _padded(facts: ShardFacts) -> Finding:

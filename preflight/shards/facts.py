@@ -156,6 +156,12 @@ class ShardFacts:
     videos: int = 0
     """Videos in it, which are not read."""
 
+    is_zstd: bool = False
+    """Whether it is packed with zstd, which this Python's tarfile does not open by itself."""
+
+    unpacked_by: str = ""
+    """What of the job unpacks zstd: a loader or a place in its sources; empty: nothing known."""
+
     padding: int = 0
     """Bytes of zeros behind its last member, where they are more than tar leaves by default."""
 

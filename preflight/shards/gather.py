@@ -20,7 +20,7 @@ from preflight.pipelines.fates import lacking, taken
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
-from preflight.targets.targets import CaptionRule, Shard
+from preflight.targets.targets import CaptionRule, Shard, Source
 from preflight.values.wire import to_wire
 
 
@@ -40,6 +40,9 @@ class Shards(Gather):
         self._are_all_read = False
         """Whether all shards that were named have been looked at."""
 
+        self._unpacked_by = ""
+        """What of the job unpacks zstd."""
+
         self._reads: dict[str, Reads] = {}
         """By the path of a shard, the first loader that reads it."""
 
@@ -51,12 +54,23 @@ class Shards(Gather):
         else:
             self.targets.append(target)
 
+    def needs(self, target: Target) -> bool:
+        """Whether it is a source that may say how shards of zstd are unpacked."""
+        return isinstance(target, Source) and any(
+            isinstance(one, Shard) and one.path.endswith(".zst") for one in self.run.targets
+        )
+
     def hear(self, target: Target, facts: object) -> None:
         """Take in which shards a loader reads, and that it has been looked at."""
         self._awaited.discard(target)
+        # Sources stand above shards, so that the type of what is told of them is not known here.
+        if isinstance(target, Source):
+            self._unpacked_by = self._unpacked_by or getattr(facts, "zstd", None) or ""
         if isinstance(facts, Reads):
             for path in facts.shards:
                 self._reads.setdefault(path, facts)
+            if any("zstd" in one for one in facts.shards):
+                self._unpacked_by = self._unpacked_by or facts.name
 
     def then_questions(self) -> Iterator[Question]:
         """Ask about the shards of loaders that nobody has named, where they are files here."""
@@ -100,20 +114,32 @@ class Shards(Gather):
     def _released(self) -> Iterator[Look]:
         """Give what waited for loaders, with what they say of the fields that they take.
 
-        A shard that ends in zeros waits for those beside it, too.
+        A shard that ends in zeros waits for those beside it, too, and one of zstd for sources.
         """
-        held = [one for one in self._held if self._are_all_read or not one[1].padding]
-        self._held = [one for one in self._held if one[1].padding and not self._are_all_read]
+        held: list[tuple[Any, ShardFacts, float | None]] = []
+        waiting: list[tuple[Any, ShardFacts, float | None]] = []
+        for one in self._held:
+            waits = (one[1].padding or one[1].is_zstd) and not self._are_all_read
+            (waiting if waits else held).append(one)
+        self._held = waiting
         root = self.run.job.root
         for target, facts, read_at in held:
             reads = self._reads.get(os.path.abspath(os.path.join(root, target.path)))
             if reads is not None and taken(reads):
                 found = lacking(facts.arrived, reads)
                 facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
+            if facts.is_zstd:
+                own = reads.name if reads is not None and not _opens(reads) else ""
+                facts = replace(facts, unpacked_by=self._unpacked_by or own)  # noqa: PLW2901
             if facts.padding:
                 beside = self._neighbours.get(_sort_of(facts.file), [])
                 facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
+
+
+def _opens(reads: Reads) -> bool:
+    """Whether webdataset itself opens the shards of a loader, by their names."""
+    return any(one.kind == "open" for one in reads.stages)
 
 
 def _sort_of(file: str) -> str:

@@ -16,6 +16,7 @@ from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.bytes.window import Window
 from preflight.formats.magic import HEAD, what_is
 from preflight.formats.packing.packed import Packed, can_unpack
+from preflight.formats.packing.zstd import tarfile_unpacks
 from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.picture import JPEG, JPEG_END, MARKED
 from preflight.formats.suffixes.images import is_image
@@ -134,6 +135,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         oddities=samples.strange.told(samples.groups),
         arrived=arriving(samples.groups, looked.spoiled, Cut.of(flaw, broken=broken)),
         videos=_videos(samples),
+        is_zstd=packed is not None and packed.name == "zstd" and not tarfile_unpacks(),
         padding=zeros,
         record=record_of(zeros, unpacked) if zeros else 0,
         keys=pack(samples.groups.keys, samples.sizes),

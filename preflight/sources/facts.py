@@ -27,6 +27,9 @@ class Draws(NamedTuple):
     resampled: int | None = None
     """With replacement."""
 
+    zstd: int | None = None
+    """Where it speaks of zstd: a command in a pipe, or a package that unpacks it."""
+
     perhaps: int | None = None
     """As an expression says that is not written out: `resampled=args.resampled`."""
 
@@ -221,6 +224,9 @@ class SourceFacts:
 
     perhaps_resampled: str | None = None
     """Where an expression decides whether they are (`resampled=args.resampled`)."""
+
+    zstd: str | None = None
+    """Where a command or a package unpacks zstd."""
 
     drawn_once: str | None = None
     """Where each of them goes to one worker (`WebDataset(urls)`)."""

@@ -179,9 +179,21 @@ def draws_in(tree: ast.AST) -> Draws:
     lines: dict[str, int] = {}
     for node in ast.walk(tree):
         how = _draws(node) if isinstance(node, ast.Call) else None
+        if how is None and _speaks_of_zstd(node):
+            how = "zstd"
         if how is not None:
             lines[how] = min(node.lineno, lines.get(how, node.lineno))  # type: ignore[attr-defined]
     return Draws(**lines)
+
+
+def _speaks_of_zstd(node: ast.AST) -> bool:
+    """Whether this names a command or a package that unpacks zstd; a file's name ends in `zst`."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and re.search(r"zstd|unzst", node.value) is not None
+    names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or "", *(one.name for one in node.names)]
+    return any("zst" in one for one in names)
 
 
 def _draws(call: ast.Call) -> str | None:

@@ -15,7 +15,7 @@ from preflight.syntax.parsing import Parsed, UnparsableError, parse
 # Whoever touches the environment writes one of these, and so does whoever makes a loader.
 _ENVIRONMENT = (b"environ", b"getenv", b"putenv", b"dotenv")
 _LOADERS = (b"DataLoader", b"WebLoader", b"num_workers")
-_SHARDS = (b"resampled", b"WebDataset", *(one.encode() for one in sorted(RESAMPLED)))
+_SHARDS = (b"resampled", b"WebDataset", b"zst", *(one.encode() for one in sorted(RESAMPLED)))
 
 
 class Words(NamedTuple):

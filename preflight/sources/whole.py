@@ -80,6 +80,7 @@ class JobSources:
             perhaps_resampled=draws.get("perhaps"),
             drawn_once=draws.get("once"),
             model_copy=self.model_copy,
+            zstd=draws.get("zstd"),
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 
