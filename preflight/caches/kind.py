@@ -8,7 +8,7 @@ from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import CacheFolderFacts
 from preflight.checkpoints.facts import CheckpointFacts
 from preflight.kinds.kind import Kind
-from preflight.targets.suffixes import CACHE_SUFFIXES
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
 from preflight.targets.targets import CacheFolder
 from preflight.values.names import first_of, shown
 

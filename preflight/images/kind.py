@@ -5,7 +5,7 @@ from __future__ import annotations
 from preflight.images.facts import CaptionsSeen, FolderFacts, ImageDamage, Picture
 from preflight.kinds.kind import Kind
 from preflight.pairing.facts import Captioned
-from preflight.targets.suffixes import IMAGE_SUFFIXES
+from preflight.targets.file_types.suffixes import IMAGE_SUFFIXES
 from preflight.targets.targets import Folder
 
 # Seconds for one image, by depth; of JPEGs, with one processor, from the page cache.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from preflight.kinds.target import Target
 from preflight.scaffold.tables import can_be_said, spelled
+from preflight.targets.file_types.suffixes import SHARD_SUFFIXES
 from preflight.targets.one_file import UnknownWordError
-from preflight.targets.suffixes import SHARD_SUFFIXES
 from preflight.targets.targets import CaptionRule, Folder, Shard, Unlistable
 from preflight.targets.word import read_data
 

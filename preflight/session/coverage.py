@@ -150,7 +150,7 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
             offered |= load(row.offers)(folder, tuple(places))
     if _is_doubtful(every, found):
         place = found.may_only_show[0].name_in(folder)
-        offered["data"] = shlex.join(["preflight", "run", f"data={place}"])
+        offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
         dark.add("data")
     for one in every:
         has_hint = one.part in dark and not (one.part == "script" and "source" not in dark)

@@ -9,7 +9,7 @@ from typing import Any
 
 from preflight.kinds.kind import Kind
 from preflight.shards.facts import ShardFacts
-from preflight.targets.suffixes import SHARD_SUFFIXES
+from preflight.targets.file_types.suffixes import SHARD_SUFFIXES
 from preflight.targets.targets import Built, Loader, Shard
 
 # Bytes a second, by depth; of JPEGs and captions, with one processor, from the page cache.

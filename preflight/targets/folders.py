@@ -12,8 +12,13 @@ from preflight.formats.suffixes.videos import is_video
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds
 from preflight.kinds.target import Target
+from preflight.targets.file_types.suffixes import (
+    CACHE_SUFFIXES,
+    IMAGE_SUFFIXES,
+    PTH_TAR,
+    SHARD_SUFFIXES,
+)
 from preflight.targets.repository import Repository
-from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, PTH_TAR, SHARD_SUFFIXES
 from preflight.targets.targets import CacheFolder, Shard, Source, Unlistable
 from preflight.values.listing import Listed, leads_to_system, list_names
 
@@ -250,7 +255,7 @@ def holds_no_cache(path: str) -> str | None:
     if not os.path.isdir(path):
         if path.lower().endswith(CACHE_SUFFIXES):
             return None
-        from preflight.targets import contents
+        from preflight.targets.file_types import contents
 
         is_bin = path.lower().endswith(".bin")
         fits = contents.may_be_cached(path) if is_bin else contents.is_tensors(path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from preflight.kinds.target import Target
-from preflight.targets import contents
+from preflight.targets.file_types import contents
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.folders import is_shard, look_for_sources
-from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.targets import CacheFolder, CaptionRule, Folder, Shard, Source
 from preflight.values.names import shown
 

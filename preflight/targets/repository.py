@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from preflight.formats.suffixes.images import EXTENSIONS, is_image
-from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES
 from preflight.values.listing import Listed
 
 _IMAGES, _TENSORS = frozenset(IMAGE_SUFFIXES), frozenset(CACHE_SUFFIXES)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from preflight.cached_files.cache_listing import is_for_torch, is_left_over
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.target import PathTarget, Target
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.folders import is_shard, told_by_suffix, walk
 from preflight.targets.repository import TESTS
-from preflight.targets.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.targets import CacheFolder, Folder, Shard
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import first_of, name_of

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
 from preflight.targets.folders import (
     holds_no_cache,
     holds_nothing,
@@ -26,7 +27,6 @@ from preflight.targets.one_file import (
     one_of_data,
     source_at,
 )
-from preflight.targets.suffixes import CACHE_SUFFIXES
 from preflight.targets.targets import (
     BUILT,
     Built,

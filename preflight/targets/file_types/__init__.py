@@ -1,0 +1,1 @@
+"""What a file is, by its suffix and by its first bytes."""
