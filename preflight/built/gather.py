@@ -36,6 +36,10 @@ class BuiltTargets(Gather):
         given = {"args": to_exact(target.args), "kwargs": to_exact(target.kwargs)}
         return {"kind": target.kind, **to_wire(replace(target, args=(), kwargs={})), **given}
 
+    def needs(self, target: Target) -> bool:
+        """Whether it may be said by sources who copies a model."""
+        return Copied in self.kind.facts and isinstance(target, Source) and not target.implied
+
     def hear(self, target: Target, facts: object) -> None:
         """Take in which line of the sources copies a model."""
         if isinstance(facts, SourceFacts):

@@ -137,7 +137,8 @@ def test_a_model_that_cannot_be_copied_is_told_with_the_line_of_the_script(tmp_p
     put(tmp_path, "train.py", content=train)
 
     alone = preflight.run("model=model:make", folder=str(tmp_path))
-    together = preflight.run("model=model:make", "source=train.py", folder=str(tmp_path))
+    words = ("model=model:make", "source=train.py")
+    together = preflight.run(*words, folder=str(tmp_path), select=("model-uncopyable",))
 
     (before,), (found,) = (
         [one for one in report.findings if one.check == "model-uncopyable"]
