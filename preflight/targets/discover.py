@@ -77,7 +77,6 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     words = tuple(words)
     pairs: list[tuple[str, Target]] = []
     datasets: list[Dataset] = []
-    doubtful: tuple[Folder, ...] = ()
     if words:
         for word in words:
             found = read_word(word, folder, python=job.python)
@@ -93,7 +92,6 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         around = look_around(folder)
         pairs += [(_name_around(target, folder), target) for target in around]
         datasets += _by_folder(None, around, folder)
-        doubtful = may_only_show(around, folder)
         if not pairs:
             raise UnknownWordError(
                 f"nothing to look at was named, and {folder} holds no shards, images, cache files "
@@ -110,13 +108,12 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
         (apart if job.launch.elsewhere else targets).append(Host(implied=True))
-    unread = _unread(words, job, folder, targets)
     return Discovered(
         targets=tuple(dict.fromkeys(targets)),
         pairs=tuple(pairs),
         apart=tuple(apart),
-        unread=tuple(filter(None, unread)),
-        may_only_show=doubtful,
+        unread=tuple(filter(None, _unread(words, job, folder, targets))),
+        may_only_show=() if words or job.names_targets else may_only_show(targets, folder),
     )
 
 
