@@ -5,14 +5,15 @@ What it finds
     that was found or named and holds some called `checkpoint-500` or `checkpoint_3`, or `epoch_3`
     with the state of an optimizer), where each folder or file is one state of a run, and a folder
     that is called as the others whatever lies in it (a temporary file, a log, nothing): a newest
-    checkpoint with a damaged file (with --deep, also one that holds NaN or infinity), with a `.json` or a `.pkl` that was cut, or without a file that all others
-    have (where there are two: one that is written after the model), or that its own index
-    (`model.safetensors.index.json`) names. Of torch.distributed.checkpoint, one with parts
-    (`.distcp`) and without `.metadata`, which is written last and names all that is in them. Files
-    of several ranks and of one step are one checkpoint. The newest is that of the highest number,
-    as trainers take it; where not all are numbered alike, the one last written. Where `latest`,
-    `last_checkpoint` or `latest_checkpointed_iteration.txt` names one, newer ones that are not
-    whole come after that; that it names what is not there is told. Of a folder of several runs
+    checkpoint with a damaged file (with --deep, also one that holds NaN or infinity), with a
+    `.json` or a `.pkl` that was cut, or without a file that all others have (where there are two:
+    one that is written after the model), or that its own index (`model.safetensors.index.json`)
+    names. Of torch.distributed.checkpoint, one with parts (`.distcp`) and without `.metadata`,
+    which is written last and names all that is in them. Files of several ranks and of one step are
+    one checkpoint. The newest is that of the highest number, as trainers take it; where not all are
+    numbered alike, the one last written. Where `latest`, `last_checkpoint` or
+    `latest_checkpointed_iteration.txt` names one, newer ones that are not whole come after that;
+    that it names what is not there is told. Of a folder of several runs
     (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are numbered
     alike (`best`, `final`) is none of them, but for the `last` or `latest`; what has a name for the
     time being (`tmp-checkpoint-500`) is passed over. The newest one that is whole is named, and
