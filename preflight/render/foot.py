@@ -18,6 +18,9 @@ from preflight.values.names import counted
 _LABEL_WIDTH = 13
 _TARGETS = 8
 _SKIPS = 4
+
+# Columns beside a command in which what it does can be read; else it stands below.
+_LEAST_ROOM = 20
 _WORTH_TELLING = 0.2  # of all seconds
 
 # How a part is named that has no obvious word.
@@ -94,11 +97,15 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
     said = said or [("preflight run --help", "how data, caches and loaders are named")]
     head = "  say     "
     column = max(cells(paper.say(command)) for command, _ in said)
+    room = paper.width - len(head) - column - 3
     for command, what in said:
-        begin = (Span(head), Span(padded(paper.say(command), column) + "   "))
-        room = max(paper.width - len(head) - column - 3, _LABEL_WIDTH)
-        yield from hanging(begin, paper.wrap(paper.say(what), room))
+        begin = Span(head), Span(padded(paper.say(command), column) + "   ")
         head = " " * len(head)
+        if room < _LEAST_ROOM:
+            yield begin[0], Span(paper.say(command))
+            begin = Span(head), Span("  ")
+        room_here = room if room >= _LEAST_ROOM else paper.width - len(head) - 2
+        yield from hanging(begin, paper.wrap(paper.say(what), room_here))
 
 
 def unread_text(report: Report) -> str:

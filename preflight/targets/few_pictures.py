@@ -25,6 +25,8 @@ _SHOWS = re.compile(
     r".*(?:example|sample|demo|tutorial|record|result|output|conditioning).*", re.IGNORECASE
 )
 
+_ICON = re.compile(r"\.(?:ico|icns)$", re.IGNORECASE)
+
 # Where a job says what it reads, and how: `root="photos"`, `ImageFolder("./photos/")`.
 _SAY = (".py", ".yaml", ".yml", ".toml", ".json")
 _MOST_TEXTS, _LONGEST_TEXT = 500, 1 << 18
@@ -61,7 +63,7 @@ def _few_in(folder: str, top: str) -> frozenset[str] | None:
     number = captioned = 0
     places = set[str]()
     for place, listed in walk(folder):
-        images = [name for name in listed.names if is_image(name)]
+        images = [one for one in listed.names if is_image(one) and not _ICON.search(one)]
         if not images:
             continue
         number += len(images)
@@ -72,7 +74,8 @@ def _few_in(folder: str, top: str) -> frozenset[str] | None:
         if any(map(_DATA.fullmatch, parts)):
             return None
         places |= {"/".join(parts[: end + 1]) for end in range(len(parts))}
-    return None if number > _FEW or 2 * captioned >= number else frozenset(places)
+    is_data = number > _FEW or 0 < number <= 2 * captioned
+    return None if is_data else frozenset(places)
 
 
 def _read_by_sources(names: set[str], top: str) -> Iterator[str]:

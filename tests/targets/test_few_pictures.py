@@ -155,3 +155,10 @@ def test_a_line_of_a_million_characters_is_read_in_no_time(tmp_path: Path) -> No
 
     assert report.seconds < 20
     assert report.verdict == "cannot-judge"
+
+
+def test_an_icon_is_no_data_though_its_package_is_named(tmp_path: Path) -> None:
+    repository(tmp_path, "pkg/static/favicon.ico")
+    put(tmp_path, "settings.json", content=b'{"path": "pkg"}')
+
+    assert run(tmp_path).verdict == "cannot-judge"
