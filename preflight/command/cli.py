@@ -91,9 +91,11 @@ def demo(*, healthy: bool, **given: Any) -> int:
     from preflight.session import run as session
 
     shown = output.Shown.of(given)
-    folder = broken.make_in_place(healthy=healthy, typed_in=os.getcwd())
+    folder = broken.begin(healthy=healthy, typed_in=os.getcwd())
     with output.watching() as watch:
-        report = session.run(folder=folder, watch=watch, command="preflight demo")
+        settings = os.path.join(folder, "preflight.toml")
+        report = session.run(folder=folder, config=settings, watch=watch, command="preflight demo")
+    folder = broken.leave(folder)
     shown.write(replace(report, last=os.path.join(folder, report.last or "")))
     click.echo(f"The job is in {folder}", err=True)
     return gate.exit_code(report)

@@ -37,14 +37,19 @@ def place() -> str:
     return os.path.join(tempfile.gettempdir(), f"preflight-demo{_OWN}")
 
 
-def make_in_place(*, healthy: bool, typed_in: str) -> str:
-    """Make the job in place of the last demo, and give its folder; the user may look around there.
-
-    Where that of the last one cannot be replaced, it is a folder of its own.
-    """
+def begin(*, healthy: bool, typed_in: str) -> str:
+    """Make the job in a temporary folder of its own, and give that."""
     folder = tempfile.mkdtemp(prefix="preflight-demo-new-")
     make(Path(folder), healthy=healthy)
     Path(folder, _TYPED_IN).write_text(os.path.abspath(typed_in), encoding="utf-8")
+    return folder
+
+
+def leave(folder: str) -> str:
+    """Put a demo that is over in place of the last one, and give where it lies from now on.
+
+    The user may look around there. Where the last one cannot be replaced, it stays where it is.
+    """
     try:
         if os.path.isfile(os.path.join(place(), _TYPED_IN)):
             shutil.rmtree(place())  # a link is refused

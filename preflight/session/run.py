@@ -99,7 +99,7 @@ def run(
         raise UsageError(str(error)) from error
     command = command or shlex.join(["preflight", "run", *words])
     hide = secrets_of(job, command)
-    for line in said_of_settings(job, settings, found, typed=bool(words)):
+    for line in () if config else said_of_settings(job, settings, found, typed=bool(words)):
         sys.stderr.write(hide.text(f"preflight: {line}\n"))
     sys.stderr.flush()
     tell = functools.partial(_tell_hidden, watch, hide)
