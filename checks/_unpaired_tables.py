@@ -122,7 +122,7 @@ def of_rows(found: Found, missing: Sequence[Unpaired], facts: FolderFacts) -> It
                 at=Location(file=one.table, name=one.name),
                 severity=severity,
                 why=f"{why}it.",
-                fix=f"Put {shown(one.name)} there, or take its line out.",
+                fix="Put the file there, or take its line out.",
                 evidence={"lacks": "image", "expected": shown(one.expected)},
                 about="row",
             )

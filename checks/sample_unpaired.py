@@ -2,7 +2,6 @@
 
 What it finds
     In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
-    In a shard, samples (the files of one key, by webdataset's rule) that lack the caption or the
     image that the data set's rule asks for, or a field that a live loader takes, which overrules
     every guess; images of a shard without the caption that most of its data set have. In a folder,
     images without a caption file of the same stem, or without a line in a metadata.jsonl, and the
@@ -241,15 +240,16 @@ def _why(one: Unpaired, all_of: Sequence[Unpaired], pairing: Pairing, *, in_shar
     if pairing.rule == "auto" and one.lacks == "caption" and one.because in BY_RULE:
         share += ", judged by the other images, most of which have one"
     if one.expected == _TABLE:
-        return f"Hugging Face's imagefolder leaves it out, or raises in older versions: {share}."
-    if one.lacks == "key":
-        return f"Nobody who reads an image and a caption of each sample ever sees it: {share}."
-    if not in_shard:
-        does = "is left out, or trained with an empty caption"
-        if one.lacks == "image":
-            does = "is passed over, and so may be an image that was meant to be there"
-        return f"It {does}: {share}."
-    return f"to_tuple raises here, or a handler drops the sample without a word: {share}."
+        harm = "Hugging Face's imagefolder leaves them out, or raises in older versions"
+    elif one.lacks == "key":
+        harm = "nobody who reads an image and a caption of each sample ever sees them"
+    elif in_shard:
+        harm = "to_tuple raises at the first, or a handler drops each without a word"
+    elif one.lacks == "image":
+        harm = "they are passed over, and so may be images that were meant to be there"
+    else:
+        harm = "they are left out, or trained with an empty caption"
+    return f"{share}: {harm}."
 
 
 def _fix(one: Unpaired) -> str:
@@ -262,7 +262,7 @@ def _fix(one: Unpaired) -> str:
         there = shown(extension_of(one.instead))
         return f'Add "{there}" to images in preflight.toml if the job reads it; else convert it.'
     if one.lacks == "caption":
-        return f"Write {expected}, or leave the image out."
+        return "Write the caption, or leave the image out."
     return "Take the image again from where it came from, or leave the caption out."
 
 

@@ -17,6 +17,9 @@ from preflight.values.names import first_of
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 
+# A word or a name, without the full stop behind it.
+_NAME = re.compile(r"[\w.-]*\w")
+
 Advice: TypeAlias = tuple[str | None, ...]
 """Why it matters, what to do, and what runs today."""
 
@@ -170,13 +173,45 @@ def sentence(finding: Finding) -> str:
 
 
 def advice(found: Iterable[Finding]) -> tuple[Advice, list[tuple[list[Finding], Advice]]]:
-    """Give the advice that is the same for all, and to those that share all theirs what is left."""
+    """Give the advice that is the same for all, and to those that share all theirs what is left.
+
+    It is the same, too, where only names differ that each finding tells itself.
+    """
+    forms: dict[str | None, str | None] = {}
     alike: dict[Advice, list[Finding]] = {}
     for one in found:
-        alike.setdefault((one.why, one.fix, one.workaround), []).append(one)
-    shared = tuple(said[0] if len(set(said)) == 1 else None for said in zip(*alike, strict=True))
-    own = (tuple(None if a == b else a for a, b in zip(one, shared, strict=True)) for one in alike)
-    return shared, list(zip(alike.values(), own, strict=True))
+        fix, workaround = (
+            forms.setdefault(text, text and _without_names(text, one))
+            for text in (one.fix, one.workaround)
+        )
+        alike.setdefault((one.why, fix, workaround), []).append(one)
+    same = [len(set(texts)) == 1 for texts in zip(*alike, strict=True)]
+    shared = _advice_of([one for those in alike.values() for one in those])
+    return tuple(text if one else None for text, one in zip(shared, same, strict=True)), [
+        (those, tuple(None if one else a for a, one in zip(_advice_of(those), same, strict=True)))
+        for those in alike.values()
+    ]
+
+
+def _without_names(text: str, one: Finding) -> str:
+    """Take out of an advice what its finding names; of what is to be copied, nothing."""
+    own = set(_NAME.findall(f"{one.at} {one.message}"))
+    return (
+        text if is_command(text) else _NAME.sub(lambda name: name[0] * (name[0] not in own), text)
+    )
+
+
+def _advice_of(those: Sequence[Finding]) -> Advice:
+    """Say the advice of findings of which it is the same but for their names."""
+    each = ((one.why, one.fix, one.workaround) for one in those)
+    return tuple(map(_of_first, zip(*each, strict=True)))
+
+
+def _of_first(texts: Sequence[str | None]) -> str | None:
+    first = texts[0]
+    if first is None or len(set(texts)) == 1:
+        return first
+    return f"{first.removesuffix('.')}, and the others alike."
 
 
 def _common_folder(files: Iterable[str]) -> str:
@@ -191,13 +226,14 @@ def _common_folder(files: Iterable[str]) -> str:
 def foremost(found: Sequence[Finding], most: int) -> tuple[Finding, ...]:
     """Choose those that stand for all where not all are told: the first of each sort comes first.
 
-    They keep their order. Of one sort are those that differ in numbers and quoted names only.
+    They keep their order. Of one sort are those that differ in numbers and names only.
     """
     if len(found) <= most:
         return tuple(found)
-    first: dict[tuple[str, str | None], int] = {}
+    first: dict[tuple[str, ...], int] = {}
     for index, one in enumerate(found):
-        first.setdefault((_VARYING.sub("#", one.message), one.fix), index)
+        said = (one.message, one.why or "", one.fix or "")
+        first.setdefault(tuple(_VARYING.sub("#", text) for text in said), index)
     chosen = dict.fromkeys([*list(first.values())[:most], *range(len(found))])
     return tuple(found[index] for index in sorted(list(chosen)[:most]))
 

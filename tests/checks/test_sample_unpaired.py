@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,12 +71,29 @@ def test_an_image_without_its_caption_is_found_in_a_shard() -> None:
         severity=Severity.ERROR,
         message="has no caption: there is no dog.txt",
         at=Location(file="x.tar", name="member dog.jpg"),
-        why="to_tuple raises here, or a handler drops the sample without a word: "
-        "1 of 32 samples here.",
-        fix="Write dog.txt, or leave the image out.",
+        why="1 of 32 samples here: to_tuple raises at the first, or a handler drops each without a "
+        "word.",
+        fix="Write the caption, or leave the image out.",
         evidence={"lacks": "caption", "expected": "dog.txt"},
         fingerprint=finding.fingerprint,
     )
+
+
+@pytest.mark.parametrize("of", [shard, folder], ids=["shard", "folder"])
+def test_what_is_the_same_for_all_samples_is_said_in_the_same_words(
+    of: Callable[[Pairing], ShardFacts | FolderFacts],
+) -> None:
+    """The message has the name already; the share comes first, and is that of all."""
+    lacking = [
+        replace(NO_CAPTION, name=f"{number}.jpg", expected=f"{number}.txt") for number in range(6)
+    ]
+
+    found = ask("sample-unpaired", of(pairing_of(*lacking, whole=26)))
+
+    ((why, fix),) = {(one.why, one.fix) for one in found}
+    assert len(found) == len(lacking)
+    assert (why or "").startswith("6 of 32 samples here: ")
+    assert fix == "Write the caption, or leave the image out."
 
 
 def test_in_a_folder_the_file_itself_is_the_place() -> None:
@@ -231,7 +249,7 @@ def test_images_and_texts_in_two_folders_are_left_to_another_check(tmp_path: Pat
         (NO_IMAGE, "a.jpg", "a.JPG", "Rename a.JPG to a.jpg."),
         (NO_IMAGE, "a.TIFF", "a.tif", "Rename a.tif to a.TIFF."),
         (NO_IMAGE, "a.png", "a.jpg", f'Add "jpg" {TO_IMAGES}; else convert it.'),
-        (NO_CAPTION, "dog.json", "dog.txt", "Write dog.json, or leave the image out."),
+        (NO_CAPTION, "dog.json", "dog.txt", "Write the caption, or leave the image out."),
     ],
     ids=["jpeg", "large letters", "tif", "an image of another kind", "a text, and no JSON"],
 )

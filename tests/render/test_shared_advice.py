@@ -1,0 +1,93 @@
+"""Advice that is the same for all places of a group stands once, under all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from preflight.findings.finding import Finding
+from preflight.render import markdown, terminal
+from tests.render.jobs import demo
+from tests.render.sample import finding, outcome
+
+CHECK = "sample-unpaired"
+
+WRONG_NAME = "has no caption: {0}.TXT is there, and {0}.txt is what is read"
+LACKING = "has no caption: there is no {0}.txt"
+
+
+def page_of(found: Sequence[Finding], *, verbose: int = 0) -> str:
+    report = replace(demo(), findings=tuple(found), checks=(outcome(CHECK, "unpaired"),), more={})
+    return terminal.render(report, verbose=verbose)
+
+
+def found(message: str, fix: str, names: Sequence[str] = "abcdef", **more: str) -> list[Finding]:
+    """Make a finding of each name."""
+    return [
+        finding(CHECK, message.format(one), file=f"data/{one}.jpg", fix=fix.format(one), **more)
+        for one in names
+    ]
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_a_fix_of_which_only_the_name_differs_stands_once(verbose: int) -> None:
+    page = page_of(found(WRONG_NAME, "Rename {0}.TXT to {0}.txt."), verbose=verbose)
+
+    assert page.count("fix  ") == 1
+    assert "fix  Rename a.TXT to a.txt, and the others alike.\n" in page
+
+
+def test_markdown_says_it_once_too() -> None:
+    report = replace(demo(), findings=tuple(found(WRONG_NAME, "Rename {0}.TXT to {0}.txt.")))
+
+    text = markdown.render(report)
+
+    assert text.count("**Fix**") == 1
+    assert ", and the others alike." in text
+
+
+def test_one_finding_alone_names_no_others() -> None:
+    page = page_of(found(WRONG_NAME, "Rename {0}.TXT to {0}.txt.", "a"))
+
+    assert "fix  Rename a.TXT to a.txt.\n" in page
+
+
+def test_each_sort_of_advice_stands_once() -> None:
+    """And a text that is the same word for word needs no others."""
+    some = found(WRONG_NAME, "Rename {0}.TXT to {0}.txt.", "ab")
+    others = found(LACKING, "Write the caption.", "cd")
+
+    page = page_of([*some, *others])
+
+    assert page.count("fix  ") == 2
+    assert "fix  Rename a.TXT to a.txt, and the others alike.\n" in page
+    assert "fix  Write the caption.\n" in page
+
+
+def test_advice_that_differs_in_more_than_names_is_told_of_each() -> None:
+    """What the finding does not say itself, its reader has to be told."""
+    page = page_of(
+        [
+            finding(CHECK, "RANK is read, and not set", file="a.py", fix="Set RANK=0."),
+            finding(CHECK, "WORLD_SIZE is read, and not set", file="a.py", fix="Set WORLD_SIZE=1."),
+        ]
+    )
+
+    assert "fix  Set RANK=0.\n" in page
+    assert "fix  Set WORLD_SIZE=1.\n" in page
+
+
+def test_what_is_to_be_copied_is_told_of_each() -> None:
+    page = page_of(found(LACKING, "Fetch it:  git lfs pull --include={0}.txt", "ab"))
+
+    assert "git lfs pull --include=a.txt" in page
+    assert "git lfs pull --include=b.txt" in page
+
+
+def test_words_that_one_message_happens_to_have_part_no_advice() -> None:
+    same = "Write the caption, or leave the image out."
+    page = page_of([*found("is an image alone", same, "a"), *found("stands alone", same, "b")])
+
+    assert page.count(same) == 1
