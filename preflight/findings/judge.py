@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from preflight.findings import our_failures
 from preflight.findings.check import Check, Facts
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
@@ -82,8 +83,7 @@ class _Tally:
             if self.check.more is not None and (more := self.check.more(facts)):
                 self.more[where(facts).file or "?"] += more
         except Exception as error:  # noqa: BLE001  a broken check must not hide the others
-            text = f"the check {self.check.id} failed: {type(error).__name__}: {error}"
-            self.broken.append(Broken(at=where(facts), error=text))
+            self.broken.append(_failed(self.check.id, error, where(facts)))
             return False
         else:
             if look.read_at is None:
@@ -152,6 +152,17 @@ class _Tally:
         if total:
             return "found"
         return "passed" if self.looked_at or self.remembered else "skipped"
+
+
+def _failed(check: str, error: Exception, at: Location) -> Broken:
+    """Say of a check that it failed: a bug of ours, or of a plug-in."""
+    if "/" in check:
+        return Broken(at=at, error=f"the check {check} failed: {type(error).__name__}: {error}")
+    return Broken(
+        at=at,
+        error=f"the check {check} failed; {our_failures.in_words(error)}",
+        fix="Open an issue with what this prints:  preflight report",
+    )
 
 
 def _folder_of(finding: Finding) -> str:

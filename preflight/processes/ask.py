@@ -12,8 +12,10 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from preflight.findings import our_failures
 from preflight.kinds.question import Question
 from preflight.processes.start import MOST_PIECES, Lines, Started, start, wait
 from preflight.values.exit_status import ending
@@ -40,6 +42,9 @@ class Fault(NamedTuple):
     fix: str | None = None
     mistyped: bool = False
     """Whether a module or name that the user typed does not exist."""
+
+    trace: str | None = None
+    """The traceback, where our own code failed."""
 
 
 class Took(NamedTuple):
@@ -111,6 +116,11 @@ class _Running:
     unfit: str | None = None
     """The version of an interpreter that is too old."""
 
+    crashed: str | None = None
+    """How our own code has failed, in words."""
+
+    trace: str | None = None
+
     results: list[Result] = field(default_factory=list)
     token: bytes = field(init=False)
     """What each of its lines begins with."""
@@ -147,6 +157,8 @@ class _Running:
             case {"broken": int(index), "error": str(error)}:
                 rest = self._rest_of(index)
                 self._finish(Fault(question=rest, error=error, fix=said.get("fix")))
+            case {"crashed": str(error), "trace": str(trace)}:
+                self.crashed, self.trace = error, trace
             case {"mistyped": int(index), "error": str(error)}:
                 self._finish(Fault(question=self.batch[index], error=error, mistyped=True))
 
@@ -178,13 +190,16 @@ class _Running:
         if self.finished >= len(self.batch):
             return ()  # it died with everything said but the last line
         error = f"the process that looked at it {reason}"
-        if self.unfit is not None:
+        if self.crashed is not None:
+            error, fix = self.crashed, our_failures.REPORT_IT
+        elif self.unfit is not None:
             error = f"{self.started.python} is Python {self.unfit}; 3.10 or newer is needed"
-        if self.open is None:
-            self.results += [Fault(question=one, error=error, fix=fix) for one in self.batch]
-            return ()
-        if self.step is not None:
+        elif self.step is not None:
             error = f"{error}, at this step: {self.step}"
+        if self.open is None:
+            told = partial(Fault, error=error, fix=fix, trace=self.trace)
+            self.results += map(told, self.batch)
+            return ()
         culprit, rest = self.batch[self.finished], self.batch[self.finished + 1 :]
         if culprit.places is not None:
             at, place = self.started.place
@@ -193,7 +208,7 @@ class _Running:
             others = culprit.part(self.told, place), culprit.part(place + 1)
             rest = (*(one for one in others if len(one)), *rest)
             culprit = culprit.part(place, place + 1)
-        self.results.append(Fault(question=culprit, error=error, fix=fix))
+        self.results.append(Fault(question=culprit, error=error, fix=fix, trace=self.trace))
         return rest
 
     def leave(self) -> None:
@@ -298,6 +313,10 @@ def _end(
     if one.done:
         return one.give_up("said that it was done, and was not", None)
     if ended:
-        return one.give_up(ending(one.started.popen.returncode), None)
+        status = one.started.popen.returncode
+        begun = one.open is not None or one.started.python is not None
+        if not (one.started.runs_code and begun):  # nothing of the job has run
+            one.crashed = one.crashed or our_failures.of_death(status)
+        return one.give_up(ending(status), None)
     fix = "Give it longer, if it is only slow:  preflight run --timeout SECONDS"
     return one.give_up(f"said nothing for {timeout:g} s", fix)

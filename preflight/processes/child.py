@@ -21,6 +21,7 @@ from typing import Any
 # Most questions need these two, which the first reader imports while it waits for its question.
 import preflight.file_access.opened
 import preflight.targets.targets  # noqa: F401
+from preflight.findings import our_failures
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.processes import life_line, orphans
 from preflight.values.wire import to_brief
@@ -37,7 +38,7 @@ _LAST_WORDS = 2.0
 
 
 # Of what is said, what the user's code may have had a say in.
-_OF_USERS = ("answer", "broken", "mistyped")
+_OF_USERS = ("answer", "broken", "mistyped", "crashed")
 
 
 class Channel:
@@ -98,13 +99,18 @@ class Channel:
 def main() -> None:
     """Take the questions, look, answer; the last line is `done`."""
     channel, asked = _take_over()
+    with contextlib.ExitStack() as stack:
+        stack.push(functools.partial(_crash, channel))
+        _answer(channel, asked)
+
+
+def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
     options, runs_code = asked["options"], asked["runs_code"]
     if runs_code:  # imported now, since the user's code may put a package of our name in our place
         from preflight.secrets.hiding import hidden_here
 
         orphans.adopt()
         channel.hide = hidden_here
-        sys.excepthook = functools.partial(_fail, hidden_here)
     else:
         _limit_memory(asked["questions"])
     for index, question in enumerate(asked["questions"]):
@@ -129,16 +135,19 @@ def main() -> None:
     channel.say(done=True)
 
 
-def _fail(
-    hide: Callable[[str], str],
-    kind: type[BaseException],
-    error: BaseException,
-    trace: TracebackType | None,
+def _crash(
+    channel: Channel,
+    _kind: type[BaseException] | None,
+    error: BaseException | None,
+    _trace: TracebackType | None,
 ) -> None:
-    """Tell a failure of ours as Python does, without the secrets that it quotes."""
-    import traceback
+    """Tell a failure of our own code, with the traceback, and end."""
+    if isinstance(error, Exception):
+        import traceback
 
-    sys.stderr.write(hide("".join(traceback.format_exception(kind, error, trace))))
+        trace = "".join(traceback.format_exception(error))
+        channel.say(crashed=our_failures.in_words(error), trace=trace)
+        os._exit(1)
 
 
 def _look(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,6 +60,9 @@ class Looks:
 
     not_judged: tuple[str, ...] = ()
     """Comparisons that nobody was asked to make."""
+
+    _traces: set[str] = field(default_factory=set)
+    """Of failures of our own, which are written to stderr once each."""
 
     _gathers: dict[Kind, Gather] = field(default_factory=dict)
     _account: Account = field(init=False)
@@ -212,6 +216,9 @@ class Looks:
             case ask.Fault():
                 if result.mistyped:
                     raise MistypedError(result.error)
+                if result.trace is not None and result.trace not in self._traces:
+                    self._traces.add(result.trace)
+                    sys.stderr.write(self.hide.text(f"preflight itself failed:\n{result.trace}"))
                 yield from gather.failed(question, result.error, result.fix)
             case ask.Unasked():
                 reason = f"the budget of {self.job.look.budget:g} s was used up"

@@ -1,0 +1,48 @@
+"""How a failure of our own is told: as a bug of ours, and not as anything of the job."""
+
+from __future__ import annotations
+
+import os
+
+from preflight.values.exit_status import ending
+
+REPORT_IT = (
+    "Open an issue with the traceback on stderr and with what this prints:  preflight report"
+)
+"""What to do about one."""
+
+# The folder that has `preflight` in it, and `checks` where nothing was installed.
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_OURS = (os.path.join(_HOME, "preflight", ""), os.path.join(_HOME, "checks", ""))
+
+# Lines of ours that are named: the innermost.
+_LINES = 2
+
+_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "crashed")
+
+
+def in_words(error: BaseException) -> str:
+    """Say which exception it was, and which lines of ours have led to it."""
+    import traceback
+
+    kind = type(error).__name__
+    text = f"{kind}: {error}" if str(error) else kind
+    lines = [
+        f"{one.filename.removeprefix(_HOME).replace(os.sep, '/')}:{one.lineno}"
+        for one in traceback.extract_tb(error.__traceback__)
+        if one.filename.startswith(_OURS)
+    ]
+    at = f" ({', '.join(lines[-_LINES:])})" if lines else ""
+    broken = ", or its installation is not whole" if isinstance(error, ImportError) else ""
+    return f"a bug of preflight{broken}: {text}{at}"
+
+
+def of_death(status: int) -> str | None:
+    """Say of a process that ran no code of the job why it died; None: nobody here is to blame."""
+    end = ending(status)
+    if any(word in end for word in _CRASHES):
+        return (
+            f"the process of preflight that looked at it {end}: its bytes crash a decoder, or it "
+            "is a bug of preflight"
+        )
+    return None if status < 0 else f"a bug of preflight: the process that looked at it {end}"
