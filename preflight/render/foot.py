@@ -19,8 +19,8 @@ _LABEL_WIDTH = 13
 _TARGETS = 8
 _SKIPS = 4
 
-# Columns beside a command in which what it does can be read; else it stands below.
-_LEAST_ROOM = 20
+# Columns of a text beside what it is about; else it stands below.
+_LEAST = 24
 _WORTH_TELLING = 0.2  # of all seconds
 
 # How a part is named that has no obvious word.
@@ -34,10 +34,13 @@ def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
     """Give the foot of a page that found something, or could not look."""
     yield from entry("Looked at", _looked_at(report), view)
     yield from _remembered(report, view)
+    if not view.verbose:  # the list of checks has said it
+        yield from _skipped(report, view)
     yield from _common(report, view)
     yield from entry("Took", _took(report), view)
     if report.last:
-        yield from entry("Whole list", f"{report.last}, or -v here", view)
+        here = "" if view.verbose else ", or -v here"
+        yield from entry("Whole list", f"{report.last}{here}", view)
     commands = []
     if report.last:
         commands.append(("preflight report", "this page, ready for an issue"))
@@ -50,7 +53,7 @@ def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
 def quiet_foot(report: Report, view: View) -> Iterator[Line]:
     """Give the foot of a GO page: only what its reader has to know."""
     yield from _remembered(report, view)
-    yield from _common(report, view, skips=bool(view.verbose))
+    yield from _common(report, view)
     settings = sorted({_file_of(one.origin) for one in report.job.values()} - {""})
     if settings:
         yield from entry("Read from", ", ".join(settings), view)
@@ -101,10 +104,10 @@ def need_lines(report: Report, view: View) -> Iterator[Line]:
     for command, what in said:
         begin = Span(head), Span(padded(paper.say(command), column) + "   ")
         head = " " * len(head)
-        if room < _LEAST_ROOM:
+        if room < _LEAST:
             yield begin[0], Span(paper.say(command))
             begin = Span(head), Span("  ")
-        room_here = room if room >= _LEAST_ROOM else paper.width - len(head) - 2
+        room_here = room if room >= _LEAST else paper.width - len(head) - 2
         yield from hanging(begin, paper.wrap(paper.say(what), room_here))
 
 
@@ -132,12 +135,15 @@ def check_lines(report: Report, view: View) -> Iterator[Line]:
     ids = max([0, *(cells(paper.say(one.id)) for one in report.checks)])
     words = max([0, *(cells(paper.say(one.outcome)) for one in report.checks)])
     for one in report.checks:
-        head = (
+        head: Line = (
             Span("  "),
             Span(padded(paper.say(one.id), ids), "id"),
             Span(f"  {padded(paper.say(one.outcome), words)}  "),
         )
         indent = ids + words + 6
+        if paper.width - indent < _LEAST:
+            yield head
+            head, indent = (Span("    "),), 4
         texts = paper.wrap(paper.say(_became(one)), paper.width - indent)
         yield from hanging(head, texts or [""])
 
@@ -159,9 +165,7 @@ def _remembered(report: Report, view: View) -> Iterator[Line]:
         yield from entry("Remembered", text, view)
 
 
-def _common(report: Report, view: View, *, skips: bool = True) -> Iterator[Line]:
-    if skips:
-        yield from _skipped(report, view)
+def _common(report: Report, view: View) -> Iterator[Line]:
     if nothing_looked_at(report) is None:
         yield from _not_judged(report, view)
     if report.unread and view.verbose:
@@ -188,8 +192,8 @@ def _not_judged(report: Report, view: View) -> Iterator[Line]:
 
 def _skipped(report: Report, view: View) -> Iterator[Line]:
     few = report.verdict == "cannot-judge" and len(report.checks) <= _TARGETS
-    skips = _skips(report, empty=few or bool(view.verbose))
-    shown = skips if view.verbose else skips[:_SKIPS]
+    skips = _skips(report, empty=few)
+    shown = skips[:_SKIPS]
     for index, text in enumerate(shown):
         yield from entry("" if index else "Skipped", text, view)
     if len(skips) > len(shown):

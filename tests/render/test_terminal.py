@@ -455,3 +455,24 @@ def test_a_check_that_had_nothing_to_look_at_says_so_without_numbers() -> None:
     page = terminal.render(healthy(checks=checks), verbose=1)
 
     assert "  a  skipped  no model was looked at\n" in page
+
+
+def test_verbose_says_why_a_check_was_skipped_once(report: Report) -> None:
+    """The list of checks says it of each; the foot does not say it again."""
+    page = terminal.render(report, verbose=1)
+
+    skips = {one.reason for check in report.checks for one in check.skipped}
+    flat = " ".join(page.split())
+    for reason in skips:
+        checks = [c for c in report.checks if any(one.reason == reason for one in c.skipped)]
+        assert flat.count(reason) == len(checks)
+    assert "-v here" not in page
+    assert "\nSkipped " not in page
+
+
+def test_on_a_narrow_page_the_list_of_checks_has_no_narrow_column(report: Report) -> None:
+    """What became of a check stands below its id where there is no room beside it."""
+    page = terminal.render(report, width=40, verbose=1)
+
+    listed = page.partition("Checks:\n")[2].partition("\nNot judged")[0]
+    assert all(len(line) - len(line.lstrip()) <= 15 for line in listed.splitlines())
