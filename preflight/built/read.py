@@ -98,6 +98,7 @@ def look(asked: Asked) -> list[Facts]:
         around = Surroundings(
             timeout=options["timeout"],
             alive=asked.alive,
+            step=step,
             path=list(sys.path),
             files=files_of_workers(spec),
             modules=[module.__name__],

@@ -196,16 +196,17 @@ def watching() -> Iterator[Watch]:
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None))
     told: list[Finding] = []
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("looking", total=None, said="")
+        task = bar.add_task("looks around", total=None)
         begun = time.monotonic()
 
         def watch(news: Progress | Finding) -> None:
             if isinstance(news, Progress):
                 said = progress_said(news, time.monotonic() - begun)
-                bar.update(task, total=1.0, completed=news.share, said=said)
+                said = said.encode("ascii", "backslashreplace").decode()
+                bar.update(task, total=1.0, completed=news.share, description=said)
             elif news.severity is Severity.ERROR and not told:
                 told.append(news)
                 place = escape(str(news.at).encode("ascii", "backslashreplace").decode())
@@ -221,14 +222,18 @@ _SOON, _LITTLE = 1.0, 0.01
 def progress_said(news: Progress, seconds: float) -> str:
     """Say how far a run has come in some seconds: files, bytes, rate, and the time that is left."""
     from preflight.values.byte_sizes import format_size
+    from preflight.values.names import shown
 
-    said = [f"{news.done:,} of {news.total:,}"]
+    said = [shown(news.doing) or f"{news.done:,} of {news.total:,}"]
+    if news.runs_code:  # of which nobody knows how long it takes
+        return said[0]
     if news.bytes:
         said.append(format_size(news.bytes))
         said.append(f"{format_size(int(news.bytes / max(seconds, 0.001)))}/s")
     if seconds > _SOON and news.share > _LITTLE:
         left = int(seconds * (1 - news.share) / news.share)
-        said.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
+        if left:
+            said.append(f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02} left")
     return ", ".join(said)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import types
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from preflight.loaders import sent as loaders
 from preflight.loaders.culprits import Culprit
 from preflight.loaders.facts import Loaded, Sent, Trip, Unloadable
 from preflight.loaders.round_trip import Journey, journey
-from preflight.loaders.workers import Surroundings
+from preflight.loaders.workers import METHODS, Surroundings
 from preflight.objects import where
 from preflight.objects.facts import Definition, Weight
 from preflight.objects.paths import type_name, written
@@ -20,7 +21,7 @@ from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
 from preflight.objects.sending.stand_ins import LeftOut
 from preflight.objects.sending.weights import heaviest, weigh
-from preflight.values.names import name_of, shown
+from preflight.values.names import counted, name_of, shown
 
 _LEAST, _MOST = 64 << 20, 2 << 30
 """Bytes of a stream, without large data, that are loaded for a look on any machine, and at most."""
@@ -37,7 +38,11 @@ def travel(loader: object, known: loaders.Known, surroundings: Surroundings) -> 
 
     def walked(roots: Roots) -> pickling.PickleWalk:
         nonlocal going
-        with journey(roots, surroundings, most=most) as going:
+        started = counted(len({*METHODS} & {*multiprocessing.get_all_start_methods()}), "worker")
+        with (
+            surroundings.step(f"start {started}"),
+            journey(roots, surroundings, most=most) as going,
+        ):
             return _there_and_back(going)
 
     sent = loaders.walk_loader(loader, known, walked)

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from json import dumps, loads
 from multiprocessing import connection, context, forkserver, process, resource_tracker, util
@@ -50,6 +51,9 @@ class Surroundings:
 
     alive: Callable[[], None]
     """Called now and then while we wait."""
+
+    step: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext()
+    """Says what takes time."""
 
     path: Sequence[str]
     """`sys.path` as the user's code left it."""

@@ -47,6 +47,12 @@ class Fault(NamedTuple):
     """The traceback, where our own code failed."""
 
 
+class Began(NamedTuple):
+    """That a step has begun: `import torch`."""
+
+    step: str
+
+
 class Took(NamedTuple):
     """How long a step took, in seconds."""
 
@@ -67,7 +73,7 @@ class Survived:
     processes: tuple[str, ...]
 
 
-Result: TypeAlias = Answer | Fault | Took | Unasked | Survived
+Result: TypeAlias = Answer | Fault | Began | Took | Unasked | Survived
 
 
 Batch: TypeAlias = tuple[Question, ...]
@@ -105,7 +111,9 @@ class _Running:
     open: int | None = None
     """The place of the question that it is at; None before the first."""
 
-    step: str | None = None
+    steps: list[str] = field(default_factory=list)
+    """What is at work, the innermost last."""
+
     finished: int = 0
     """Questions answered."""
 
@@ -142,7 +150,7 @@ class _Running:
     def _take_in(self, said: Mapping[str, Any]) -> None:
         match said:
             case {"open": int(index)}:
-                self.open, self.step = index, None
+                self.open, self.steps = index, []
             case {"done": True}:
                 self.done = True
             case {"answer": int(index), "facts": list(facts)}:
@@ -150,9 +158,10 @@ class _Running:
             case {"some": list(facts), "count": int(count)}:
                 self._tell(facts, count)
             case {"step": str(name)}:
-                self.step = name
+                self.steps.append(name)
+                self.results.append(Began(step=name))
             case {"took": str(name), "seconds": float(seconds)}:
-                self.step = None
+                self.steps = self.steps[:-1]
                 self.results.append(Took(step=name, seconds=seconds))
             case {"broken": int(index), "error": str(error)}:
                 rest = self._rest_of(index)
@@ -170,7 +179,7 @@ class _Running:
 
     def _finish(self, result: Answer | Fault) -> None:
         self.finished += 1
-        self.step = None
+        self.steps = []
         self.told = 0
         self.results.append(result)
 
@@ -194,8 +203,8 @@ class _Running:
             error, fix = self.crashed, our_failures.REPORT_IT
         elif self.unfit is not None:
             error = f"{self.started.python} is Python {self.unfit}; 3.10 or newer is needed"
-        elif self.step is not None:
-            error = f"{error}, at this step: {self.step}"
+        elif self.steps:
+            error = f"{error}, at this step: {self.steps[-1]}"
         if self.open is None:
             told = partial(Fault, error=error, fix=fix, trace=self.trace)
             self.results += map(told, self.batch)

@@ -55,6 +55,8 @@ class Channel:
 
         self._said = 0.0
         self._open = 0
+        self._inner = 0.0
+        """Seconds of steps within the one that is at work."""
 
     def say(self, **line: Any) -> None:
         """Write one line; a parent that is gone is the watcher's business.
@@ -89,11 +91,13 @@ class Channel:
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Say that a step begins, and how long it took."""
-        begun = time.perf_counter()
+        """Say that a step begins, and how long it took without the steps within."""
+        begun, before, self._inner = time.perf_counter(), self._inner, 0.0
         self.say(step=name)
         yield
-        self.say(took=name, seconds=time.perf_counter() - begun)
+        seconds = time.perf_counter() - begun
+        self.say(took=name, seconds=seconds - self._inner)
+        self._inner = before + seconds
 
 
 def main() -> None:

@@ -114,7 +114,9 @@ class Looks:
             yield from self._add(target)
         self._account.total = sum(one.things for one in gathers)
         for one in gathers:
+            known = self._account.done
             yield from one.recall()
+            self._account.to_read[one] = one.things - (self._account.done - known)
         jobs = self._jobs()
         yield from self._ask(self._batches(jobs), jobs=jobs, budget=self.job.look.budget)
         then = [one for gather in gathers for one in gather.then_questions()]
@@ -197,7 +199,10 @@ class Looks:
             until=None if budget is None else time.monotonic() + budget,
         )
         for result in ask.ask(batches, how):
-            if isinstance(result, ask.Took):
+            if isinstance(result, ask.Began):
+                self._account.began(result.step)
+            elif isinstance(result, ask.Took):
+                self._account.ended(result.step)
                 took = self.steps.get(result.step, 0.0) + result.seconds
                 self.steps[result.step] = round(took, 3)
             elif isinstance(result, ask.Survived):

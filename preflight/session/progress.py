@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from preflight.findings.finding import Finding
+from preflight.kinds.gather import Gather
 from preflight.kinds.question import Question
 
 
@@ -23,6 +25,12 @@ class Progress(NamedTuple):
 
     share: float
     """How much of the work is likely to be done, from 0 to 1."""
+
+    doing: str = ""
+    """What is at work, for people: `imports torch`, `reads sources 812 of 2,086`."""
+
+    runs_code: bool = False
+    """Whether the user's code is at work, of which nobody knows how long it takes."""
 
 
 Watch: TypeAlias = Callable[[Progress | Finding], None]
@@ -43,21 +51,57 @@ class Account:
     worked: float = 0.0
     """How long what is done was likely to take."""
 
+    to_read: dict[Gather, int] = field(default_factory=dict)
+    """How many things of each kind are to be read."""
+
+    _read: Counter[Gather] = field(default_factory=Counter)
+    _steps: list[str] = field(default_factory=list)
+    """Of the user's code, those that are at work."""
+
+    _name: str = ""
+    _reading: str = ""
+
     def passed(self, number: int) -> None:
         """Take in that so many things need no reading."""
         self.done += number
+
+    def began(self, step: str) -> None:
+        """Take in that the user's code comes to a step, and tell it."""
+        self._steps.append(step)
+        self._tell()
+
+    def ended(self, step: str) -> None:
+        """Take in that a step is over."""
+        if step in self._steps:
+            self._steps.remove(step)
 
     def did(self, question: Question) -> None:
         """Take in that a question was answered, which may be about several things, and tell it."""
         self.done += len(question)
         self.bytes += question.stamp[0]
         self.worked += question.seconds
+        self._name = question.at.file or question.at.name or ""
+        if question.runs_code:
+            self._steps.clear()
+        else:
+            self._read[question.gather] += len(question)
+            read, total = self._read[question.gather], self.to_read.get(question.gather, 0)
+            of = f"{read:,} of {max(read, total):,}"
+            self._reading = f"reads {question.kind.noun}s {of}" if question.kind.is_kept else ""
+        self._tell()
+
+    def _tell(self) -> None:
+        verb, _, object_ = (self._steps or [""])[-1].partition(" ")
+        share = min(1.0, self.worked / self.expected) if self.expected else 0.0
+        reading = self._reading if share < 1 or not verb else ""
         self.watch(
             Progress(
                 done=self.done,
-                total=self.total,
-                name=question.at.file or question.at.name or "",
+                total=max(self.total, self.done),
+                name=self._name,
                 bytes=self.bytes,
-                share=min(1.0, self.worked / self.expected) if self.expected else 0.0,
+                share=share,
+                doing="; ".join(filter(None, [f"{verb}s {object_}" if verb else "", reading])),
+                runs_code=bool(verb),
             )
         )

@@ -1,0 +1,115 @@
+"""Whoever watches a run is told what it does, also while the user's code takes its time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.command.output import progress_said
+from preflight.session.progress import Progress
+from tests.conftest import on_a_terminal
+
+TRAIN = """
+from torch.utils.data import DataLoader
+
+def make():
+    return DataLoader([1, 2], num_workers=2)
+"""
+
+
+def said(share: float, *, doing: str = "", runs_code: bool = False, seconds: float = 10) -> str:
+    news = Progress(
+        done=7, total=9, name="x", bytes=0, share=share, doing=doing, runs_code=runs_code
+    )
+    return progress_said(news, seconds)
+
+
+def told_by(run: Callable[..., object], *words: str, folder: Path) -> list[Progress]:
+    told: list[Progress] = []
+
+    def watch(news: object) -> None:
+        told.extend([news] if isinstance(news, Progress) else [])
+
+    run(*words, folder=str(folder), elsewhere=True, no_ledger=True, watch=watch)
+    return told
+
+
+@pytest.mark.parametrize("share", [0.999999, 1.0])
+def test_no_time_is_left_only_for_so_long(share: float) -> None:
+    """What is read is over; what is still at work takes a time that nobody knows."""
+    assert said(share) == "7 of 9"
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_nobody_knows_how_long_the_users_code_takes(share: float) -> None:
+    assert said(share, doing="imports torch", runs_code=True) == "imports torch"
+
+
+def test_what_is_read_is_said_with_the_time_that_is_left() -> None:
+    doing = "reads sources 812 of 2,086"
+
+    assert said(0.5, doing=doing) == "reads sources 812 of 2,086, 0:00:10 left"
+
+
+def test_a_name_that_a_console_would_obey_is_escaped() -> None:
+    assert said(1, doing="imports \x1b[2J", runs_code=True) == "imports \\x1b[2J"
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_each_step_of_the_users_code_is_told_when_it_begins(tmp_path: Path) -> None:
+    """In the order in which they come; workers are started within a look."""
+    (tmp_path / "train.py").write_text(TRAIN)
+
+    told = told_by(preflight.run, "loader=train:make", folder=tmp_path)
+
+    steps = [one.doing.partition(";")[0] for one in told if one.runs_code]
+    workers = 1 if sys.platform == "win32" else 2
+    starts = f"starts {workers} worker{'s' if workers > 1 else ''}"
+    assert list(dict.fromkeys(steps)) == [
+        "imports torch",
+        "imports train",
+        "calls make",
+        "looks at make",
+        starts,
+    ]
+    assert not told[-1].runs_code
+    assert all(one.done <= one.total for one in told)
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_seconds_of_a_step_within_another_count_once(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAIN)
+
+    report = preflight.run("loader=train:make", folder=str(tmp_path), elsewhere=True)
+
+    assert 0 <= report.steps["look at make"] < report.seconds
+    assert sum(report.steps.values()) <= report.seconds
+
+
+def test_sources_are_counted_as_they_are_read(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"m{number}.py").write_text("import os\n")
+
+    told = told_by(preflight.run, "source=.", folder=tmp_path)
+
+    reading = [one.doing for one in told if one.doing]
+    assert reading[-1] == "reads sources 40 of 40"
+    assert all(one.startswith("reads sources ") for one in reading)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal is made with pty")
+def test_a_terminal_shows_what_the_users_code_does(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(f"import time\ntime.sleep(0.3)\n{TRAIN}")
+
+    _, page, shown = on_a_terminal(
+        tmp_path, "run", "loader=train:make", "--elsewhere", "--no-ledger", "-q"
+    )
+
+    assert b"imports torch" in shown
+    assert b"imports train" in shown
+    assert b"0:00:00 left" not in shown
+    assert page.startswith("GO")
