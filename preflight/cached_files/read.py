@@ -88,6 +88,7 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
         try:
             before = marked(status if _SAME else os.stat(path))
             held = _look_at_file(descriptor, before[0], path, asked.depth, asked.alive)
+            held = _refused(held, asked.wire.get("torch"))
             after = marked(os.fstat(descriptor) if _SAME else os.stat(path))
         finally:
             os.close(descriptor)
@@ -108,11 +109,17 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
 
 
 def read_cache(
-    path: str, root: str, tell: Callable[[str], None], depth: str = "bytes"
+    path: str,
+    root: str,
+    tell: Callable[[str], None],
+    depth: str = "bytes",
+    *,
+    torch: str | None = None,
 ) -> CacheFacts:
     """Read one cached file, every byte once, and compare it with all it says of itself.
 
-    Of depth `index` only what tells of its structure is read.
+    Of depth `index` only what tells of its structure is read. What weights_only takes is said by
+    the torch in this folder; by a list of our own, where there is none.
 
     Raises:
         OSError: it cannot be read, or is no file.
@@ -124,7 +131,16 @@ def read_cache(
         held = _look_at_file(descriptor, status.st_size, path, depth, lambda: tell(name))
     finally:
         os.close(descriptor)
-    return _facts_of(path, name, status.st_size, held)
+    return _facts_of(path, name, status.st_size, _refused(held, torch))
+
+
+def _refused(held: StoredFile, torch: str | None) -> StoredFile:
+    """Leave out what the job's torch takes."""
+    if not held.globals:
+        return held
+    from preflight.formats.torch.weights_only import refused_by  # most files name nothing odd
+
+    return held._replace(globals=refused_by(torch, held.globals))
 
 
 def _open_file(path: str) -> tuple[int, os.stat_result]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import BROKEN, ODD, CacheFacts, CachePiece
+from preflight.caches.job_torch import torch_of
 from preflight.caches.kind import CACHE, SECONDS
 from preflight.caches.numpy_beside import compared, is_compared
 from preflight.caches.table import WHOLE
@@ -79,7 +80,8 @@ class Caches(Gather):
         self._caches: dict[str, Cache] = {}
         self._memory = run.memory
         self._root = run.job.root
-        self._how = self._memory.how(CACHE.name, {})
+        self._torch = torch_of(run.job.python)
+        self._how = self._memory.how(CACHE.name, {"torch": self._torch})
 
     # --- what is to be asked
 
@@ -155,7 +157,11 @@ class Caches(Gather):
         """Ask about the files in these places."""
         return Question(
             kind=CACHE,
-            wire={"folder": whole.base, "names": [whole.table.names[one] for one in places]},
+            wire={
+                "folder": whole.base,
+                "names": [whole.table.names[one] for one in places],
+                "torch": self._torch.folder,
+            },
             target=whole.target,
             at=Location(file=self._name(whole, places[-1]) if places else ""),
             gives=(CacheFacts,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import socket
 import sys
@@ -244,10 +245,13 @@ def _said(thing: object, kind: str) -> str:
 
 
 def _named(file: object) -> str:
-    """Give an open file's name, of Python's own file types only."""
-    if type(file) in (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO):
-        name = cast("Any", file).name
-        return f" {shown(name)}" if type(name) is str else ""
+    """Give an open file's name, of Python's own file types only, down to the one that opened it."""
+    inner: Any = file
+    with contextlib.suppress(AttributeError, ValueError):  # never opened, or taken apart
+        inner = inner.buffer if type(inner) is io.TextIOWrapper else inner
+        inner = inner.raw if type(inner) in (io.BufferedReader, io.BufferedWriter) else inner
+        if type(inner) is io.FileIO and type(inner.name) is str:
+            return f" {shown(inner.name)}"
     return ""
 
 

@@ -92,10 +92,11 @@ class Forms:
 
 def _filled(form: _Form, pickle: bytes) -> WalkedPickle:
     """Put this pickle's own numbers in."""
-    end, storages, texts, refused, steps, framed = form.walked
     number = int.from_bytes
     own = [
         Storage(key, kind, number(pickle[begin:stop], "little", signed=signed))
-        for (key, kind, _), (begin, stop, signed) in zip(storages, form.counts, strict=True)
+        for (key, kind, _), (begin, stop, signed) in zip(
+            form.walked.storages, form.counts, strict=True
+        )
     ]
-    return WalkedPickle(end, tuple(own), texts, refused, steps, framed)
+    return form.walked._replace(storages=tuple(own))

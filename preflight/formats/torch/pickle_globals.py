@@ -1,7 +1,7 @@
 """Which globals of a pickle torch.load takes with weights_only, and which it refuses.
 
-As in torch/_weights_only_unpickler.py of PyTorch 2.13. Families of names are given by pattern, so
-that a type of a later torch is no surprise.
+The list is that of PyTorch 2.13, as torch/_weights_only_unpickler.py has it, with its families of
+names given by pattern. Where the job has a torch, weights_only.py reads that one's own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ _ALLOWED = frozenset(
         *("collections.Counter", "collections.OrderedDict"),
         *("torch.Size", "torch.Tensor", "torch.bool", "torch.device"),
         *("torch._tensor._rebuild_from_type_v2", "torch.serialization._get_layout"),
-        *("torch.storage.TypedStorage", "torch.storage.UntypedStorage"),
         "torch.nn.parameter.Parameter",
         # These it takes once the module that they are of is imported.
         "torch._dynamo.decorators._DimRange",
@@ -39,10 +38,18 @@ _ALLOWED_KIND = (
     r"(?:q?u?int|b?float|complex|bits)\d+[a-z0-9_]*"
     r"|per_(?:tensor|channel)_[a-z_]+"
     r"|_utils\._rebuild_(?!xla_)[a-z0-9_]+"
-    r"|(?:cuda\.|sparse\.|cuda\.sparse\.)?"
-    r"(?:BFloat16|Float|Bool|Byte|Char|ComplexDouble|ComplexFloat|Double|Half|Int|Long|Short"
-    r"|QU?Int[0-9x]+)(?:Storage|Tensor)"
     r")"
+)
+_CLASS_OF_NUMBERS = (
+    r"torch\.(?:cuda\.|sparse\.|cuda\.sparse\.)?"
+    r"(?:BFloat16|Float|Bool|Byte|Char|ComplexDouble|ComplexFloat|Double|Half|Int|Long|Short"
+    r"|QU?Int[0-9x]+)(?:Storage|Tensor)|torch\.storage\.(?:Unt|T)ypedStorage"
+)
+
+# Every torch takes these, and most pickles name nothing else.
+_BY_ALL = frozenset(
+    {"collections.OrderedDict", "torch._utils._rebuild_parameter"}
+    | {"torch._utils._rebuild_tensor_v2", "torch.nn.parameter.Parameter"}
 )
 
 FRAMED = "pickle protocol 4 or 5"
@@ -86,12 +93,31 @@ def refused(module: str, name: str) -> str | None:
     Python 2's names, which torch.save writes into pickles of protocol 2, are given as Python 3's.
     """
     full = f"{'builtins' if module == '__builtin__' else module}.{name}"
-    if full in _ALLOWED or re.fullmatch(_ALLOWED_KIND, full, re.ASCII):
+    if is_known(full):
         return None
     from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING  # few files need it
 
     module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
     return f"{module}.{name}"
+
+
+def is_known(name: str) -> bool:
+    """Whether PyTorch 2.13 takes it."""
+    return (
+        name in _ALLOWED
+        or is_class_of_numbers(name)
+        or re.fullmatch(_ALLOWED_KIND, name, re.ASCII) is not None
+    )
+
+
+def is_class_of_numbers(name: str) -> bool:
+    """Whether it is one of torch's old classes for numbers of a type: `torch.FloatStorage`."""
+    return re.fullmatch(_CLASS_OF_NUMBERS, name, re.ASCII) is not None
+
+
+def is_by_all(name: str) -> bool:
+    """Whether every torch takes it."""
+    return name in _BY_ALL or is_class_of_numbers(name)
 
 
 def is_dangerous(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from preflight.formats.torch.pickle_globals import is_dangerous, refused
+from preflight.formats.torch.pickle_globals import is_by_all, is_dangerous, refused
 from preflight.values.names import shown
 
 LONGEST_TEXT = 256
@@ -17,6 +17,9 @@ MOST_GLOBALS = 20
 
 MOST_DANGEROUS = 200
 """As long as they are fewer, those that can do harm are named all the same."""
+
+# Globals that are kept of those that some versions of torch take, and others not.
+_MOST_TAKEN = 200
 
 
 class Name(NamedTuple):
@@ -56,7 +59,7 @@ Value: TypeAlias = Atom | tuple[Atom, ...]
 class Machine:
     """The stack and memo of a pickle, holding stand-ins only."""
 
-    __slots__ = ("framed", "globals", "marks", "memo", "stack", "storages", "texts")
+    __slots__ = ("framed", "globals", "marks", "memo", "stack", "storages", "taken", "texts")
 
     def __init__(self) -> None:
         self.stack: list[Value] = []
@@ -65,6 +68,7 @@ class Machine:
         self.storages: list[Storage] = []
         self.texts: list[str] = []
         self.globals: list[str] = []
+        self.taken: list[str] = []
         self.framed = False
 
     def held(self) -> int:
@@ -80,10 +84,18 @@ class Machine:
         return above
 
     def note(self, module: str, name: str) -> None:
-        """Keep the name of a global that torch.load would refuse, once, as it may be shown."""
+        """Keep the name of a global that torch.load would refuse, once, as it may be shown.
+
+        What it takes is kept apart, where not every torch does.
+        """
         full = refused(module, name)
-        most = MOST_DANGEROUS if full is not None and is_dangerous(full) else MOST_GLOBALS
-        if full is not None and len(self.globals) < most:
+        if full is None:
+            taken = f"{'builtins' if module == '__builtin__' else module}.{name}"
+            if taken not in self.taken and not is_by_all(taken) and len(self.taken) < _MOST_TAKEN:
+                self.taken.append(taken)
+            return
+        most = MOST_DANGEROUS if is_dangerous(full) else MOST_GLOBALS
+        if len(self.globals) < most:
             text = shown(full[:_LONGEST_GLOBAL])
             if text not in self.globals:
                 self.globals.append(text)

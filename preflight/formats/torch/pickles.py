@@ -40,6 +40,9 @@ class WalkedPickle(NamedTuple):
     framed: bool = False
     """Whether it is divided into frames, as from protocol 4 on."""
 
+    taken: tuple[str, ...] = ()
+    """Globals that our own list has, and not every torch."""
+
     def told_left(self, size: int) -> str | None:
         """Name it, with the size of its file, where it was not followed to its end."""
         return f"its pickle, {format_size(size)}" if self.end is None else None
@@ -133,7 +136,8 @@ def walk(
                 where = tape.base + tape.at
                 named = tuple(machine.globals)
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
-                return WalkedPickle(where, storages, texts, named, count + 1, machine.framed)
+                taken = tuple(machine.taken)
+                return WalkedPickle(where, storages, texts, named, count + 1, machine.framed, taken)
             if not count % 1024 and machine.held() > _MOST_HELD:
                 break
     except EOFError:

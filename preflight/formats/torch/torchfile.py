@@ -118,8 +118,8 @@ def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:
 
 
 def refused_in(walked: WalkedPickle) -> tuple[str, ...]:
-    """Give what torch.load refuses with weights_only in a pickle of torch.save's."""
-    return (*walked.globals, FRAMED) if walked.framed else walked.globals
+    """Give what some torch.load refuses with weights_only in a pickle of torch.save's."""
+    return (*walked.globals, *walked.taken, *([FRAMED] if walked.framed else ()))
 
 
 def _refuse_without_pickle(parts: ZipDirectory, root: bytes) -> None:

@@ -6,7 +6,7 @@ import collections
 import functools
 import itertools
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +17,11 @@ from preflight.objects.sending.pickle_trial import PROTOCOL, PythonPickler, Writ
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 """What pickle takes apart by itself, where the type is exactly one of these."""
 
+
+# Nothing can go wrong with these, and most of what a data set holds is of them.
+ATOMS = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, bytearray, type(...), type(NotImplemented)}
+)
 
 _ORDERED = (list, tuple, collections.deque)
 
@@ -31,6 +36,9 @@ class PickledObject:
     function: object = None
 
 
+_save_reduce = PythonPickler.save_reduce
+
+
 class FramePickler(PythonPickler):  # type: ignore[misc]
     """The pickler in Python; where `frames` are kept, they tell what it is at."""
 
@@ -41,10 +49,30 @@ class FramePickler(PythonPickler):  # type: ignore[misc]
         self.frames: list[PickledObject] = []
 
     def save_reduce(self, func: Any, args: Any, state: Any = None, *rest: Any, **more: Any) -> None:
-        """Keep the parts of a reduction, which say what the attributes are called."""
+        """Keep the parts of a reduction, which say what the attributes are called.
+
+        `super().save_reduce(…, *rest)` would go through C, where Python 3.12 goes down far fewer
+        levels than in Python; a function that is called by its class does not.
+        """
         for frame in self.frames[-1:]:
             frame.function, frame.arguments, frame.state = func, args, state
-        super().save_reduce(func, args, state, *rest, **more)
+        _save_reduce(self, func, args, state, *rest, **more)
+
+
+def is_one_of(kind: type, known: frozenset[type]) -> bool:
+    """Whether a class is one of these; a metaclass may have an `__eq__` and no `__hash__`."""
+    try:
+        return kind in known
+    except TypeError:
+        return False
+
+
+def all_atoms(things: Iterable[Any]) -> bool:
+    """Whether nothing can go wrong with any of these."""
+    try:
+        return ATOMS.issuperset(map(type, things))
+    except TypeError:  # a class without a hash is none of them
+        return False
 
 
 def steps_to(above: list[PickledObject], thing: object) -> list[str]:

@@ -20,10 +20,13 @@ from typing import Any
 from preflight.objects.paths import PATHS, said, type_name, written
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.pickle_paths import (
+    ATOMS,
     CONTAINERS,
     FramePickler,
     PickledObject,
+    all_atoms,
     holders_of,
+    is_one_of,
     steps_to,
     ways,
 )
@@ -44,10 +47,9 @@ _ITEMS = 2_000
 _REFUSALS = 1_000
 _SHOWN = 12  # steps that say where something too deep begins
 
-# Nothing can go wrong with these, and most of what a data set holds is of them.
-_ATOMS = frozenset(
-    {type(None), bool, int, float, complex, str, bytes, bytearray, type(...), type(NotImplemented)}
-)
+# Levels from which on it is the walk itself that goes too deep: what a call of the language goes
+# through in C has a limit of its own on Python 3.12, which nobody can raise.
+_OUR_OWN = 250
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -129,7 +131,7 @@ def _missed(roots: Roots, walker: _Walker) -> tuple[str, BaseException] | None:
         if key in again.refusals and type(one.thing) is not pickle.PickleBuffer:
             continue
         for thing in reversed(one.above):
-            if id(thing) in again.memo and not _is_one_of(type(thing), CONTAINERS):
+            if id(thing) in again.memo and not is_one_of(type(thing), CONTAINERS):
                 makers[id(thing)] = thing
                 break
     return refusal(roots, {**walker.refusals, **makers}) if makers else missed
@@ -148,21 +150,6 @@ def _walked(roots: Roots, *, items: int, nodes: int) -> _Walker:
     with deep():
         walker.run(roots)
     return walker
-
-
-def _is_one_of(kind: type, known: frozenset[type]) -> bool:
-    """Whether a class is one of these; a metaclass may have an `__eq__` and no `__hash__`."""
-    try:
-        return kind in known
-    except TypeError:
-        return False
-
-
-def _all_atoms(things: Iterable[Any]) -> bool:
-    try:
-        return _ATOMS.issuperset(map(type, things))
-    except TypeError:  # a class without a hash is none of them
-        return False
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -191,7 +178,7 @@ class _Walker(FramePickler):
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:  # noqa: FBT001, FBT002, ARG002  as pickle calls it
         kind = type(obj)
-        if _is_one_of(kind, _ATOMS):
+        if is_one_of(kind, ATOMS):
             return
         if id(obj) in self.refusals:
             self._note(id(obj), obj, "", self.frames)
@@ -204,14 +191,17 @@ class _Walker(FramePickler):
             return
         self.frames.append(PickledObject(thing=obj))
         try:
-            if _is_one_of(kind, CONTAINERS):
+            if is_one_of(kind, CONTAINERS):
                 self._save_items(obj, kind)
             else:
                 super().save(obj)
         except (KeyboardInterrupt, Enough):
             raise
         except BaseException as error:  # noqa: BLE001  pickle runs the user's own code
-            self._refuse(obj, error)
+            if isinstance(error, RecursionError) and len(self.frames) > _OUR_OWN:
+                self._cut_too_deep()
+            else:
+                self._refuse(obj, error)
         finally:
             self.frames.pop()
 
@@ -226,7 +216,7 @@ class _Walker(FramePickler):
             (dict.keys(thing), dict.values(thing)) if kind is dict else (thing,)
         )
         for part in parts:
-            if _all_atoms(part):
+            if all_atoms(part):
                 continue
             if len(thing) > self.items:
                 text = f"{self.items:,} of {len(thing):,} items looked at"
@@ -243,12 +233,15 @@ class _Walker(FramePickler):
             self._ended = True
             return True
         if len(self.frames) >= DEPTH:
-            if not self._deep:
-                below = self.frames[_SHOWN].thing
-                self._cut(f"goes deeper than {DEPTH:,} levels", self.frames[:_SHOWN], below)
-            self._deep = True
+            self._cut_too_deep()
             return True
         return False
+
+    def _cut_too_deep(self) -> None:
+        if not self._deep:
+            below = self.frames[_SHOWN].thing
+            self._cut(f"goes deeper than {len(self.frames):,} levels", self.frames[:_SHOWN], below)
+        self._deep = True
 
     def _cut(self, text: str, above: list[PickledObject], thing: object) -> None:
         path = written(self._root, "".join(steps_to(above, thing)))
