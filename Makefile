@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test bench check format pages docs clean
+.PHONY: demo test matrix bench check format pages docs clean
 
 ## Run preflight on its own broken job; succeeds exactly when the verdict is NO-GO.
 demo: .venv/installed
@@ -13,6 +13,11 @@ demo: .venv/installed
 ## Run all tests. None of them asserts how fast something is: a busy machine fails none.
 test: .venv/installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not benchmark"
+
+## Run all tests on each Python from 3.10 to 3.13, with the newest torch, and with the lowest
+## versions that are promised. Takes an hour, and gigabytes; `nox --list` names the parts.
+matrix: .venv/installed-matrix
+	$(BIN)/python -m nox
 
 ## Measure times and memory, and show each figure beside its bound; for a quiet machine.
 bench: .venv/installed-test
@@ -39,7 +44,7 @@ docs: .venv/installed-test
 	$(BIN)/python -m mkdocs build --strict
 
 clean:
-	rm -rf .venv build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .nox build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; say make PYTHON=python3.12")'
@@ -50,6 +55,10 @@ clean:
 
 .venv/installed-test: .venv/installed
 	@$(PIP) --editable '.[test]'
+	@touch $@
+
+.venv/installed-matrix: .venv/installed
+	@$(PIP) --editable '.[matrix]'
 	@touch $@
 
 .venv/installed-dev: .venv/installed

@@ -224,6 +224,16 @@ def test_it_names_what_the_classifiers_name() -> None:
     assert said in README.read_text(encoding="utf-8")
 
 
+def test_every_version_that_it_names_is_one_of_the_matrix() -> None:
+    """Whoever adds one to either has to have run it."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    versions = re.findall(r"Python :: (3\.\d+)\"", project)
+    listed = re.search(r"^PYTHONS = \[(.*)\]$", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+
+    assert listed is not None
+    assert set(versions) <= set(re.findall(r"3\.\d+", listed[1]))
+
+
 @pytest.mark.parametrize("page", [README, ROOT / "docs" / "report.md"], ids=lambda page: page.name)
 def test_it_names_every_exit_code(page: Path) -> None:
     """Scripts and schedulers act on them."""

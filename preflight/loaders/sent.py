@@ -15,7 +15,6 @@ from preflight.loaders.facts import Sent, Unsendable
 from preflight.loaders.inherited import inherited
 from preflight.loaders.starting import (
     configured,
-    is_of_forking,
     parts_of,
     start_method_of,
     travels_there,
@@ -25,7 +24,7 @@ from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling
-from preflight.objects.sending.pickle_trial import Roots
+from preflight.objects.sending.pickle_trial import Roots, is_of_forking
 from preflight.sources.loader_calls import RESAMPLED
 from preflight.values.names import shown
 

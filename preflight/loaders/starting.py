@@ -11,7 +11,7 @@ from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders.fixed_method import fixed_by
 from preflight.objects.attributes import classes, own_attributes
-from preflight.objects.paths import type_name
+from preflight.objects.sending.pickle_trial import is_of_forking
 
 FROM_LAUNCH = "launch.start_method"
 """What `Sent.start_method_from` says where the job's settings name the method."""
@@ -102,10 +102,3 @@ def travels_there(thing: object, method: str, method_from: str) -> bool:
         return False
     default = multiprocessing.get_start_method(allow_none=True) or default_start_method()[0]
     return method == "fork" or (method_from == FROM_LAUNCH and default == "fork")
-
-
-def is_of_forking(thing: object) -> bool:
-    """Whether it is a lock of multiprocessing that only forked processes can share."""
-    if not type_name(type(thing)).startswith("multiprocessing.synchronize."):
-        return False
-    return bool(own_attributes(thing).get("_is_fork_ctx"))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import context, reduction
 from typing import Any, Protocol, TypeAlias, cast
 
+from preflight.objects.attributes import classes, own_attributes
+
 Roots: TypeAlias = Sequence[tuple[str, object]]
 """What is sent together, each under the name that its paths begin with."""
 
@@ -84,12 +86,30 @@ def reducers() -> dict[type, Any]:
     return {**copyreg.dispatch_table, **extra}
 
 
+def is_of_forking(thing: object) -> bool:
+    """Whether it is a lock of multiprocessing that only forked processes can share.
+
+    Its semaphore has no name by which another process could open it.
+    """
+    if sys.platform == "win32" or not issubclass(
+        type(thing), classes("multiprocessing.synchronize", "SemLock")
+    ):
+        return False
+    inner: Any = own_attributes(thing).get("_semlock")
+    return issubclass(type(inner), classes("_multiprocessing", "SemLock")) and inner.name is None
+
+
 def bulk(thing: object) -> Any:
     """Leave the data of tensors, arrays and tables where it is.
 
     Tensors are refused here in the words of torch, whose own reducers would move every storage to
-    shared memory.
+    shared memory; and locks for forking in those of later Pythons, since Python 3.10 sends them,
+    and the process that takes one dies of it (SIGSEGV).
     """
+    if sys.version_info < (3, 12) and is_of_forking(thing):
+        raise RuntimeError(
+            "A SemLock created in a fork context is being shared with a process in a spawn context."
+        )
     torch = cast("Any", sys.modules.get("torch"))
     kind = type(thing)
     if torch is not None and hasattr(torch, "UntypedStorage"):
