@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import bz2
 import enum
 import functools
+import gzip
+import io
 import multiprocessing
 import multiprocessing.pool
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +417,41 @@ if __name__ == "__main__":
 def test_a_lock_for_forking_is_told_where_this_process_spawns() -> None:
     """Then somebody asked for it by name, and no other machine makes another one of it."""
     assert said_by(SPAWNING).splitlines() == ["[]", "['forked-lock']"]
+
+
+OPENED: dict[str, Callable[[str], Any]] = {
+    "gzip": lambda path: gzip.GzipFile(path, "wb"),
+    "gzip, as text": lambda path: io.TextIOWrapper(gzip.GzipFile(path, "wb")),
+    "bz2": lambda path: bz2.BZ2File(path, "wb"),
+    "bz2, as text": lambda path: io.TextIOWrapper(bz2.BZ2File(path, "wb")),
+    "a plain file": lambda path: io.TextIOWrapper(io.FileIO(path, "w")),
+    "bytes in memory, as text": lambda _: io.TextIOWrapper(io.BytesIO()),
+}
+
+
+@pytest.mark.parametrize("opened", list(OPENED.values()), ids=list(OPENED))
+def test_an_open_file_is_told_whatever_it_packs(
+    opened: Callable[[str], Any], tmp_path: Path
+) -> None:
+    """Some have a name only as long as nobody asks for it."""
+    path = str(tmp_path / "a")
+    with opened(path) as file:
+        sent = look(DataLoader(Numbers(held=file), num_workers=1))
+
+    assert len(sent.objects) >= 1
+    assert {one.text for one in sent.objects} <= {
+        f"open file {path}",
+        "open file",
+        *(f"object of type {name}" for name in ("zlib.Compress", "_bz2.BZ2Compressor")),
+    }
+
+
+def test_a_file_that_was_taken_apart_has_no_name(tmp_path: Path) -> None:
+    file = io.TextIOWrapper(io.FileIO(tmp_path / "a", "w"))
+    with file.detach():
+        sent = look(DataLoader(Numbers(held=file), num_workers=1))
+
+    assert [one.text for one in sent.objects] == ["open file"]
 
 
 def test_a_pool_is_refused_wherever_it_is_made() -> None:

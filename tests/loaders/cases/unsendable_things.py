@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import bz2
 import concurrent.futures
 import contextvars
 import csv
@@ -48,6 +49,11 @@ def _ended(opened: Any) -> Any:
     """Give what can be closed or waited for, once it has been."""
     with opened as thing:
         return thing
+
+
+def _taken_apart(file: Any) -> Any:
+    kept(file.detach())
+    return file
 
 
 # --- what belongs to this process -----------------------------------------------------------------
@@ -142,6 +148,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "archive": lambda: holding(_ended(tarfile.open("some.tar", "w"))),
     "zip_archive": lambda: holding(_ended(zipfile.ZipFile("some.zip", "w"))),
     "compressed_file": lambda: holding(_ended(gzip.open("some.gz", "w"))),
+    "compressed_file_that_is_open": lambda: holding(kept(gzip.open("open.gz", "w"))),
+    "compressed_text": lambda: holding(kept(bz2.open("some.bz2", "wt"))),
+    "file_that_was_taken_apart": lambda: holding(_taken_apart(open("some.txt", "w"))),
     "environment": lambda: holding(os.environ),
     "sqlite_connection": lambda: holding(kept(sqlite3.connect(":memory:"))),
     "handler_of_logs": lambda: holding(logging.StreamHandler()),

@@ -24,6 +24,7 @@ import torch
 from torch.utils.data import ChainDataset, ConcatDataset, IterableDataset, Subset, TensorDataset
 
 from preflight.objects.paths import PATHS
+from preflight.objects.sending.pickle_trial import refusal
 from preflight.objects.sending.pickling import walk
 
 
@@ -514,6 +515,24 @@ def test_a_chain_that_is_too_deep_for_pickle_is_found() -> None:
 
     assert [one.error.partition(":")[0] for one in found.refused] == ["RecursionError"]
     assert found.cut == ("x.held.held.held.held.held.held: goes deeper than 1,000 levels",)
+
+
+class Listed(list[object]):
+    """One level of the walk where an instance is two; each goes through C on Python 3.12."""
+
+
+@pytest.mark.parametrize("levels", [450, 700, 940])
+def test_what_lies_deep_is_named_or_said_to_lie_too_deep(levels: int) -> None:
+    """Where pickle goes as deep, the lock is what it stops at, and never the depth of the walk."""
+    chain: object = threading.Lock()
+    for _ in range(levels):
+        chain = Listed([chain])
+    found = walk([("x", chain)])
+    real = refusal([("x", chain)], {})
+
+    assert real is not None
+    assert [one.error for one in found.refused] == [f"{type(real[1]).__name__}: {real[1]}"]
+    assert found.cut == () or "goes deeper than " in found.cut[0]
 
 
 MANY = {
