@@ -168,7 +168,8 @@ def is_for_torch(path: str) -> bool:
     if os.path.basename(path).startswith(_TORCH_NAMES):
         return True
     from preflight.formats.magic import what_is
-    from preflight.formats.torch.torchfile import legacy_start, looks_like_torch
+    from preflight.formats.torch.legacy import legacy_start
+    from preflight.formats.torch.torchfile import looks_like_torch
 
     head = _head_of(path)
     if not head:

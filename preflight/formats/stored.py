@@ -15,7 +15,7 @@ from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
 from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
 from preflight.formats.packing import gzipped
-from preflight.formats.torch import torchfile
+from preflight.formats.torch import legacy, torchfile
 from preflight.formats.torch.pickles import WalkedPickle, walk
 from preflight.formats.torch.quick import read_whole
 from preflight.formats.zip import archive
@@ -134,7 +134,7 @@ def _format_of(head: bytes, size: int, suffix: str) -> str:
     """Tell a format by its beginning; a file may be cut inside of that."""
     if safetensors.is_safetensors(head, size) or (suffix == SAFETENSORS and head[8:9] == b"{"):
         return "safetensors"
-    if torchfile.legacy_start(head) is not None:
+    if legacy.legacy_start(head) is not None:
         return "torch legacy"
     for magic, kind in _BEGINNINGS:
         if head[: len(magic)] == magic[: len(head)]:
@@ -291,11 +291,11 @@ def _check_safetensors(read: Read, size: int) -> StoredFile:
 
 
 def _check_legacy(read: Read, size: int) -> StoredFile:
-    return StoredFile("torch legacy", None, False, *torchfile.check_legacy(read, size))  # noqa: FBT003
+    return StoredFile("torch legacy", None, False, *legacy.check_legacy(read, size))  # noqa: FBT003
 
 
 def _check_pickle(read: Read, size: int) -> StoredFile:
-    if torchfile.lost_legacy_magic(bytes(read(0, HEAD))):
+    if legacy.lost_legacy_magic(bytes(read(0, HEAD))):
         text = "is a file of torch.save that begins with a wrong magic number"
         raise DamagedError("structure", text, offset=4)
     return _walked("pickle", walk(read, 0, size), size)

@@ -40,6 +40,17 @@ class Storage(NamedTuple):
     """Elements; bytes of an `UntypedStorage`."""
 
 
+class Rebuilt(NamedTuple):
+    """A tensor, by the function that torch makes it with again and what that is given."""
+
+    by: str
+    """As of `Name`."""
+
+    storage: Storage
+    given: tuple[Value, ...]
+    """All but the storage."""
+
+
 class MadeObject:
     """A dict or another object that a pickle makes, for whoever wants to know what it is given."""
 
@@ -52,20 +63,31 @@ class MadeObject:
 
 
 # What is kept of a value: enough for persistent ids, and None for all else.
-Atom: TypeAlias = str | int | Name | MadeObject | None
-Value: TypeAlias = Atom | tuple[Atom, ...]
+Atom: TypeAlias = "str | int | Name | Storage | Rebuilt | MadeObject | None"
+Value: TypeAlias = "Atom | tuple[Value, ...]"
 
 
 class Machine:
     """The stack and memo of a pickle, holding stand-ins only."""
 
-    __slots__ = ("framed", "globals", "marks", "memo", "stack", "storages", "taken", "texts")
+    __slots__ = (
+        "framed",
+        "globals",
+        "marks",
+        "memo",
+        "stack",
+        "storages",
+        "taken",
+        "tensors",
+        "texts",
+    )
 
     def __init__(self) -> None:
         self.stack: list[Value] = []
         self.marks: list[int] = []
         self.memo: dict[int, Value] = {}
         self.storages: list[Storage] = []
+        self.tensors: list[Rebuilt] = []
         self.texts: list[str] = []
         self.globals: list[str] = []
         self.taken: list[str] = []
@@ -73,7 +95,7 @@ class Machine:
 
     def held(self) -> int:
         """Count the values that are held."""
-        parts = (self.stack, self.marks, self.memo, self.storages, self.texts)
+        parts = (self.stack, self.marks, self.memo, self.storages, self.tensors, self.texts)
         return sum(len(part) for part in parts)
 
     def to_mark(self) -> list[Value]:

@@ -10,7 +10,17 @@ import pickletools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Atom, Machine, Name, Storage, Value
+from preflight.formats.torch.pickle_machine import (
+    LONGEST_TEXT,
+    Machine,
+    Name,
+    Rebuilt,
+    Storage,
+    Value,
+)
+
+MOST_IN_TUPLE = 8
+"""Values of a tuple that are kept; what stands behind them is left out."""
 
 # Stands for a name that this walk did not hold, as where a program has put it together.
 _UNTOLD = "?"
@@ -82,9 +92,14 @@ def _duplicate(machine: Machine, _: bytes) -> None:
     machine.stack.append(machine.stack[-1])
 
 
-def _flat(values: list[Value]) -> tuple[Atom, ...]:
-    # Tuples in tuples are not held: a hostile pickle could nest them without end.
-    return tuple(None if type(value) is tuple else value for value in values[:8])  # type: ignore[misc]
+def _is_plain(value: Value) -> bool:
+    return type(value) is not tuple or all(isinstance(one, (int, str)) for one in value)
+
+
+def _flat(values: list[Value]) -> tuple[Value, ...]:
+    # Of tuples in tuples only numbers and texts are held, such as the sizes of a tensor: a hostile
+    # pickle could nest them without end.
+    return tuple(value if _is_plain(value) else None for value in values[:MOST_IN_TUPLE])
 
 
 def _tuple(machine: Machine, _: bytes) -> None:
@@ -121,7 +136,10 @@ def _get_line(machine: Machine, argument: bytes) -> None:
 
 
 def _persistent(machine: Machine, _: bytes) -> None:
-    """Note a storage: ("storage", its class, key, device, elements), as torch.save writes it."""
+    """Note a storage: ("storage", its class, key, device, elements), as torch.save writes it.
+
+    Before the zip format a view follows, or None: (its key, where it begins, elements).
+    """
     value = machine.stack.pop()
     machine.stack.append(None)
     if not isinstance(value, tuple) or len(value) < 5 or value[0] != "storage":
@@ -129,7 +147,41 @@ def _persistent(machine: Machine, _: bytes) -> None:
     kind, key, count = value[1], value[2], value[4]
     if isinstance(kind, Name) and isinstance(key, str) and isinstance(count, int):
         name = kind.text.rpartition(" ")[2].rpartition(".")[2]
-        machine.storages.append(Storage(key, name, count))
+        storage = Storage(key, name, count)
+        machine.storages.append(storage)
+        machine.stack[-1] = _viewed(storage, value[5] if len(value) > 5 else None)
+
+
+def _viewed(storage: Storage, view: Value) -> Storage | None:
+    """Give the part of a storage that is a view of it; None where nobody knows how large it is."""
+    if view is None:
+        return storage
+    offset, size = view[1:] if isinstance(view, tuple) and len(view) == 3 else (None, None)
+    if not (isinstance(offset, int) and isinstance(size, int)):
+        return None
+    return storage._replace(elements=min(size, storage.elements - offset))
+
+
+def _reduce(machine: Machine, _: bytes) -> None:
+    """Call a function. Kept is what makes a tensor of a storage, or something else of a tensor."""
+    given, function = machine.stack.pop(), machine.stack.pop()
+    made = None
+    if type(given) is tuple and given and isinstance(function, Name):
+        first = given[0]
+        storage = first.storage if isinstance(first, Rebuilt) else first
+        if isinstance(storage, Storage):
+            others = (None if isinstance(one, Rebuilt) else one for one in given[1:])
+            made = Rebuilt(function.text, storage, tuple(others))
+            machine.tensors.append(made)
+    machine.stack.append(made)
+
+
+def _push_empty(machine: Machine, _: bytes) -> None:
+    machine.stack.append(())
+
+
+def _push_true(machine: Machine, _: bytes) -> None:
+    machine.stack.append(True)
 
 
 def _stop(machine: Machine, _: bytes) -> None:
@@ -178,7 +230,9 @@ _EFFECTS: dict[str, Effect] = {
     ".": _stop,
     "0": _pop,
     "2": _duplicate,
+    ")": _push_empty,
     "Q": _persistent,
+    "R": _reduce,
     "c": _push_name,
     "g": _get_line,
     "i": _instance,
@@ -190,6 +244,7 @@ _EFFECTS: dict[str, Effect] = {
     **dict.fromkeys("hj", _get),
     **dict.fromkeys("qr", _put),
     "\x85": _tuple_of(1),
+    "\x88": _push_true,
     "\x86": _tuple_of(2),
     "\x87": _tuple_of(3),
     "\x93": _stack_name,

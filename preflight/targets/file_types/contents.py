@@ -54,7 +54,8 @@ def is_image(path: str) -> bool:
 def is_tensors(path: str) -> bool:
     """Whether a file begins as those do in which tensors are kept."""
     from preflight.formats.arrays.safetensors import is_safetensors
-    from preflight.formats.torch.torchfile import legacy_start, looks_like_torch
+    from preflight.formats.torch.legacy import legacy_start
+    from preflight.formats.torch.torchfile import looks_like_torch
 
     head = head_of(path)
     if not head:
