@@ -18,30 +18,43 @@ from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
 from preflight.host.limits import control_group_limits, least, physical_memory, usable_cpus
 from preflight.host.nvml_recording import Replay
 from preflight.host.visible import visible_devices
-from preflight.kinds.asked import Asked, CannotLookError
+from preflight.kinds.asked import Asked, MistypedError
 from preflight.targets.targets import Host
+from preflight.values.names import name_of
 from preflight.values.small_files import read_small
 from preflight.values.wire import from_wire
 
 # What most failures at start-up have to do with.
 _PACKAGES = ("torch", "webdataset", "numpy", "pillow", "safetensors", "nvidia-ml-py")
 
+# What a file raises that is no recording: where it is read, or where its answers are used.
+_NO_RECORDING = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+
 
 def look(asked: Asked) -> Iterator[HostFacts]:
     """Look at the machine that is asked about.
 
     Raises:
-        CannotLookError: what should be a recording is none.
+        MistypedError: what should be a recording is none.
     """
     host = from_wire(Host, asked.wire)
     try:
         if host.recording is not None:
-            read_small(host.recording)
+            read_small(os.path.join(asked.root, host.recording))
         yield read_host(host, asked.root)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except _NO_RECORDING as error:
         if host.recording is None:
             raise
-        raise CannotLookError(f"it is no recording of a machine: {error}") from error
+        name = name_of(host.recording, asked.root)
+        text = f"host={name}: this file is no recording of a machine ({error})"
+        raise MistypedError(text) from error
 
 
 def read_host(host: Host, root: str) -> HostFacts:
@@ -82,9 +95,9 @@ def _read_recording(path: str) -> dict[str, Any]:
         recording = json.load(file)
     known = {"nvml": {"init": {"error": "LIBRARY_NOT_FOUND"}}, "environment": {}}
     if not isinstance(recording, dict) or not set(recording) <= set(known):
-        raise ValueError(f"{path} is no recording: its keys are `nvml` and `environment`")
+        raise ValueError("it would be an object of `nvml` and `environment`")
     if not all(isinstance(value, dict) for value in recording.values()):
-        raise ValueError(f"{path} is no recording: `nvml` and `environment` are objects")
+        raise ValueError("its `nvml` and `environment` would be objects")
     return {**known, **recording}
 
 

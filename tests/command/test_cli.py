@@ -297,6 +297,32 @@ def test_memory_that_is_asked_for_without_a_gpu_is_no_go(preflight: Run, sound: 
     assert "this machine has no GPU" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[1]",
+        '{"gpus": 2}',
+        '{"nvml": []}',
+        '{"nvml": {"devices": [5]}}',
+        "\x80",
+        "[" * 10**5,
+    ],
+    ids=["empty", "cut", "list", "other keys", "no object", "no device", "bytes", "deep"],
+)
+def test_a_host_that_is_no_recording_was_typed_wrong(
+    preflight: Run, sound: Path, text: str
+) -> None:
+    """Nothing else is judged then, whatever lies beside it."""
+    (sound.parent / "train.json").write_bytes(text.encode("latin-1"))
+
+    done = preflight("run", "cache", "host=train.json")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "host=train.json: this file is no recording of a machine (" in done.stderr
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_no_crash(preflight: Run, cache: Path) -> None:
     """One line on stderr; the exit code is the verdict's."""
