@@ -9,6 +9,11 @@ What it finds
     are no tar archive. What functions of your own drop (`select`, `map`) nobody knows before they
     run, and the finding says so.
 
+    And shards that nothing divides: where the launch has several ranks, `WebDataset` without a
+    `nodesplitter` raises at its first sample; a `DataPipeline` without `split_by_node` or
+    `split_by_worker` has each rank, or each worker, read all of them, unless they are drawn with
+    replacement (`resampled=True`).
+
 Why it matters
     A handler that goes on (`warn_and_continue`) drops such samples without a word. Where shards are
     drawn again for ever (`resampled=True`) and nothing comes through, training stands at step 0 and
@@ -29,6 +34,7 @@ from preflight.job import Job
 from preflight.values.names import counted, first_of
 
 from ._survival_rows import divided, rows_of, too_large_a_batch, written
+from ._survival_splitters import undivided
 
 _LITTLE = 0.5
 """Of all samples: where fewer come through, the job trains on something else."""
@@ -52,13 +58,14 @@ def _nothing_known(facts: Survival | Listed, _job: Job) -> str | None:
     severity=Severity.ERROR,
     skip=_nothing_known,
 )
-def dataset_survival(facts: Survival | Listed, _job: Job) -> Iterator[Finding]:
+def dataset_survival(facts: Survival | Listed, job: Job) -> Iterator[Finding]:
     """Tell what is lost as one table: how many, for what reason, and at which line."""
     if isinstance(facts, Listed):
         for one in facts.gone:
             yield _gone(one, facts)
     else:
         yield from _lost(facts)
+        yield from _undivided(facts, job)
 
 
 def _gone(one: Gone, facts: Listed) -> Finding:
@@ -102,6 +109,24 @@ def _lost(facts: Survival) -> Iterator[Finding]:
         },
         about=reads.name,
     )
+
+
+def _undivided(facts: Survival, job: Job) -> Iterator[Finding]:
+    """Tell shards that each rank or worker reads whole."""
+    reads, ranks = facts.reads, job.launch.ranks
+    workers = job.launch.num_workers
+    workers = reads.num_workers if workers is None else workers
+    told = undivided(reads, ranks, workers)
+    if told is not None:
+        yield dataset_survival.found(
+            told.message,
+            at=_place(reads.defined, facts.name),
+            severity=told.severity,
+            why=told.why,
+            fix=told.fix,
+            evidence={"ranks": ranks, "workers": workers},
+            about=f"{reads.name} undivided",
+        )
 
 
 def _place(at: Definition, name: str) -> Location:

@@ -19,7 +19,8 @@ class Stage:
     comes out."""
 
     name: str = ""
-    """Its own name, where it divides shards or changes their order: `split_by_node`, `shuffle`."""
+    """Its own name, where it divides shards or changes their order (`split_by_node`, `shuffle`), or
+    does something to each sample (`map`)."""
 
     at: Definition = Definition()
     """The user's line that makes it, where that is known."""

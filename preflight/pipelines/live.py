@@ -182,7 +182,8 @@ def stage_of(one: Stage, name: str, args: Sequence[Any], given: Mapping[str, Any
         return replace(one, kind="pass", name=name, handler="")
     if name in _FILTERS:
         return replace(one, kind="filter")
-    return replace(one, handler_name=name if not one.handler_name else one.handler_name)
+    known = name if name == "map" else ""
+    return replace(one, name=known, handler_name=one.handler_name or name)
 
 
 def _dicts(things: list[Any]) -> Iterator[dict[str, Any]]:
