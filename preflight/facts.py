@@ -20,7 +20,7 @@ from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.loaders.facts import Held, Inherited, Loaded, Sent, Trip, Unloadable, Unsendable
-from preflight.models.facts import Copied, Uncopyable
+from preflight.models.facts import Copied, Remedy, Uncopyable
 from preflight.objects.facts import Definition, Part, Weight
 from preflight.pairing.facts import (
     Captioned,
@@ -93,6 +93,7 @@ __all__ = [
     "Picture",
     "Pictures",
     "Reads",
+    "Remedy",
     "Respelled",
     "SampleFields",
     "Sent",

@@ -28,11 +28,18 @@ class Unsendable:
     """From the loader: `dataset.pipeline[7].args[0]`."""
 
     defined: Definition = Definition()
+    count: int = 1
+    """Objects that one line keeps by one name, with the paths of all."""
+
     captures: tuple[str, ...] = ()
     """Names of the enclosing function that it holds."""
 
+    passes_on: str | None = None
+    """Of a function that only calls another one with all that it is given: that one, as it is
+    written there."""
+
     inside: tuple[str, ...] = ()
-    """What would fail next, once this one is mended."""
+    """What would fail next, once this one is mended: `identity, base.py:69`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from preflight.loaders.facts import Sent, Unsendable
@@ -22,7 +23,7 @@ from preflight.loaders.starting import (
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.facts import Definition
-from preflight.objects.paths import type_name
+from preflight.objects.paths import last_step, type_name
 from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots, is_of_forking
 from preflight.sources.loader_calls import RESAMPLED
@@ -32,6 +33,9 @@ from preflight.values.names import shown
 _DEEPEST = 5
 
 _LISTS = frozenset({"SimpleShardList", "ResampledShards", "ResampledShardList"})
+_PLACES = 1_000
+"""Paths that are kept of what one line keeps."""
+
 _SHARD_STAGES = frozenset({"split_by_node", "split_by_worker", "check_empty"})
 
 SENT = ("dataset", "collate_fn", "worker_init_fn")
@@ -103,8 +107,8 @@ def walk_loader(
         num_workers=int(workers),
         start_method=method,
         start_method_from=method_from,
-        objects=tuple(
-            _unsendable(one, root, made)
+        objects=_by_line(
+            (one, _unsendable(one, root, made))
             for one in walk.refused
             if not travels_there(one.thing, method, method_from)
         ),
@@ -156,6 +160,20 @@ def _stages(parts: Mapping[str, Any], depth: int) -> Iterator[object]:
 
 
 # --- what was refused -----------------------------------------------------------------------------
+
+
+def _by_line(every: Iterable[tuple[pickling.Refused, Unsendable]]) -> tuple[Unsendable, ...]:
+    """Put together what one line keeps by one name, such as a lock in each of 300 parts."""
+    lines: dict[object, Unsendable] = {}
+    for refused, one in every:
+        thing = refused.thing
+        code = thing.__code__ if type(thing) is types.FunctionType else None
+        key = replace(one, paths=()), last_step(one.paths[0]), id(code)
+        known = lines.get(key)
+        paths = one.paths if known is None else (*known.paths, *one.paths)[:_PLACES]
+        count = 1 if known is None else known.count + 1
+        lines[key] = replace(one, paths=paths, count=count)
+    return tuple(lines.values())
 
 
 def _unsendable(refused: pickling.Refused, root: str, made: Definition) -> Unsendable:

@@ -14,13 +14,47 @@ class Uncopyable:
     type: str
     error: str
     paths: tuple[str, ...]
-    """From the model: `blocks[0].attn.group`."""
+    """From the model: `blocks[0].attn.group`; of several objects, those of all."""
 
     kind: str = "other"
-    """`process-group`, `non-leaf`, `fsdp`, `other`."""
+    """`process-group`, `weight-norm`, `pruned`, `non-leaf`, `fsdp`, `replicated`, `wrapper`,
+    `module`, `other`."""
+
+    count: int = 1
+    """Objects of one kind that one line keeps."""
 
     defined: Definition = Definition()
     """The line that keeps it, in the class of what holds it; else where its own class is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """By what a copy can be made all the same, as far as that was tried; else nothing in it."""
+
+    of: str = ""
+    """What is to be copied, from the model: `module` inside a wrapper; empty: the model."""
+
+    shared: tuple[str, ...] = ()
+    """All that such a copy has to share, from the model: `blocks[0].attn.group`."""
+
+    attributes: tuple[str, ...] = ()
+    """Where these are many: the attributes of modules under which all of them are kept."""
+
+    types: tuple[str, ...] = ()
+    """One of `shared` for each type, where all objects of these types may be shared."""
+
+    detached: tuple[str, ...] = ()
+    """Tensors in the way that an assignment replaces, from the model."""
+
+    again: str | None = None
+    """The call that builds such a model again: `make_model()`."""
+
+    is_enough: bool = False
+    """Whether a copy that shares all of them was tried, and shares no weights."""
+
+    is_enough_inside: bool = False
+    """Whether `types` and `detached` are all that it takes for whoever calls `copy.deepcopy` by
+    itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,4 +80,16 @@ class Copied:
     copied_by: str | None = None
     """The call that stands there, such as `EMA(model)`."""
 
+    copied_with_memo: bool = False
+    """Whether that call gives `copy.deepcopy` what the copy is to share."""
+
+    copier: str | None = None
+    """The class that is called there, such as `timm.utils.ModelEmaV3`, where a package brings it:
+    it calls `copy.deepcopy` by itself."""
+
+    averages_parameters: str | None = None
+    """Where no line copies a model: the call that makes an average of parameters only, and where
+    that is, such as `EMAModel(unet.parameters()), train.py:9`."""
+
+    remedy: Remedy = Remedy()
     cut: tuple[str, ...] = ()

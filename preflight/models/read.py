@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from preflight.models.copiers import find_copier, short
 from preflight.models.facts import Copied, Uncopyable
+from preflight.models.remedies import remedy_for
 from preflight.objects import where
-from preflight.objects.attributes import classes
+from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.copying import copying
+from preflight.objects.copying.refusing import is_wrapper
 from preflight.objects.facts import Definition
-from preflight.objects.paths import type_name
+from preflight.objects.paths import last_step, type_name
 from preflight.sources.facts import ModelCopy
-from preflight.syntax.copies import Code, model_copy
-from preflight.syntax.parsing import UnparsableError, parse
-from preflight.values.names import name_of
+from preflight.values.code_name import parse_spec, write_pick
+
+_PLACES = 1_000
+"""Paths that are kept of what one line keeps."""
 
 
 def is_model(thing: object) -> bool:
@@ -32,44 +37,109 @@ def copy_model(
     It runs what a copy runs of the user's code (`__deepcopy__`, `__setstate__`, `__del__`).
     The job's own sources are read for a line that copies one.
     """
-    copy = copying.try_copy(model)
+    copier = find_copier(sources, root)
+    copy = _copy_of_inner(model) if copier.of_inner and is_wrapper(model) else None
+    copy = copy or copying.try_copy(model)
     made = where.defined(model if factory is None else factory, root).at
-    found = model_copy([*_parsed(sources, root)])
-    copied = Copied(
+    return Copied(
         name=name,
         defined=made,
         error=copy.error,
-        objects=tuple(_uncopyable(one, root, made) for one in copy.stuck),
+        objects=_by_line([_uncopyable(one, root, made) for one in copy.stuck]),
         bytes=copy.bytes,
         stopped_after=copy.stopped_after,
         parameters=_parameters(model),
+        copied_at=copier.at,
+        copied_by=copier.call,
+        copied_with_memo=copier.with_memo,
+        copier=copier.of_package,
+        averages_parameters=copier.averages_parameters,
+        remedy=remedy_for(model, copy, again=_again(name, factory)),
         cut=copy.cut,
     )
-    return copied if found is None else copied_by(copied, ModelCopy(*found))
+
+
+def _copy_of_inner(wrapper: object) -> copying.Copy:
+    """Copy what the job copies: the module in a wrapper."""
+    copy = copying.try_copy(own_attributes(wrapper)["_modules"]["module"])
+    stuck = (replace(one, paths=tuple(map(_inside, one.paths))) for one in copy.stuck)
+    return replace(copy, stuck=tuple(stuck))
+
+
+def _inside(path: str) -> str:
+    if path == copying.ITSELF:
+        return "module"
+    return f"module{path}" if path.startswith("[") else f"module.{path}"
+
+
+def _again(name: str, factory: object) -> str | None:
+    """Write the call that built the model, where it needs nothing else."""
+    spec = parse_spec(name)
+    if spec is None or not callable(factory) or is_model(factory):
+        return None
+    try:
+        inspect.signature(factory).bind()
+    except (TypeError, ValueError):
+        return None
+    return f"{spec.name}(){write_pick(spec.pick)}"
+
+
+def _by_line(every: Iterable[Uncopyable]) -> tuple[Uncopyable, ...]:
+    """Put together what one line keeps by one name, such as a lock in each layer."""
+    lines: dict[object, Uncopyable] = {}
+    for one in every:
+        key = replace(one, paths=()), last_step(one.paths[0])
+        known = lines.get(key)
+        lines[key] = one if known is None else _joined(known, one)
+    return tuple(lines.values())
+
+
+def _joined(known: Uncopyable, one: Uncopyable) -> Uncopyable:
+    paths = (*known.paths, *one.paths)[:_PLACES]
+    return replace(known, paths=paths, count=known.count + 1)
 
 
 def _uncopyable(stuck: copying.Stuck, root: str, made: Definition) -> Uncopyable:
     own = where.defined(stuck.thing, root)
+    holder = stuck.holders[0][0] if stuck.holders else None
     return Uncopyable(
         type=type_name(type(stuck.thing)),
         error=stuck.error,
         paths=stuck.paths,
-        kind=kind_of(stuck.thing),
+        kind=kind_of(stuck.thing, holder),
         defined=where.kept_by_user(stuck.holders, root) or (own.at if own.own else made),
     )
 
 
-def kind_of(thing: object) -> str:
-    """Sort an object that cannot be copied by what it is."""
+def kind_of(thing: object, holder: object = None) -> str:
+    """Sort an object that cannot be copied by what it is, and by what keeps it."""
     names = {base.__name__ for base in type.__dict__["__mro__"].__get__(type(thing))}
     if any("ProcessGroup" in one for one in names):
         return "process-group"
     if issubclass(type(thing), classes("torch", "Tensor")):
         torch: Any = sys.modules["torch"]
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
-            if not cast("Any", thing).is_leaf:
-                return "non-leaf"
-    return "fsdp" if names & {"FSDPModule", "FullyShardedDataParallel"} else "other"
+            return "other" if cast("Any", thing).is_leaf else _kind_of_result(holder)
+    if names & {"FSDPModule", "FullyShardedDataParallel"}:
+        return "fsdp"
+    if is_wrapper(thing):
+        return "wrapper"
+    if not is_model(thing):
+        return "other"
+    return "replicated" if names & {"DDP", "ReplicateModule"} else "module"
+
+
+def _kind_of_result(holder: object) -> str:
+    """Say what computes a tensor that a module keeps, by the hooks of this module."""
+    hooks = own_attributes(holder).get("_forward_pre_hooks")
+    names = {
+        one.__name__
+        for hook in (hooks.values() if isinstance(hooks, dict) else ())
+        for one in type(hook).__mro__
+    }
+    if "BasePruningMethod" in names:
+        return "pruned"
+    return "weight-norm" if "WeightNorm" in names else "non-leaf"
 
 
 def _parameters(model: object) -> int:
@@ -100,20 +170,7 @@ def _numel(parameter: Any) -> int:
         return 0
 
 
-# --- who copies -----------------------------------------------------------------------------------
-
-
 def copied_by(copied: Copied, line: ModelCopy) -> Copied:
     """Say which line of the sources copies it."""
     place = Definition(file=line.file, line=line.line, line_text=line.code)
-    text = line.code if len(line.code) <= 60 else f"{line.code[:57]}..."
-    return replace(copied, copied_at=place, copied_by=text)
-
-
-def _parsed(sources: Sequence[str], root: str) -> Iterator[Code]:
-    for file in sources:
-        try:
-            with open(file, "rb") as stream:
-                yield Code(name_of(file, root), parse(stream.read()))
-        except (OSError, UnparsableError):
-            continue  # what cannot be read as Python names no line; other checks speak of it
+    return replace(copied, copied_at=place, copied_by=short(line.code))

@@ -13,7 +13,7 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 # A module keeps its parts in three dicts; everybody writes `blocks[0].attn` for what lies in them.
 _NUMBERED = re.compile(r"\._(?:modules|parameters|buffers)\['(\d+)'\]")
-_NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\\]+)'\]")
+_NAMED = re.compile(r"\._(?:modules|parameters|buffers)\['([^\W\d]\w*)'\]")
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
@@ -56,6 +56,11 @@ def written(root: str, steps: str) -> str:
     """Write a whole path, with the parts of modules as their users write them."""
     path = _NAMED.sub(r".\1", _NUMBERED.sub(r"[\1]", root + steps))
     return _cut(path if root else path.removeprefix("."), LONGEST)
+
+
+def last_step(path: str) -> str:
+    """Give the name by which something is kept, whatever its place in a row: `lock`, `locks[]`."""
+    return re.sub(r"\[\d+\]", "[]", path.rpartition(".")[2])
 
 
 def _cut(text: str, most: int) -> str:

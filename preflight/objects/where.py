@@ -111,7 +111,11 @@ def _named(file: str, root: str) -> tuple[str, bool]:
     if file.startswith("<"):  # `<stdin>`, `<string>`, a cell of IPython's console
         frozen = file.startswith("<frozen ")
         return (f"{_python()}: {file}" if frozen else file), not frozen
-    full = os.path.abspath(file)
+    return _named_by_path(os.path.abspath(file), root)
+
+
+@functools.lru_cache(maxsize=1024)
+def _named_by_path(full: str, root: str) -> tuple[str, bool]:
     parts = full.replace("\\", "/").split("/")
     site = next((n for n in range(len(parts) - 1, -1, -1) if parts[n] in _SITE), None)
     if site is not None and site + 1 < len(parts):
@@ -168,6 +172,7 @@ def _methods(cls: type) -> Iterator[types.CodeType]:
             yield value.__code__
 
 
+@functools.lru_cache(maxsize=256)
 def _class_node(source: str, qualname: str) -> ast.ClassDef | None:
     """Find a class in a source by its qualified name; the last one wins, as at run time."""
     tree = _parsed(source) if source else None
@@ -191,6 +196,7 @@ def _class_node(source: str, qualname: str) -> ast.ClassDef | None:
     return found
 
 
+@functools.lru_cache(maxsize=1024)
 def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
     """Find the first line in a class that sets `self.<attribute>`."""
     lines = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ from preflight.sources.one_file import look_into, of_parsed, words_in
 from preflight.sources.search import Text, search
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
-from preflight.syntax.copies import Code, model_copy
+from preflight.syntax.copies import Code, model_copies
 from preflight.syntax.listing import MOST_FILES, content_of, python_files
 from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
@@ -83,8 +84,9 @@ def _read_script(
         own.lazy = way.lazy
         each += [Text(name=one.file, code=one.parsed) for one in way.modules if one.file != name]
         own.count = len(each)
-        found = model_copy([Code(one.name, one.parsed()) for one in each], entry=name)
-        own.model_copy = None if found is None else ModelCopy(*found)
+        code = [Code(one.name, one.parsed()) for one in each]
+        for copy in model_copies(code, entry=name)[:1]:
+            own.model_copy = ModelCopy(copy.file, copy.call.lineno, ast.unparse(copy.call))
     for one in each:
         alive()
         own.files[one.name] = of_parsed(one.parsed(), one.name, words_in(one.content()))

@@ -31,26 +31,35 @@ class Code(NamedTuple):
     parsed: Parsed
 
 
-def model_copy(sources: Sequence[Code], entry: str | None = None) -> tuple[str, int, str] | None:
-    """Give file, line and code of the call that copies a model.
+class ModelCopying(NamedTuple):
+    """A call that copies a model."""
 
-    A call of a class that is made for it goes first. Own classes count for what they do, and not
-    for their names. Where one of the sources is what is started, the main guards of all others do
-    not run.
+    file: str
+    call: ast.Call
+    by_class: bool
+    """Whether it makes an object of a class that is made for it; else it is a bare `deepcopy`."""
+
+    is_own: bool
+    """Whether that class is one of the job's own."""
+
+
+def model_copies(sources: Sequence[Code], entry: str | None = None) -> list[ModelCopying]:
+    """Give the calls that copy a model, those of classes that are made for it first.
+
+    Own classes count for what they do, and not for their names. Where one of the sources is what
+    is started, the main guards of all others do not run.
     """
     own = _own_classes(sources)
     found = [
-        (by_class, (one.file, call.lineno, ast.unparse(call)))
+        copying
         for one in sources
         if not is_test(one.file)
-        for by_class, call in _copies(one, own, is_entry=entry in {None, one.file})
+        for copying in _copies(one, own, is_entry=entry in {None, one.file})
     ]
-    return min(found, key=lambda one: not one[0])[1] if found else None
+    return sorted(found, key=lambda one: not one.by_class)
 
 
-def _copies(
-    source: Code, own: dict[str, bool], *, is_entry: bool
-) -> Iterator[tuple[bool, ast.Call]]:
+def _copies(source: Code, own: dict[str, bool], *, is_entry: bool) -> Iterator[ModelCopying]:
     words = "|".join(["deepcopy", _COPIERS.pattern, *map(re.escape, own)])
     for node, around in walk(source.parsed.tree, source.parsed.lines_of(re.compile(words))):
         if not isinstance(node, ast.Call) or around.rehearsed:
@@ -63,9 +72,9 @@ def _copies(
             continue
         if own.get(name, bool(_COPIERS.fullmatch(name))):
             if not any(map(_gives_tensors, given)):
-                yield True, node
+                yield ModelCopying(source.file, node, by_class=True, is_own=name in own)
         elif name == "deepcopy" and _is_model(ast.unparse(given[0])):
-            yield False, node
+            yield ModelCopying(source.file, node, by_class=False, is_own=False)
 
 
 def _gives_tensors(node: ast.expr) -> bool:

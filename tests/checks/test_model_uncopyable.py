@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from preflight.findings.finding import Location, Severity
-from preflight.models.facts import Copied, Uncopyable
+from preflight.models.facts import Copied, Remedy, Uncopyable
 from preflight.objects.facts import Definition
 from preflight.testing import ask
 
@@ -27,7 +27,15 @@ COPIED = Copied(
     stopped_after=1_200_000_000,
     copied_at=Definition(file="train.py", line=52),
     copied_by="EMA(model)",
+    remedy=Remedy(
+        shared=("blocks[0].attn.group",),
+        types=("blocks[0].attn.group",),
+        again="make_model()",
+        is_enough=True,
+        is_enough_inside=True,
+    ),
 )
+GROUP_OF = "model.blocks[0].attn.group"
 
 
 def test_a_model_that_can_be_copied_is_left_alone() -> None:
@@ -47,7 +55,52 @@ def test_one_group_in_two_layers_is_one_finding() -> None:
         "EMA(model), train.py:52, copies the model. The copy stops after 1.2 GB of 2.4 GB: cannot "
         "pickle 'torch._C._distributed_c10d.ProcessGroup' object"
     )
-    assert "copy.deepcopy(model, {id(group): group})" in (one.fix or "")
+    assert (one.fix or "").endswith(f":  copy.deepcopy(model, {{id({GROUP_OF}): {GROUP_OF}}})")
+
+
+def test_what_copies_by_itself_is_told_what_works_before_it() -> None:
+    copier = "timm.utils.ModelEmaV3"
+    (one,) = ask("model-uncopyable", replace(COPIED, copier=copier))
+
+    assert (one.fix or "").endswith(
+        f':  import copyreg; copyreg.pickle(type({GROUP_OF}), lambda _: "shared"); {copier}(model)'
+    )
+
+
+def test_where_nothing_can_be_shared_a_second_model_is_built() -> None:
+    (one,) = ask("model-uncopyable", replace(COPIED, remedy=Remedy(again="make_model()")))
+    (live,) = ask("model-uncopyable", replace(COPIED, remedy=Remedy()))
+
+    load = "second.load_state_dict(model.state_dict())"
+    assert (one.fix or "").endswith(f":  second = make_model(); {load}")
+    assert (live.fix or "").endswith(f":  {load}")
+
+
+def test_where_only_parameters_are_averaged_it_is_noted() -> None:
+    """`EMAModel` of diffusers copies no model, so nothing stops."""
+    call = "EMAModel(unet.parameters()), train.py:9"
+    only = replace(COPIED, copied_at=None, copied_by=None, averages_parameters=call)
+    (one,) = ask("model-uncopyable", only)
+
+    assert one.severity is Severity.NOTE
+    assert (one.why or "").startswith(f"{call}, keeps an average of the parameters only")
+
+
+def test_a_copy_that_is_given_a_memo_is_noted() -> None:
+    """It may well share what is in the way."""
+    (one,) = ask("model-uncopyable", replace(COPIED, copied_with_memo=True))
+
+    assert one.severity is Severity.NOTE
+    assert "with a memo, which is not tried here" in (one.why or "")
+
+
+def test_what_one_line_keeps_many_of_is_one_finding_with_places() -> None:
+    paths = tuple(f"[{number}].lock" for number in range(300))
+    locks = replace(GROUP, kind="other", type="_thread.lock", paths=paths, count=300)
+    (one,) = ask("model-uncopyable", replace(COPIED, objects=(locks,)))
+
+    assert one.message.startswith("is one of 300 that are each an object of type _thread.lock")
+    assert len(one.also) == 299
 
 
 def test_where_no_copy_was_seen_it_is_said_who_makes_them() -> None:

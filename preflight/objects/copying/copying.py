@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
+from preflight.objects.copying.refusing import below_refusing
 from preflight.objects.paths import (
     Way,
     attribute,
@@ -35,6 +36,9 @@ from preflight.values.byte_sizes import format_size
 _NODES = 500_000
 _ITEMS = 2_000
 _TRIALS = 64
+
+ITSELF = "the model itself"
+"""The path to what is copied."""
 
 Steps: TypeAlias = list[tuple[str, object]]
 
@@ -79,26 +83,44 @@ def try_copy(thing: object) -> Copy:
     if first.error is None:
         return Copy(error=None, bytes=first.bytes)
     walk = _Walk(thing)
-    last = first
-    rebuilding = False
-    for _ in range(_TRIALS):
-        last = attempt(thing, {key: one for key, (one, _) in walk.stuck.items()})
-        if last.error is None or _is_too_deep(last):
-            break
-        rebuilding = True
-        walk.add(_culprit(last, walk), said(last.error))
-    if last.error is not None and not walk.stuck:
-        walk.add(thing, said(last.error))
-    if rebuilding and last.blank:  # the code that rebuilds the copy may have asked for it
-        size = format_size(last.blank)
-        walk.cut.append(f"{size} of arrays and shared tensors copied without their values")
+    size, blank = _try_all(thing, walk)
+    if blank:  # the code that rebuilds the copy may have asked for it
+        walk.cut.append(f"{format_size(blank)} of arrays and shared tensors copied blank")
     return Copy(
         error=said(first.error),
-        bytes=last.bytes,
+        bytes=size,
         stopped_after=first.bytes,
         stuck=tuple(walk.named()),
         cut=tuple(walk.cut),
     )
+
+
+def _try_all(thing: object, walk: _Walk) -> tuple[int, int]:
+    """Copy again with all that is known shared, until nothing new is in the way.
+
+    A module that refuses is shared as a whole, so what it holds is tried by itself. Gives the bytes
+    of all copies, and how many of them were left blank where the walk did not find everything.
+    """
+    size = blank = trials = 0
+    tried: dict[int, object] = {id(thing): thing}
+    todo: object = thing
+    while todo is not None:
+        last = attempt(todo, {key: one for key, (one, _) in walk.stuck.items()})
+        if last.error is not None and not _is_too_deep(last):
+            if trials < _TRIALS:
+                trials += 1
+                walk.add(_culprit(last, walk), said(last.error))
+                continue
+            walk.cut.append(f"{_TRIALS} objects were found that fail while they are rebuilt")
+        if last.error is not None and not walk.stuck:
+            walk.add(thing, said(last.error))
+        size += last.bytes
+        blank = max(blank, last.blank if trials else 0)
+        below = (part for one, _ in walk.stuck.values() for _, part in below_refusing(one))
+        fresh = {id(part): part for part in below if id(part) not in tried}
+        tried |= fresh
+        todo = [*fresh.values()] or None
+    return size, blank
 
 
 def _is_too_deep(trial: Trial) -> bool:
@@ -143,16 +165,18 @@ class _Walk:
                 return
             self._things[id(thing)] = thing
             try:
-                for text, child in self._children(thing):
-                    kind = type(child)
-                    if kind in _ATOMS or issubclass(kind, type):
-                        continue
-                    self.ways.setdefault(id(child), []).append((id(thing), text))
-                    todo.append(child)
+                steps = list(self._children(thing))
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  a reduction is the user's own code
                 self.add(thing, said(error))
+                steps = below_refusing(thing)
+            for text, child in steps:
+                kind = type(child)
+                if kind in _ATOMS or issubclass(kind, type):
+                    continue
+                self.ways.setdefault(id(child), []).append((id(thing), text))
+                todo.append(child)
 
     def _children(self, thing: object) -> Iterable[tuple[str, object]]:
         """Give what the copy of an object goes on to; raise what the copy raises."""
@@ -190,7 +214,10 @@ class _Walk:
             return [*parts_of_partial(thing), *_of_state(rest)]
         if getattr(function, "__name__", "") in ("__newobj__", "__newobj_ex__"):
             arguments = arguments[1:]
-        steps: Steps = [(f".<argument {n}>", one) for n, one in enumerate(arguments or ())]
+        names = _names_of_parts(thing) if arguments else {}
+        steps: Steps = [
+            (names.get(id(one), f".<argument {n}>"), one) for n, one in enumerate(arguments or ())
+        ]
         steps += _of_state(state)
         steps += ((item(n), one) for n, one in zip(range(_ITEMS), items or (), strict=False))
         for _, (key, value) in zip(range(_ITEMS), pairs or (), strict=False):
@@ -208,7 +235,7 @@ class _Walk:
             yield Stuck(
                 thing=thing,
                 error=error,
-                paths=tuple(path or "the model itself" for path in paths) or ("?",),
+                paths=tuple(path or ITSELF for path in paths) or ("?",),
                 holders=holders_on(ways[0], self._things) if ways else (),
             )
 
@@ -230,6 +257,14 @@ def _of_state(state: Any) -> Iterator[tuple[str, object]]:
             yield attribute(key), value
     elif state is not None:
         yield ".<state>", state
+
+
+def _names_of_parts(thing: object) -> dict[int, str]:
+    """Give the attributes under which an object and its table of modules hold things, by id."""
+    held = own_attributes(thing)
+    modules = held.get("_modules")
+    inner = dict.items(modules) if type(modules) is dict else ()
+    return {id(value): attribute(name) for name, value in (*list(held.items()), *inner)}
 
 
 # --- objects that copy themselves -----------------------------------------------------------------

@@ -1,0 +1,155 @@
+"""Says by what a copy of a model can be made all the same: only what was tried."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any, cast
+
+from preflight.models.facts import Remedy
+from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.copying import copying
+from preflight.objects.copying.copy_trial import attempt
+from preflight.objects.copying.refusing import is_module, is_wrapper
+
+_FEW = 3
+"""Objects that are named one by one."""
+
+_STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]|\['(?P<key>[^'\\]*)'\]")
+
+
+def remedy_for(model: object, copy: copying.Copy, *, again: str | None) -> Remedy:
+    """Find what a copy has to share, and of what it is to be made; try it without its memory."""
+    stuck = {id(one.thing): one for one in copy.stuck}
+    of, thing = "", model
+    if id(model) in stuck and is_wrapper(model):
+        of, thing = "module", cast("Any", own_attributes(model).get("_modules"))["module"]
+        del stuck[id(model)]
+    paths = {key: _written_in_python(model, one) for key, one in stuck.items()}
+    nothing = Remedy(again=again)
+    if None in paths.values() or any(_holds_weights(one.thing) for one in stuck.values()):
+        return nothing
+    things = {key: one.thing for key, one in stuck.items()}
+    if attempt(thing, things).error is not None:
+        return nothing
+    written = {key: path for key, path in paths.items() if path is not None}
+    detached = {key: path for key, path in written.items() if _is_tensor(things[key])}
+    rest = {key: path for key, path in written.items() if key not in detached}
+    types = _types(things, rest)
+    assigned = all(_is_assigned(stuck[key]) for key in detached)
+    return Remedy(
+        of=of,
+        shared=tuple(written.values()) if len(written) <= _FEW else (),
+        attributes=() if len(written) <= _FEW else _attributes(thing, things),
+        types=types,
+        detached=tuple(detached.values()) if assigned else (),
+        again=again,
+        is_enough=True,
+        is_enough_inside=assigned and (bool(types) or not rest),
+    )
+
+
+def _is_tensor(thing: object) -> bool:
+    return issubclass(type(thing), classes("torch", "Tensor"))
+
+
+def _holds_weights(thing: object) -> bool:
+    """Whether a copy that shares it would train the original's weights."""
+    if not _is_tensor(thing):
+        return is_module(thing)
+    torch: Any = sys.modules["torch"]
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001  the class's own may raise
+        return bool(cast("Any", thing).is_leaf)
+
+
+def _is_assigned(stuck: copying.Stuck) -> bool:
+    """Whether it is an attribute of its own, which takes a plain tensor in its place."""
+    return bool(stuck.holders) and f".{stuck.paths[0]}".endswith(f".{stuck.holders[0][1]}")
+
+
+def _types(things: dict[int, object], paths: dict[int, str]) -> tuple[str, ...]:
+    """Give one object of each type that a rule for its type lets a copy share."""
+    first: dict[type, str] = {}
+    for key, path in paths.items():
+        kind = type(things[key])
+        if any("__deepcopy__" in vars(base) for base in kind.__mro__):  # goes before any rule
+            return ()
+        first.setdefault(kind, path)
+    return tuple(first.values())
+
+
+def _attributes(model: object, things: dict[int, object]) -> tuple[str, ...]:
+    """Give the attributes of modules that keep just these objects; none where it is not so."""
+    names: set[str] = set()
+    left = set(things)
+    held = [own_attributes(module) for module in _modules(model)]
+    for variables in held:
+        for name, value in variables.items():
+            if id(value) in things:
+                names.add(name)
+                left.discard(id(value))
+    just = all(
+        id(variables[name]) in things or variables[name] is None
+        for variables in held
+        for name in names & variables.keys()
+    )
+    return tuple(sorted(names)) if just and not left else ()
+
+
+def _modules(model: object) -> Iterable[object]:
+    found, todo = {id(model): model}, [model]
+    while todo:
+        for part in (own_attributes(todo.pop()).get("_modules") or {}).values():
+            if part is not None and id(part) not in found:
+                found[id(part)] = part
+                todo.append(part)
+    return found.values()
+
+
+# --- in Python ------------------------------------------------------------------------------------
+
+
+def _written_in_python(model: object, stuck: copying.Stuck) -> str | None:
+    """Give a path that Python takes as it is written, and that leads to the object."""
+    return next((path for path in stuck.paths if _at(model, path) is stuck.thing), None)
+
+
+def _at(model: object, path: str) -> object:
+    """Follow a path without calling anything of the user's; None where it leads nowhere."""
+    rest = path if path.startswith("[") else f".{path}"
+    thing, end = model, 0
+    for step in _STEP.finditer(rest):
+        if step.start() != end:
+            return None
+        end = step.end()
+        name, number, key = step.group("name", "number", "key")
+        thing = _attribute(thing, name) if name else _item(thing, number, key)
+    return thing if end == len(rest) else None
+
+
+def _attribute(thing: object, name: str) -> object:
+    held = own_attributes(thing)
+    tables = (held.get(one) for one in ("_parameters", "_buffers", "_modules"))
+    for table in (held, *tables):
+        if isinstance(table, dict) and name in table:
+            return table[name]
+    return None
+
+
+def _item(thing: Any, number: str | None, key: str | None) -> object:
+    kind = type(thing)
+    at = key if number is None else int(number)
+    if kind is dict:
+        return dict.get(thing, at)
+    if kind in (list, tuple) and number is not None and int(number) < len(thing):
+        return cast("object", thing[int(number)])
+    if number is not None and is_module(thing) and _is_indexed(kind):
+        return (own_attributes(thing).get("_modules") or {}).get(number)
+    return None
+
+
+def _is_indexed(kind: type) -> bool:
+    """Whether a module gives its parts by their numbers, as torch's own containers do."""
+    home = next((base for base in kind.__mro__ if "__getitem__" in vars(base)), kind)
+    return home in classes("torch.nn", "Sequential") + classes("torch.nn", "ModuleList")

@@ -1,0 +1,343 @@
+"""Every fix that is code is run: the copy is made, and its parameters are its own."""
+
+# ruff: noqa: D101, D102, PYI034  the classes stand for a user's
+
+from __future__ import annotations
+
+import copy
+import copyreg
+import functools
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils import prune
+from torch.optim.swa_utils import AveragedModel
+
+from preflight.findings.finding import Finding, Severity
+from preflight.models.read import copy_model
+from preflight.testing import ask
+
+HERE = str(Path(__file__).parent)
+
+
+class Block(nn.Module):
+    def __init__(self, held: object = None) -> None:
+        super().__init__()
+        self.lin = nn.Linear(4, 4)
+        self.held = held
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.lin(x)  # type: ignore[no-any-return]
+
+
+class ModelEma(nn.Module):
+    """As timm's: it copies what it is given, and keeps it as `module`."""
+
+    def __init__(self, model: nn.Module, decay: float = 0.9) -> None:
+        super().__init__()
+        self.module = copy.deepcopy(model)
+        self.decay = decay
+
+
+class Refuses(Block):
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise RuntimeError("no copies of me")
+
+
+class Odd:
+    """Is made with an argument, which no copy gives."""
+
+    def __new__(cls, _: object) -> Odd:
+        return object.__new__(cls)
+
+
+def net(*held: object) -> nn.Module:
+    return nn.Sequential(*(Block(one) for one in held or (None, None)))
+
+
+def group() -> Any:
+    return distributed.new_group([0])
+
+
+def ddp(*held: object) -> nn.Module:
+    return DistributedDataParallel(net(*held), process_group=group())
+
+
+def replicated(*held: object) -> nn.Module:
+    from torch.distributed._composable.replicate import replicate
+
+    return replicate(net(*held))  # type: ignore[no-any-return]
+
+
+def sharded(*held: object) -> nn.Module:
+    """Build a model whose root and blocks are sharded, as FSDP2 does it."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    model = net(*held)
+    mesh = init_device_mesh("cpu", (1,))
+    for block in model:  # type: ignore[attr-defined]
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
+
+
+def with_attribute(name: str, value: Callable[[Any], object]) -> nn.Module:
+    model = net()
+    setattr(model, name, value(model))
+    return model
+
+
+def old_weight_norm() -> nn.Module:
+    model = net()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.nn.utils.weight_norm(model[0].lin)  # type: ignore[index]
+    return model
+
+
+def pruned() -> nn.Module:
+    model = net()
+    prune.l1_unstructured(model[0].lin, "weight", 0.5)  # type: ignore[index]
+    return model
+
+
+def locks(many: int = 300) -> nn.Module:
+    return net(*(threading.Lock() for _ in range(many)))
+
+
+CASES: dict[str, Callable[[], nn.Module]] = {
+    "a group in two layers": lambda: net(*[group()] * 2),
+    "two groups": lambda: net(group(), group()),
+    "a group in SyncBatchNorm": lambda: with_attribute(
+        "norm", lambda _: nn.SyncBatchNorm(4, process_group=group())
+    ),
+    "a lock": lambda: net(threading.Lock()),
+    "a lock in a dict": lambda: net({"a": [threading.Lock()]}),
+    "a lock in a module of an odd name": lambda: nn.ModuleDict({"a b": Block(threading.Lock())}),
+    "five locks in a list": lambda: net([threading.Lock() for _ in range(5)]),
+    "a lock and a stream": lambda: net(threading.Lock(), (one for one in range(3))),
+    "300 locks": locks,
+    "locks beside an attribute of the same name": lambda: net(*[threading.Lock()] * 4, {"a": 1}),
+    "a generator": lambda: net(one for one in range(3)),
+    "a module": lambda: net(threading),
+    "an object that is made with an argument": lambda: net(Odd(1)),
+    "a computed tensor": lambda: with_attribute("mask", lambda model: model[0].lin.weight * 2),
+    "a computed tensor and a lock": lambda: net(
+        threading.Lock(), torch.ones(2, requires_grad=True) * 2
+    ),
+    "the old weight_norm": old_weight_norm,
+    "a pruned layer": pruned,
+    "DDP with a group": ddp,
+    "DDP with a group, of a model that holds one": lambda: ddp(group(), threading.Lock()),
+    "DDP that holds a lock": lambda: DistributedDataParallel(net(threading.Lock())),
+    "DDP with a group inside a model": lambda: nn.Sequential(ddp()),
+    "torch.compile": lambda: torch.compile(net(threading.Lock()), backend="eager"),  # type: ignore[return-value,dict-item]
+    "replicate": replicated,
+    "replicate, of a model that holds a lock": lambda: replicated(threading.Lock()),
+    "fully_shard": sharded,
+    "fully_shard, of a model that holds a lock": lambda: sharded(threading.Lock()),
+    "a module that refuses": lambda: Refuses(threading.Lock()),
+    "modules that refuse": lambda: nn.Sequential(Refuses(), Refuses()),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path) -> Iterator[None]:
+    """Be the one rank of a job."""
+    rules = dict(copyreg.dispatch_table)
+    store = distributed.FileStore(str(tmp_path / "store"), 1)
+    distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    yield
+    distributed.destroy_process_group()
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(rules)
+
+
+def found(model: object, folder: Path, *lines: str) -> list[Finding]:
+    """Look at a model in a job with these lines."""
+    source = folder / "train.py"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    made = copy_model(
+        model, name="train:make_model", root=str(folder), factory=net, sources=(str(source),)
+    )
+    return ask("model-uncopyable", made)
+
+
+def result_of(code: str, **names: Any) -> Any:
+    """Run a row of statements, and give what the last one gives or sets."""
+    *before, last = code.split("; ")
+    space = {"copy": copy, "torch": torch, **names}
+    exec("; ".join(before), space)
+    if not last.startswith("second."):
+        return eval(last, space)
+    exec(last, space)
+    return space["second"]
+
+
+def same_weights(one: nn.Module, other: nn.Module) -> bool:
+    """Whether all weights are the same numbers, and no parameter is the same one."""
+    mine, others = list(one.parameters()), list(other.parameters())
+    assert mine
+    return len(mine) == len(others) and all(
+        a is not b and torch.equal(torch.as_tensor(a), torch.as_tensor(b))
+        and _whole(a).data_ptr() != _whole(b).data_ptr()
+        for a, b in zip(mine, others, strict=True)
+    )  # fmt: skip
+
+
+def _whole(tensor: Any) -> Any:
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_code_of_every_fix_makes_a_copy(tmp_path: Path, case: str) -> None:
+    model = CASES[case]()
+    told = found(model, tmp_path)
+
+    assert told
+    for one in told:
+        words, _, code = (one.fix or "").partition(":  ")
+        assert words and code
+        second = result_of(code, model=model, make_model=CASES[case], net=CASES[case])
+        assert same_weights(second, model), (one.fix, case)
+
+
+# Where nothing that is done before the call of such a class would help.
+IN_WORDS = frozenset(
+    {
+        "DDP with a group inside a model",
+        "replicate",
+        "replicate, of a model that holds a lock",
+        "fully_shard",
+        "fully_shard, of a model that holds a lock",
+        "a module that refuses",
+        "modules that refuse",
+    }
+)
+
+COPIERS = {
+    "ema = AveragedModel(model)": AveragedModel,
+    "ema = timm.utils.ModelEmaV3(model, decay=0.9)": ModelEma,
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("line", COPIERS)
+def test_what_copies_by_itself_works_after_what_is_said(
+    tmp_path: Path, case: str, line: str
+) -> None:
+    """Or it is said what comes before it, in words."""
+    model = CASES[case]()
+    told = found(model, tmp_path, line)
+
+    assert told
+    for one in told:
+        words, _, code = (one.fix or "").partition(":  ")
+        assert bool(code) == (case not in IN_WORDS)
+        if not code:
+            assert "AveragedModel" in words or "ModelEmaV3" in words
+            continue
+        timm = type("timm", (), {"utils": type("utils", (), {"ModelEmaV3": ModelEma})})
+        ema = result_of(code, model=model, AveragedModel=AveragedModel, timm=timm)
+        assert type(ema) is COPIERS[line]
+        weights = [one for one in ema.parameters() if one.dim()]
+        assert weights
+        assert not {id(one) for one in weights} & {id(one) for one in model.parameters()}
+
+
+def test_an_own_class_is_told_as_its_own_deepcopy(tmp_path: Path) -> None:
+    """There the line can be changed."""
+    own = "class EMA:\n    def __init__(self, model):\n        self.model = copy.deepcopy(model)"
+    (one,) = found(net(threading.Lock()), tmp_path, own, "ema = EMA(net)")
+
+    assert (one.fix or "").endswith("copy.deepcopy(model, {id(model[0].held): model[0].held})")
+
+
+@pytest.mark.parametrize("line", ["EMAModel(model.parameters())", "EMAModel(model)"])
+def test_a_job_that_averages_parameters_is_not_stopped(tmp_path: Path, line: str) -> None:
+    """As diffusers' EMAModel does, which copies no module; the job starts."""
+    (one,) = found(net(threading.Lock()), tmp_path, f"ema = {line}")
+
+    assert one.severity is Severity.NOTE
+    assert f"{line}, train.py:1, keeps" in (one.why or "")
+
+
+def test_an_own_class_of_that_name_copies_what_it_copies(tmp_path: Path) -> None:
+    own = "class EMAModel:\n    def __init__(self, model):\n        copy.deepcopy(model)"
+    (one,) = found(net(threading.Lock()), tmp_path, own, "ema = EMAModel(model)")
+
+    assert one.severity is Severity.ERROR
+
+
+def test_a_job_that_copies_the_module_in_a_wrapper_is_left_alone(tmp_path: Path) -> None:
+    """That the wrapper cannot be copied does not matter to it."""
+    line = "ema = AveragedModel(model.module)"
+
+    assert found(ddp(), tmp_path, line) == []
+    (one,) = found(ddp(threading.Lock()), tmp_path, line)
+    assert one.at.name == "module[0].held"
+
+
+def test_a_fix_that_was_taken_is_no_error_any_more(tmp_path: Path) -> None:
+    model = net(threading.Lock())
+    (one,) = found(model, tmp_path, "ema = copy.deepcopy(model)")
+    code = (one.fix or "").partition(":  ")[2]
+    (again,) = found(model, tmp_path, f"ema = {code}")
+
+    assert (one.severity, again.severity) == (Severity.ERROR, Severity.NOTE)
+
+
+@pytest.mark.parametrize("make", [sharded, replicated, ddp, Refuses])
+def test_what_refuses_does_not_hide_what_lies_below(
+    tmp_path: Path, make: Callable[..., nn.Module]
+) -> None:
+    """And nothing of what torch itself keeps there is told."""
+    names = {one.at.name for one in found(make(threading.Lock()), tmp_path)}
+
+    assert [name for name in names if name and name.endswith("held")]
+    assert not [name for name in names if name and "hook" in name]
+    assert {one.split(".")[-1] for one in names if one} <= {"the model itself", "[0]", "held"}
+
+
+def test_below_what_refuses_it_is_tried_again(tmp_path: Path) -> None:
+    """What fails only while it is rebuilt is found there as well."""
+    told = found(nn.Sequential(sharded(), net(Odd(1))), tmp_path)
+    below = found(sharded(Odd(1)), tmp_path)
+
+    assert "[1][0].held" in {one.at.name for one in told}
+    assert "[0].held" in {one.at.name for one in below}
+
+
+def test_where_the_look_stops_it_is_said(tmp_path: Path) -> None:
+    """It goes on 64 times behind what fails only while it is rebuilt."""
+    odd = [Odd(1) for _ in range(70)]
+    *_, last = found(sharded(odd), tmp_path)
+
+    assert "the look stopped short" in last.message
+
+
+def test_many_locks_are_one_finding_in_under_a_second(tmp_path: Path) -> None:
+    model = locks()
+    begun = time.process_time()
+    (one,) = found(model, tmp_path)
+
+    assert time.process_time() - begun < 1
+    assert len(one.also) == 299
+
+
+def test_the_lock_of_a_partial_is_shared_where_it_can_be_written(tmp_path: Path) -> None:
+    """A path through what a partial holds is Python too."""
+    model = with_attribute("call", lambda _: functools.partial(print, threading.Lock()))
+    (one,) = found(model, tmp_path)
+    code = (one.fix or "").partition(":  ")[2]
+
+    assert same_weights(result_of(code, model=model, make_model=net, net=net), model)
