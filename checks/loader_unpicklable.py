@@ -23,6 +23,7 @@ What to do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from preflight.check import check
@@ -66,6 +67,9 @@ _FIXES = {
 }
 
 
+_ONLY_CALLS = "this function only calls it with what it is given"
+
+
 @check(
     over=Sent,
     title="object that cannot be sent to a worker",
@@ -96,6 +100,7 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
                 "type": one.type,
                 "error": one.error,
                 "paths": len(one.paths),
+                **({"objects": one.count} if one.count > 1 else {}),
                 "loader": sent.name,
                 **({"cut": "; ".join(map(shown, cut[:10]))} if cut else {}),
             },
@@ -108,8 +113,9 @@ def _message(one: Unsendable) -> str:
     """Say what it is, what it holds, and why it cannot travel."""
     held = ", ".join(f"`{shown(name)}`" for name in one.captures)
     holding = f", which holds {held}" if held else ""
+    many = f", one of {one.count:,} that are kept alike" if one.count > 1 else ""
     reason = _REASONS.get(one.kind, f"pickle says {shown(one.error)}")
-    return f"cannot be sent to a worker: {one.text}{holding}; {reason}"
+    return f"cannot be sent to a worker: {one.text}{many}{holding}; {reason}"
 
 
 def _cut_short(cut: Sequence[str]) -> str:
@@ -120,7 +126,7 @@ def _cut_short(cut: Sequence[str]) -> str:
 def _why(sent: Sent, job: Job) -> str:
     origin = job.said_in(sent.start_method_from)
     way = "spawned" if sent.start_method == "spawn" else "started by a forkserver"
-    many = len(sent.objects)
+    many = sum(one.count for one in sent.objects)
     text = f"The workers of this job are {way} ({origin}): the first loop over {shown(sent.name)} "
     text += f"stops here, before its {counted(sent.num_workers, 'worker')} can start."
     if many > 1:
@@ -138,19 +144,25 @@ def _why_elsewhere(sent: Sent) -> str:
 
 def _fix(one: Unsendable) -> str:
     """Say the one thing to do, and what it would uncover."""
-    if one.kind in ("lambda", "local-function") and one.captures:
-        names = ", ".join(shown(name) for name in one.captures)
-        fix = (
-            f"Make it a function at the top level of its module that takes {names} as "
-            f"{'an argument' if len(one.captures) == 1 else 'arguments'}, and give it "
-            f"{'that' if len(one.captures) == 1 else 'those'} with functools.partial."
-        )
-    elif one.kind == "lambda":
-        fix = "Make it a function with a name (def) at the top level of its module."
-    else:
-        fix = _FIXES.get(
+    if one.kind not in ("lambda", "local-function"):
+        return _FIXES.get(
             one.kind, "Leave it out of what is sent: drop it in __getstate__, and make it anew."
         )
-    if one.inside:
-        fix += f" What it holds cannot be sent either: {', '.join(map(shown, one.inside[:3]))}."
-    return fix
+    if one.passes_on is not None and one.inside:
+        held = shown(one.inside[0])
+        return f"Define {held}, at the top level of its module, and give it itself: {_ONLY_CALLS}."
+    if one.passes_on is not None:
+        return f"Give it {shown(one.passes_on)} itself: {_ONLY_CALLS}."
+    unsent = {re.split(r"\W", text, maxsplit=1)[0] for text in one.inside}
+    sent = [shown(name) for name in one.captures if name not in unsent]
+    fix = "Make it a function with a name (def) at the top level of its module"
+    if sent:
+        fix += (
+            f" that takes {', '.join(sent)} as {'an argument' if len(sent) == 1 else 'arguments'}"
+        )
+        fix += f", and give it {'that' if len(sent) == 1 else 'those'} with functools.partial"
+    if not one.inside:
+        return f"{fix}."
+    held = "; ".join(map(shown, one.inside[:3]))
+    more = f"; and {len(one.inside) - 3:,} more" if len(one.inside) > 3 else ""
+    return f"{fix}. What it holds cannot be sent either; define or make it there: {held}{more}."

@@ -102,10 +102,12 @@ def test_a_death_is_told_by_name(tmp_path: Path, body: str, said: str, place: st
     ids=["an endless loop", "a long sleep", "a process that stops itself"],
 )
 def test_silence_is_a_hang(tmp_path: Path, body: str) -> None:
+    """The line is named at which it hangs, unless it was stopped and could not say it."""
     report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=6)
 
     assert report.verdict == "cannot-judge"
     assert "said nothing for 6 s, at this step: call make" in broken(report)[0]
+    assert broken(report)[0].endswith("; it was at train.py:3 in make") == ("STOP" not in body)
 
 
 def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:

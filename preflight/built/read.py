@@ -31,7 +31,7 @@ from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
-from preflight.objects import where
+from preflight.objects import evaluated, where
 from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
 from preflight.pipelines.lines import Lines
@@ -80,6 +80,7 @@ def look(asked: Asked) -> list[Facts]:
     factory: object = None
     with step("import torch"):
         import_torch()
+    evaluated.listen()
     stood_in = StoodIn()
     try:
         if options["ranks"] > 1:

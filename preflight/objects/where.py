@@ -17,6 +17,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from preflight.objects.evaluated import evaluated
 from preflight.objects.facts import Definition
 from preflight.values.names import name_of
 
@@ -47,6 +48,9 @@ def defined(thing: object, root: str) -> Place:
             break
     if type(thing) is types.FunctionType:
         code = thing.__code__
+        made = evaluated(code, thing.__globals__)
+        if made is not None:
+            return _place(made.file, made.line, _text(thing.__qualname__), root)
         line = code.co_firstlineno
         if code.co_name != "<lambda>":
             line = _past_decorators(code.co_filename, line)
@@ -95,6 +99,9 @@ def _place_of_class(cls: type, root: str) -> Place:
         return _place(file, node.lineno, qualname, root)
     # Not where its module says: made by `exec`, or shown under another module's name.
     code = min(_methods(cls), key=lambda code: code.co_firstlineno, default=None)
+    made = None if code is None else evaluated(code)
+    if made is not None:
+        return _place(made.file, made.line, qualname, root)
     if code is not None:
         return _place(code.co_filename, code.co_firstlineno, qualname, root)
     return _place(file, None, qualname, root)
@@ -209,6 +216,18 @@ def _assigned(node: ast.ClassDef, attribute: str) -> int | None:
         and target.value.id == "self"
     ]
     return min(lines, default=None)
+
+
+def functions_at(code: types.CodeType) -> list[ast.Lambda | ast.FunctionDef]:
+    """Give all functions and lambdas that begin in the line in which this code begins."""
+    made = evaluated(code)
+    source = _source(code.co_filename) if made is None else made.text or ""
+    tree = _parsed(source.strip() if made is not None else source) if source else None
+    return [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, (ast.Lambda, ast.FunctionDef)) and node.lineno == code.co_firstlineno
+    ]
 
 
 # --- sources --------------------------------------------------------------------------------------

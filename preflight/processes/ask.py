@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from preflight.findings import our_failures
 from preflight.kinds.question import Question
+from preflight.processes.hanging import Stack
 from preflight.processes.start import MOST_PIECES, Lines, Started, start, wait
 from preflight.values.exit_status import ending
 
@@ -130,6 +131,9 @@ class _Running:
     trace: str | None = None
 
     results: list[Result] = field(default_factory=list)
+    stack: Stack = field(default_factory=Stack)
+    """Where it was when it had said nothing for long."""
+
     token: bytes = field(init=False)
     """What each of its lines begins with."""
 
@@ -173,6 +177,7 @@ class _Running:
 
     def _hear_stranger(self, line: bytes) -> None:
         """Pass over what is no line of ours, but for an interpreter that is too old to run us."""
+        self.stack.hear(line.rstrip())
         match = re.fullmatch(_UNFIT, line.strip())
         if match is not None and self.open is None:
             self.unfit = match[1].decode()
@@ -194,7 +199,7 @@ class _Running:
         question = self.batch[index]
         return question.part(self.told) if self.told else question
 
-    def give_up(self, reason: str, fix: str | None) -> Batch:
+    def give_up(self, reason: str, fix: str | None, *, late: bool = False) -> Batch:
         """Put its end down to the question it had open, and give what is left to ask."""
         if self.finished >= len(self.batch):
             return ()  # it died with everything said but the last line
@@ -209,6 +214,8 @@ class _Running:
             told = partial(Fault, error=error, fix=fix, trace=self.trace)
             self.results += map(told, self.batch)
             return ()
+        if late and (line := self.stack.place(self.batch[self.finished].folder)) is not None:
+            error = f"{error}; it was at {line}"
         culprit, rest = self.batch[self.finished], self.batch[self.finished + 1 :]
         if culprit.places is not None:
             at, place = self.started.place
@@ -328,4 +335,4 @@ def _end(
             one.crashed = one.crashed or our_failures.of_death(status)
         return one.give_up(ending(status), None)
     fix = "Give it longer, if it is only slow:  preflight run --timeout SECONDS"
-    return one.give_up(f"said nothing for {timeout:g} s", fix)
+    return one.give_up(f"said nothing for {timeout:g} s", fix, late=True)

@@ -23,7 +23,7 @@ import preflight.file_access.opened
 import preflight.targets.targets  # noqa: F401
 from preflight.findings import our_failures
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
-from preflight.processes import life_line, orphans
+from preflight.processes import hanging, life_line, orphans
 from preflight.values.wire import to_brief
 
 # Memory that a reader of files may take, in bytes: room for one decoded picture of the largest
@@ -53,6 +53,9 @@ class Channel:
         """Takes secrets out of an answer: of variables that the user's code sets, the parent knows
         nothing."""
 
+        self.patience: float | None = None
+        """Seconds of silence before its stack is written; None: never."""
+
         self._said = 0.0
         self._open = 0
         self._inner = 0.0
@@ -74,6 +77,8 @@ class Channel:
             while data:
                 data = data[os.write(self._descriptor, data) :]
         self._said = time.monotonic()
+        if self.patience is not None:
+            hanging.watch(self._descriptor, self.patience)
 
     def opening(self, place: int) -> None:
         """Say which of several files is opened next: in a short line, since there are many."""
@@ -115,6 +120,7 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
 
         orphans.adopt()
         channel.hide = hidden_here
+        channel.patience = options.get("timeout")
     else:
         _limit_memory(asked["questions"])
     for index, question in enumerate(asked["questions"]):
@@ -132,6 +138,8 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
         else:
             channel.say(answer=index, facts=_plain(facts))
     if runs_code:
+        channel.patience = None
+        hanging.leave()
         _let_tracker_clean()
         orphans.end(lambda: orphans.descendants(os.getpid()))
         channel.say(done=True)

@@ -113,10 +113,11 @@ def test_what_a_lambda_holds_is_part_of_the_fix(captures: tuple[str, ...], words
 
 
 def test_what_would_fail_next_is_said_at_once() -> None:
-    held = replace(LAMBDA, inside=("<closure lock>: _thread.lock",))
+    held = replace(LAMBDA, captures=("lock", "n"), inside=("lock, _thread.lock",))
     (one,) = ask("loader-unpicklable", replace(SENT, objects=(held,)))
 
-    assert "<closure lock>: _thread.lock" in (one.fix or "")
+    assert (one.fix or "").endswith("define or make it there: lock, _thread.lock.")
+    assert "takes n as an argument" in (one.fix or "")  # a lock in a partial would be refused again
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from preflight.host.start_method import default_start_method
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders.facts import Sent
-from preflight.loaders.sent import Known, is_dataset, is_loader, kind_of, walk_loader
+from preflight.loaders.refused import kind_of
+from preflight.loaders.sent import Known, is_dataset, is_loader, walk_loader
 from preflight.loaders.starting import FROM_LAUNCH, FROM_LOADER, configured
 from preflight.objects.facts import Definition
 from tests.conftest import said_by

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any
 
-from preflight.objects.paths import PATHS, said, type_name, written
+from preflight.objects.paths import PATHS, said, written
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.pickle_paths import (
     ATOMS,
@@ -66,8 +66,8 @@ class Refused:
     holders: tuple[tuple[object, str], ...] = ()
     """The instances on the first path, innermost first, each with the attribute that leads on."""
 
-    inside: tuple[str, ...] = ()
-    """What a function's closure holds that would be refused next: `<closure x>: _thread.lock`."""
+    inside: tuple[tuple[str, object], ...] = ()
+    """What a function's closure holds that would be refused next, with its path: `x.lock`."""
 
     above: tuple[object, ...] = ()
     """What it is in, the outermost first."""
@@ -274,7 +274,7 @@ class _Walker(FramePickler):
             refusal.paths[written(self._root, way + rest)] = None
 
 
-def _inside(thing: object) -> tuple[str, ...]:
+def _inside(thing: object) -> tuple[tuple[str, object], ...]:
     """Say what a function's closure holds that would be refused next, once it has a name."""
     if type(thing) is not types.FunctionType:
         return ()
@@ -282,7 +282,7 @@ def _inside(thing: object) -> tuple[str, ...]:
     roots = []
     for name, cell in cells:
         with contextlib.suppress(ValueError):  # the cell is empty: the name is not set yet
-            roots.append((f"<closure {name}>", cell.cell_contents))
+            roots.append((name, cell.cell_contents))
     if not roots or refusal(roots, {id(thing): thing}) is None:
         return ()
     walker = _Walker(items=100, nodes=20_000)
@@ -290,4 +290,4 @@ def _inside(thing: object) -> tuple[str, ...]:
     walker.run(roots)
     del walker.refusals[id(thing)]
     found = walker.refusals.values()
-    return tuple(f"{next(iter(one.paths))}: {type_name(type(one.thing))}" for one in found)
+    return tuple((next(iter(one.paths)), one.thing) for one in found)

@@ -1,0 +1,335 @@
+"""What a finding about a function says to do is done: what is given then reaches a real worker."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from torch.utils.data import DataLoader
+
+from preflight.findings.finding import Finding
+from preflight.loaders.sent import Known, walk_loader
+from preflight.objects import evaluated
+from preflight.testing import ask
+
+SOURCE = '''\
+import functools
+import operator
+
+def f(*args, **named):
+    return args
+
+class Stage:
+    scale = 2
+    def __call__(self, x):
+        return x
+    def work(self, x):
+        return x
+    @staticmethod
+    def still(x):
+        return x
+
+STAGE = Stage()
+
+def of_top_level():
+    return lambda x: f(x)
+
+def of_all_arguments():
+    return lambda *args, **named: f(*args, **named)
+
+def of_two():
+    return lambda sample, key: f(sample, key)
+
+def of_a_local_name():
+    g = f
+    return lambda x: g(x)
+
+def of_a_local_partial():
+    g = functools.partial(f, 1)
+    return lambda x: g(x)
+
+def of_a_method():
+    stage = Stage()
+    return lambda x: stage.work(x)
+
+def of_a_callable_object():
+    stage = Stage()
+    return lambda x: stage(x)
+
+def of_a_method_of_the_module():
+    return lambda x: STAGE.work(x)
+
+def of_a_static_method():
+    return lambda x: Stage.still(x)
+
+def of_another_module():
+    return lambda a, b: operator.add(a, b)
+
+def of_a_class():
+    return lambda x: Stage()
+
+def of_a_class_of_one():
+    return lambda x: list(x)
+
+def of_a_def():
+    g = f
+    def inner(x):
+        """Say nothing."""
+        return g(x)
+    return inner
+'''
+
+GIVEN = {
+    "of_top_level": "f",
+    "of_all_arguments": "f",
+    "of_two": "f",
+    "of_a_local_name": "g",
+    "of_a_local_partial": "g",
+    "of_a_method": "stage.work",
+    "of_a_callable_object": "stage",
+    "of_a_method_of_the_module": "STAGE.work",
+    "of_a_static_method": "Stage.still",
+    "of_another_module": "operator.add",
+    "of_a_class_of_one": "list",
+    "of_a_def": "g",
+}
+
+# These do more than to call another one, or not just with what they are given.
+MORE = """\
+def f(*args, **named):
+    return args
+
+wrapped = lambda x: f(x)
+wrapped.__qualname__ = "nothing"
+
+def with_a_value():
+    return lambda x: f(x, 2)
+
+def in_another_order():
+    return lambda a, b: f(b, a)
+
+def with_a_default():
+    return lambda x, n=3: f(x, n)
+
+def by_a_name():
+    return lambda x: f(key=x)
+
+def of_what_it_is_given():
+    return lambda x: x.lower()
+
+def called_twice():
+    return lambda x: f(f(x))
+
+def of_a_lambda_of_the_module():
+    return lambda x: wrapped(x)
+
+def with_a_star():
+    return lambda x: f(*x)
+
+def only_named():
+    return lambda *, x: f(x)
+
+def of_two_in_a_line():
+    return [lambda x: f(x), lambda x: f(x, 1)][1]
+"""
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def module(folder: Path, name: str, text: str) -> ModuleType:
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+def found(thing: object, folder: Path) -> list[Finding]:
+    loader = DataLoader([thing], num_workers=1, multiprocessing_context="spawn")  # type: ignore[arg-type]
+    return ask("loader-unpicklable", walk_loader(loader, Known("train:make", str(folder))))
+
+
+def reach_a_worker(things: list[Any]) -> bool:
+    """Send things to a worker that is really spawned."""
+    worker = multiprocessing.get_context("spawn").Process(target=print, args=things)
+    worker.start()
+    worker.join(60)
+    return worker.exitcode == 0
+
+
+def test_what_only_passes_on_is_given_by_itself(folder: Path) -> None:
+    """No partial is needed; written as it is said, each of them comes to a worker."""
+    functions = module(folder, "passing", SOURCE)
+    said = {}
+    for name in GIVEN:
+        (one,) = found(getattr(functions, name)(), folder)
+        match = re.match(r"Give it ([\w.]+) itself: ", one.fix or "")
+        assert match, (name, one.fix)
+        said[name] = match[1]
+    assert said == GIVEN
+
+    mended = SOURCE
+    for name, callee in said.items():
+        pattern = rf"(def {name}\(\):\n(?:    .*\n)*?    return )(lambda .*|inner)\n"
+        mended = re.sub(pattern, rf"\g<1>{callee}\n", mended)
+    after = module(folder, "mended", mended)
+    things = [getattr(after, name)() for name in GIVEN]
+    assert "lambda" not in "".join(map(repr, things))
+    assert reach_a_worker(things)
+
+
+@pytest.mark.parametrize("name", re.findall(r"def (\w+)\(\)", MORE))
+def test_what_does_more_is_not_given_away(folder: Path, name: str) -> None:
+    functions = module(folder, f"more_{name}", MORE)
+    (one,) = found(getattr(functions, name)(), folder)
+
+    assert "itself" not in (one.fix or "")
+
+
+LOCAL = """\
+import threading
+
+def local_identity():
+    def identity(x):
+        return x
+    return lambda x: identity(x)
+
+def with_more():
+    lock, n = threading.Lock(), 3
+    def identity(x):
+        return x
+    return lambda x: identity(x) + n if lock else n
+
+def both():
+    def identity(x):
+        return x
+    return [identity, lambda x: identity(x) + 1]
+"""
+
+
+def test_what_a_function_holds_is_named_as_it_is_written(folder: Path) -> None:
+    functions = module(folder, "local", LOCAL)
+    (one,) = found(functions.local_identity(), folder)
+    (more,) = found(functions.with_more(), folder)
+
+    assert (one.fix or "").startswith("Define identity, local.py:4, at the top level of its module")
+    assert "functools.partial" not in (one.fix or "")
+    assert "takes n as an argument" in (more.fix or "")  # neither the lock nor the function
+    assert (more.fix or "").endswith("there: identity, local.py:10; lock, _thread.lock.")
+    assert not re.search("closure|builtins", (one.fix or "") + (more.fix or ""))
+
+
+def test_what_is_told_by_itself_is_not_told_again(folder: Path) -> None:
+    told = found(module(folder, "both", LOCAL).both(), folder)
+
+    assert len(told) == 2
+    assert not [one for one in told if "cannot be sent either" in (one.fix or "")]
+
+
+EVALUATED = """\
+import collections
+import dataclasses
+import json
+import pathlib
+
+CONFIG = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
+
+def of_a_config():
+    return eval(CONFIG["keep"])
+
+def of_text():
+    scope = {}
+    exec("def scaled(x):\\n    return x * 2\\n", scope)
+    return scope["scaled"]
+
+def of_code():
+    return eval(compile("lambda x: x - 1", "<string>", "eval"))
+"""
+
+
+def test_what_was_evaluated_is_placed_where_it_was(folder: Path) -> None:
+    """With the code, which stands in a file of settings, say."""
+    evaluated.listen()
+    (folder / "stages.json").write_text(json.dumps({"keep": "lambda x: x > 7"}), encoding="utf-8")
+    stages = module(folder, "stages", EVALUATED)
+    told = {}
+    for name in ("of_a_config", "of_text", "of_code"):
+        (one,) = found(getattr(stages, name)(), folder)
+        told[name] = (one.at.file, one.at.line, one.message)
+
+    assert [one[:2] for one in told.values()] == [
+        ("stages.py", 8),
+        ("stages.py", 12),
+        ("stages.py", 16),
+    ]
+    assert "`lambda x: x > 7`" in told["of_a_config"][2]
+    assert "`def scaled(x): return x * 2`" in told["of_text"][2]
+    assert "`lambda x: x - 1`" in told["of_code"][2]
+
+
+def test_what_was_evaluated_before_anybody_listened_is_searched_for(folder: Path) -> None:
+    """In a live process the module is known, and the one call in it."""
+    text = 'CODE = "lambda x: x"\n\n\ndef make():\n    return eval(CODE)\n'
+    thing = module(folder, "earlier", text).make()
+    evaluated._noted.pop(thing.__code__, None)
+    (one,) = found(thing, folder)
+
+    assert (one.at.file, one.at.line) == ("earlier.py", 5)
+
+
+def test_where_two_calls_could_have_been_it_none_is_named(folder: Path) -> None:
+    text = (
+        'CODE = "lambda x: x * 5"\n\n\ndef make():\n    return eval(CODE)\n\n\nother = eval("1")\n'
+    )
+    thing = module(folder, "twice", text).make()
+    evaluated._noted.pop(thing.__code__, None)
+    (one,) = found(thing, folder)
+
+    assert one.at.file == "<string>"
+
+
+class Part:
+    """Keeps a lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+def test_many_locks_are_one_finding_in_under_a_second(folder: Path) -> None:
+    parts = [Part() for _ in range(300)]
+    begun = time.process_time()
+    (one,) = found(parts, folder)
+
+    assert time.process_time() - begun < 1
+    assert "one of 300 that are kept alike" in one.message
+    assert len(one.also) == 299
+
+
+def multiplies(number: int) -> Callable[[int], int]:
+    return lambda x: x * number
+
+
+def test_two_functions_of_one_line_stay_two(folder: Path) -> None:
+    assert len(found([lambda x: x, lambda x: x + 1], folder)) == 2
+
+
+def test_a_function_that_is_made_again_and_again_is_one(folder: Path) -> None:
+    (one,) = found([multiplies(number) for number in range(9)], folder)
+
+    assert len(one.also) == 8
