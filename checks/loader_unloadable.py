@@ -27,6 +27,7 @@ from preflight.facts import Loaded, Unloadable
 from preflight.finding import Finding, Location, Severity
 from preflight.host.start_method import SPAWNING
 from preflight.job import Job
+from preflight.values.code_name import command_for
 from preflight.values.names import counted, shown
 
 _GUESSED = "; a guess, since zeros stood in for its large data"
@@ -61,7 +62,7 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
             at=Location(file=file, line=line, name=first),
             also=(*_raised(one), *(Location(file=file, line=line, name=path) for path in others)),
             why=_why(loaded, job) if spawned else _why_elsewhere(one, loaded),
-            fix=_fix(one),
+            fix=_fix(one, loaded, job),
             workaround="num_workers=0 runs today; the training process then loads every batch "
             "itself, and the GPU waits for it.",
             evidence={
@@ -131,7 +132,7 @@ def _why_elsewhere(one: Unloadable, loaded: Loaded) -> str:
     )
 
 
-def _fix(one: Unloadable) -> str:
+def _fix(one: Unloadable, loaded: Loaded, job: Job) -> str:
     """Say the one thing to do."""
     if one.missing is not None:
         return (
@@ -139,7 +140,8 @@ def _fix(one: Unloadable) -> str:
             "installed package, at its top level."
         )
     if one.how == "late":
-        return "Load it faster, or give it longer, if it is only slow: --timeout SECONDS."
+        longer = command_for(loaded.name, "--timeout", f"{job.look.timeout * 5:g}")
+        return f"Load it faster, or give it longer, if it is only slow:  {longer}"
     if one.how == "gone":
         return (
             "Keep what makes it, such as the seed of a generator or a numpy array, and make the "

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import runpy
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +41,7 @@ def make_case(check_id: str, folder: Path, *, mended: bool) -> list[str]:
 class Case:
     """A case that was looked at through session, processes and all."""
 
+    folder: Path
     report: Report
     found: list[Finding]
     """What it came to, of the check that the case is for."""
@@ -62,7 +67,7 @@ def look(check_id: str, folder: Path, *, mended: bool) -> Case:
             start_copies(patch)
         report = preflight.run(*words, folder=str(folder), select=[check_id])
     found = [finding for finding in report.findings if finding.check == check_id]
-    return Case(report=report, found=found, said=said)
+    return Case(folder=folder, report=report, found=found, said=said)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +140,49 @@ def test_no_two_findings_share_a_fingerprint(
     prints = [finding.fingerprint for finding in broken_case(check_id).found]
 
     assert len(set(prints)) == len(prints)
+
+
+# As they stand in a message: behind two spaces, up to the end.
+_COMMAND = re.compile(r"preflight (run\b.*)")
+_CODE = re.compile(r"  (\S*copy\.deepcopy\(.*|second = .*)")
+
+_BUILT = """\
+import copy, importlib, sys
+from preflight.users_code.importing import join_world
+
+join_world(2)
+module = importlib.import_module(sys.argv[1])
+names = vars(module) | {"copy": copy}
+names["model"] = model = getattr(module, sys.argv[2])()
+*before, last = sys.argv[3].split("; ")
+exec("; ".join(before), names)
+exec(f"second = {last}" if last.startswith("copy.") else last, names)
+second = names["second"]
+own = {id(one) for one in model.parameters()}
+sys.exit(not list(second.parameters()) or any(id(one) in own for one in second.parameters()))
+"""
+
+
+def started(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, check=False, cwd=folder, capture_output=True, text=True)
+
+
+@each_check
+def test_every_fix_that_is_code_works(check_id: str, broken_case: Callable[[str], Case]) -> None:
+    """A command is understood, and code makes a copy with parameters of its own."""
+    case = broken_case(check_id)
+    said = {text for one in case.found for text in (one.fix, one.workaround) if text}
+    said |= {one.fix for each in case.report.checks for one in each.broken if one.fix}
+    commands = {match[1] for text in said if (match := _COMMAND.search(text))}
+    assert check_id != "model-uncopyable" or any(map(_CODE.search, said))
+    for command in sorted(commands):
+        words = [sys.executable, "-m", "preflight", *shlex.split(command.rstrip("."))]
+        done = started(words, case.folder)
+        assert done.returncode != 2, (command, done.stderr)
+    for code in {match[1] for text in said if (match := _CODE.search(text))}:
+        words = [sys.executable, "-c", _BUILT, "train", "make_model", code]
+        done = started(words, case.folder)
+        assert done.returncode == 0, (code, done.stderr)
 
 
 @each_check

@@ -6,6 +6,7 @@ from preflight.host.environment import launcher_of
 from preflight.settings.job import Job
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Lack, Unbuilt
+from preflight.values.code_name import command_for
 from preflight.values.names import shown
 
 _ONE_RANK = {
@@ -87,7 +88,7 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
     beside = "" if alone is None else f"; or, for one rank, set {lack.name}={alone} here"
     return (
         f"Say how many ranks the job has{beside}. Of two or more, preflight stands for the first, "
-        "with all that torchrun sets:  preflight run --world-size N"
+        f"with all that torchrun sets; of two:  {command_for(built.spec, '--world-size', '2')}"
     )
 
 

@@ -6,6 +6,7 @@ kept, and a new process goes on with the rest.
 
 from __future__ import annotations
 
+import itertools
 import json
 import queue
 import re
@@ -19,6 +20,7 @@ from preflight.findings import our_failures
 from preflight.kinds.question import Question
 from preflight.processes.hanging import Stack
 from preflight.processes.start import MOST_PIECES, Lines, Started, start, wait
+from preflight.values.code_name import command_for
 from preflight.values.exit_status import ending
 
 # Lines that are taken in before what they say is dealt with.
@@ -334,5 +336,7 @@ def _end(
         if not (one.started.runs_code and begun):  # nothing of the job has run
             one.crashed = one.crashed or our_failures.of_death(status)
         return one.give_up(ending(status), None)
-    fix = "Give it longer, if it is only slow:  preflight run --timeout SECONDS"
+    specs = (str(each.wire["spec"]) for each in one.batch[one.finished :] if "spec" in each.wire)
+    longer = command_for(*itertools.islice(specs, 1), "--timeout", f"{timeout * 5:g}")
+    fix = f"Give it longer, if it is only slow:  {longer}"
     return one.give_up(f"said nothing for {timeout:g} s", fix, late=True)

@@ -26,7 +26,7 @@ from preflight.syntax.listing import MOST_FILES, python_files
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 
-_FIX = "Mend it, or look with the job's own interpreter:  preflight run --python EXE"
+_FIX = "Mend it, or look with the job's own interpreter, by --python."
 
 # Files that are asked about together.
 _TOGETHER = 32

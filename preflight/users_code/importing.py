@@ -12,7 +12,7 @@ from types import ModuleType
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import guard
-from preflight.values.code_name import Spec
+from preflight.values.code_name import Spec, command_for
 
 # A module may hold many of the loaders and models that were named.
 _work_of_import = functools.cache(guard.work_of_import)
@@ -25,7 +25,7 @@ def import_torch() -> None:
     except ImportError as error:
         raise CannotLookError(
             f"torch cannot be imported by {sys.executable}: {error}",
-            fix="Name the interpreter of the job:  preflight run --python EXE",
+            fix="Name the interpreter of the job by --python: the one that has its torch.",
         ) from error
 
 
@@ -76,7 +76,8 @@ def refuse_unguarded(spec: Spec, root: str) -> None:
     if work is not None:
         raise CannotLookError(
             f"importing {spec.home} would start the training: {work.at}:{work.line} {work.what}",
-            fix=f"{work.guard}  To look all the same:  preflight run --import-anyway",
+            fix=f"{work.guard}  To look all the same:  "
+            + command_for(f"{spec.home}:{spec.name}", "--import-anyway"),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,6 +34,11 @@ class Spec:
     def home(self) -> str:
         """The module or the file, as it was written."""
         return self.module or self.file or ""
+
+
+def command_for(*words: str) -> str:
+    """Write the command that looks at something in the user's code, as a shell takes it."""
+    return shlex.join(["preflight", "run", *words])
 
 
 def parse_spec(text: str) -> Spec | None:

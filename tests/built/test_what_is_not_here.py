@@ -24,9 +24,9 @@ CAUGHT = """
 
 # What is done before a loader is made, and what is named for want of it, with what helps.
 NEEDS = {
-    "a rank": ('int(os.environ["RANK"])', "it needs RANK, which torchrun sets", "--world-size N"),
-    "a rank that is got": ('int(os.getenv("LOCAL_RANK"))', "it needs LOCAL_RANK", "--world-size N"),
-    "a rank that is asserted": ('assert "RANK" in os.environ', "it needs RANK", "--world-size N"),
+    "a rank": ('int(os.environ["RANK"])', "it needs RANK, which torchrun sets", "--world-size 2"),
+    "a rank that is got": ('int(os.getenv("LOCAL_RANK"))', "it needs LOCAL_RANK", "--world-size 2"),
+    "a rank that is asserted": ('assert "RANK" in os.environ', "it needs RANK", "--world-size 2"),
     "a task of Slurm": (
         'int(os.environ["SLURM_PROCID"])',
         "it needs SLURM_PROCID, which srun sets",
@@ -35,22 +35,22 @@ NEEDS = {
     "a rendezvous": (
         'torch.distributed.init_process_group("gloo")',
         "it needs RANK",
-        "--world-size N",
+        "--world-size 2",
     ),
     "a group that somebody else makes": (
         "torch.distributed.get_rank() or torch.utils.data.DistributedSampler([1])",
         "it needs a process group",
-        "--world-size N",
+        "--world-size 2",
     ),
     "a launcher, by its own words": (
         'raise SystemExit("start me with torchrun")',
         "it needs a process group",
-        "--world-size N",
+        "--world-size 2",
     ),
     "NCCL": (
         'raise RuntimeError("Distributed package doesn\'t have NCCL built in")',
         "it needs NCCL",
-        "--world-size N",
+        "--world-size 2",
     ),
     "a package": ("import no_such_package_at_all", "it needs no_such_package_at_all", "--python"),
     "a package by another name": (
