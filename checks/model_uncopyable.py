@@ -149,9 +149,11 @@ def _fix(one: Uncopyable, copied: Copied) -> str:
         return f"{_instead(one, known, remedy)}:  {inside}" if inside else _before(one, copied)
     if remedy.is_enough:
         return f"{_instead(one, known, remedy)}:  {_copy(remedy)}"
-    build = f"{known}, or build a second model and load the weights of this one into it"
+    build = f"{known}, or build a second model"
+    if remedy.again is None:
+        return f"{build} as this one was built, and load the state_dict() of this one into it."
     load = "second.load_state_dict(model.state_dict())"
-    return f"{build}:  " + (f"second = {remedy.again}; {load}" if remedy.again else load)
+    return f"{build}, and load the weights of this one:  second = {remedy.again}; {load}"
 
 
 def _instead(one: Uncopyable, known: str, remedy: Remedy) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import collections
 import re
 import sys
 from collections.abc import Iterable
 from typing import Any, cast
 
 from preflight.models.facts import Remedy
-from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.attributes import classes, own_attributes, slots
 from preflight.objects.copying import copying
 from preflight.objects.copying.copy_trial import attempt
 from preflight.objects.copying.refusing import is_module, is_wrapper
 
 _FEW = 3
 """Objects that are named one by one."""
+
+_ROWS: tuple[Any, ...] = (list, tuple, collections.deque)
+"""What gives its parts by their numbers, and so do subclasses that leave that as it is."""
 
 _STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]|\['(?P<key>[^'\\]*)'\]")
 
@@ -131,7 +135,7 @@ def _at(model: object, path: str) -> object:
 def _attribute(thing: object, name: str) -> object:
     held = own_attributes(thing)
     tables = (held.get(one) for one in ("_parameters", "_buffers", "_modules"))
-    for table in (held, *tables):
+    for table in (held, *tables, dict(slots(thing))):
         if isinstance(table, dict) and name in table:
             return table[name]
     return None
@@ -140,10 +144,11 @@ def _attribute(thing: object, name: str) -> object:
 def _item(thing: Any, number: str | None, key: str | None) -> object:
     kind = type(thing)
     at = key if number is None else int(number)
-    if kind is dict:
+    if getattr(kind, "__getitem__", 0) is dict.__getitem__:
         return dict.get(thing, at)
-    if kind in (list, tuple) and number is not None and int(number) < len(thing):
-        return cast("object", thing[int(number)])
+    row = next((one for one in _ROWS if getattr(kind, "__getitem__", 0) is one.__getitem__), None)
+    if row is not None and number is not None and int(number) < row.__len__(thing):
+        return cast("object", row.__getitem__(thing, int(number)))
     if number is not None and is_module(thing) and _is_indexed(kind):
         return (own_attributes(thing).get("_modules") or {}).get(number)
     return None

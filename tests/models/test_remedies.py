@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import copyreg
 import functools
@@ -50,6 +51,13 @@ class ModelEma(nn.Module):
 class Refuses(Block):
     def __deepcopy__(self, memo: Any) -> Any:
         raise RuntimeError("no copies of me")
+
+
+class Slots:
+    __slots__ = ("row",)
+
+    def __init__(self, one: object) -> None:
+        self.row = collections.deque([collections.OrderedDict({"a": one})])
 
 
 class Odd:
@@ -123,6 +131,7 @@ CASES: dict[str, Callable[[], nn.Module]] = {
     "a lock": lambda: net(threading.Lock()),
     "a lock in a dict": lambda: net({"a": [threading.Lock()]}),
     "a lock in a module of an odd name": lambda: nn.ModuleDict({"a b": Block(threading.Lock())}),
+    "a lock in slots, in a deque": lambda: net(Slots(threading.Lock())),
     "five locks in a list": lambda: net([threading.Lock() for _ in range(5)]),
     "a lock and a stream": lambda: net(threading.Lock(), (one for one in range(3))),
     "300 locks": locks,
@@ -283,6 +292,8 @@ def test_a_job_that_copies_the_module_in_a_wrapper_is_left_alone(tmp_path: Path)
     line = "ema = AveragedModel(model.module)"
 
     assert found(ddp(), tmp_path, line) == []
+    assert found(ddp(), tmp_path, "ema = copy.deepcopy(accelerator.unwrap_model(model))") == []
+    assert found(ddp(), tmp_path, "ema = AveragedModel(model)", line)
     (one,) = found(ddp(threading.Lock()), tmp_path, line)
     assert one.at.name == "module[0].held"
 
