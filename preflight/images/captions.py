@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
+from typing import NamedTuple
 
 from preflight.images.facts import CaptionsSeen
 from preflight.images.folder import FolderListing
@@ -33,21 +34,43 @@ def look(asked: Asked) -> Iterator[CaptionsSeen]:
     yield CaptionsSeen(lengths=lengths.told())
 
 
+class Part(NamedTuple):
+    """Some of the captions of one directory."""
+
+    contents: FolderContents
+    place: int
+    """Which part of the directory it is, counted from 0."""
+
+    names: tuple[str, ...]
+
+
 def in_parts(
     listing: FolderListing, images: Sequence[tuple[FolderContents, Sequence[str]]] | None
-) -> Iterator[tuple[FolderContents, tuple[str, ...]]]:
+) -> Iterator[Part]:
     """Give the captions of a folder, so many at a time; of these images alone where some are given.
 
     Captions are the texts beside images that the data set's rule takes for such.
     """
-    pairing = listing.facts.pairing
-    extensions = frozenset(pairing.looks_for) - {"json", TABLE}
-    literal = pairing.rule != "auto"
+    extensions, literal = _looked_for(listing)
     drawn = None if images is None else {one.path: names for one, names in images}
     for one in listing.contents if extensions else ():
         names = one.beside_an_image(extensions, literal=literal)
         if drawn is not None:
             stems = {split(name)[0] for name in drawn.get(one.path, ())}
             names = (name for name in names if split(name)[0] in stems)
-        while part := tuple(islice(names, _MANY)):
-            yield one, part
+        for place in count():
+            part = tuple(islice(names, _MANY))
+            if not part:
+                break
+            yield Part(one, place, part)
+
+
+def how_many(listing: FolderListing) -> int:
+    """Count the captions of a folder."""
+    extensions, literal = _looked_for(listing)
+    return sum(one.captions(extensions, literal=literal) for one in listing.contents)
+
+
+def _looked_for(listing: FolderListing) -> tuple[frozenset[str], bool]:
+    pairing = listing.facts.pairing
+    return frozenset(pairing.looks_for) - {"json", TABLE}, pairing.rule != "auto"

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
-from preflight.images.captions import in_parts
+from preflight.images.captions import Part, how_many, in_parts
 from preflight.images.facts import CaptionsSeen, FolderFacts, Picture, Pictures
 from preflight.images.folder import FolderListing, folder_facts, list_folder
 from preflight.images.kind import CAPTIONS, IMAGE, TABLE
@@ -27,7 +27,7 @@ from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
-from preflight.pairing.facts import Captioned
+from preflight.pairing.facts import Captioned, CaptionLengths
 from preflight.pairing.folder_contents import FolderContents
 from preflight.pairing.lengths import Lengths
 from preflight.targets.sampled import DrawnSamples, outside
@@ -38,6 +38,9 @@ from preflight.values.wire import from_wire, to_brief
 
 # Images that are looked up in the ledger at once.
 _MANY = 2_048
+
+# Parts of the captions that are looked up in it at once.
+_PARTS = 64
 
 # Folders below one of which some images are asked whether they are in memory.
 _FOLDERS = 16
@@ -64,6 +67,17 @@ class Directory:
     """By their names, the plain facts of images that are not whole."""
 
     pictures: PictureCounts = field(default_factory=PictureCounts)
+
+
+class ReadPart(NamedTuple):
+    """Captions that are being read."""
+
+    part: Part
+    how: str
+    mark: str | None
+    """What tells their content from another, before the first was read."""
+
+    begun: float
 
 
 @dataclass(slots=True)
@@ -93,6 +107,9 @@ class Images:
 
     captions: Lengths = field(default_factory=Lengths)
     """What the captions are that were read."""
+
+    captioned_by_texts: bool = True
+    """Whether captions are read at this depth."""
 
     @property
     def there(self) -> int:
@@ -126,7 +143,12 @@ class Folders(Gather):
         """List a folder."""
         job = self.run.job
         sample = self._samples.of_folder(target.path)
-        one = Images(target=target, listing=list_folder(target, job.root), sample=sample)
+        one = Images(
+            target=target,
+            listing=list_folder(target, job.root),
+            sample=sample,
+            captioned_by_texts=job.look.depth != "index",
+        )
         self._folders.append(one)
         for path, reason in one.listing.facts.unreadable:
             place = Location(file=name_of(path, job.root))
@@ -143,11 +165,14 @@ class Folders(Gather):
     @property
     def things(self) -> int:
         """How many files are to be looked at."""
-        return sum(one.images + len(one.listing.tables) for one in self._folders)
+        return sum(
+            one.images + len(one.listing.tables) + _captions_of(one) for one in self._folders
+        )
 
     def seconds(self) -> float:
         """How long processes are likely to look at the images."""
-        return sum(one.images for one in self._folders) * self._seconds_each
+        captions = CAPTIONS.seconds({"names": range(sum(map(_captions_of, self._folders)))}, "", "")
+        return captions + sum(one.images for one in self._folders) * self._seconds_each
 
     def some_paths(self, most: int) -> Iterator[str]:
         """Give the paths of some images; none where an earlier run has seen most of them."""
@@ -184,24 +209,52 @@ class Folders(Gather):
             )
 
     def _captions(self, one: Images) -> Iterator[Question]:
-        if self.run.job.look.depth == "index":
+        if not one.captioned_by_texts:
             return
-        drawn = None
-        if one.sample is not None:
-            drawn = [(two.contents, names) for two, names in _sampled(one, one.sample)]
-        for contents, names in in_parts(one.listing, drawn):
-            one.left += 1
-            wire = {"folder": contents.path, "place": contents.place, "names": names}
-            yield Question(
-                kind=CAPTIONS,
-                wire=wire,
-                target=one.target,
-                at=Location(file=contents.place),
-                gives=(FolderFacts,),
-                gather=self,
-                whole=(one, None),
-                seconds=CAPTIONS.seconds(wire, "", ""),
+        parts = in_parts(one.listing, _drawn(one))
+        while waiting := tuple(islice(parts, _PARTS)):
+            yield from (self._ask_of(one, part) for part in self._unread(one, waiting))
+
+    def _unread(self, one: Images, parts: Sequence[Part]) -> Iterator[Part]:
+        """Take in what is known of captions that have not changed, and give the others."""
+        for place in sorted({part.place for part in parts}):
+            those = {part.contents.path: part for part in parts if part.place == place}
+            names = {path: part.names for path, part in those.items()}
+            known = self._memory.ledger.recall_folders(
+                self._how_of(one, place), names, names.__getitem__
             )
+            for path, part in those.items():
+                many = len(part.names)
+                if path not in known:
+                    self._memory.count(CAPTIONS.noun, 0, 0.0, of=many)
+                    yield part
+                    continue
+                seen = known[path]
+                lengths = from_wire(CaptionLengths, json.loads(seen.facts or "{}"))
+                one.captions.merge([lengths], part.contents.inside)
+                one.remember(seen.read_at)
+                self._memory.count(CAPTIONS.noun, many, seen.read_at, of=many)
+                self.run.passed(many)
+
+    def _how_of(self, one: Images, place: int) -> str:
+        told = {"part": place, "is_sampled": one.sample is not None}
+        return self._memory.how(CAPTIONS.name, told)
+
+    def _ask_of(self, one: Images, part: Part) -> Question:
+        one.left += 1
+        path = part.contents.path
+        wire = {"folder": path, "place": ".", "names": part.names}
+        mark = mark_of(path, part.names) if self._memory.ledger.usable else None
+        return Question(
+            kind=CAPTIONS,
+            wire=wire,
+            target=one.target,
+            at=Location(file=part.contents.place),
+            gives=(FolderFacts,),
+            gather=self,
+            whole=(one, ReadPart(part, self._how_of(one, part.place), mark, time.time())),
+            seconds=CAPTIONS.seconds(wire, "", ""),
+        )
 
     def _images(self, one: Images) -> Iterator[Question]:
         every = ((directory, name) for directory, names in self._unknown(one) for name in names)
@@ -268,12 +321,11 @@ class Folders(Gather):
         """Take in what was seen of a file."""
         one, directory = question.whole
         one.left -= 1
-        if directory is None:
-            for facts in map(facts_of, told):
-                if isinstance(facts, CaptionsSeen):
-                    one.captions.merge([facts.lengths])
-                else:
-                    one.captioned.append(facts)
+        if isinstance(directory, ReadPart):
+            one.read = True
+            self._keep(one, directory, [facts_of(plain) for plain in told])
+        elif directory is None:
+            one.captioned += map(facts_of, told)
         else:
             path = question.wire["path"]
             one.read = True
@@ -281,6 +333,16 @@ class Folders(Gather):
             self._see(one, directory, os.path.basename(path), told, noted=noted)
         self._complete(one)
         yield from ()
+
+    def _keep(self, one: Images, read: ReadPart, told: Sequence[CaptionsSeen]) -> None:
+        """Take in what captions are, and have the ledger keep it."""
+        part = read.part
+        self.run.passed(len(part.names) - 1)  # the question itself counts as one
+        for seen in told:
+            one.captions.merge([seen.lengths], part.contents.inside)
+            if read.mark is not None:
+                kept = Remembered(read.begun, json.dumps(to_brief(seen.lengths)))
+                self._memory.ledger.remember_folder(read.how, part.contents.path, read.mark, kept)
 
     def _see(
         self,
@@ -328,10 +390,9 @@ class Folders(Gather):
         one.left -= 1
         if question.kind is TABLE:
             one.unread_tables.append(self.file_of(question))
-        elif directory is None:
-            one.read = True
         else:
             one.read = True
+        if isinstance(directory, Directory):
             directory.noted = False
         self._complete(one)
 
@@ -352,6 +413,22 @@ class Folders(Gather):
         self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
         self.come += not_decoded(found.file, pictures, FolderFacts)
+
+
+def _captions_of(one: Images) -> int:
+    """Count the captions that are to be read."""
+    if not one.captioned_by_texts:
+        return 0
+    if one.sample is None:
+        return how_many(one.listing)
+    return sum(len(part.names) for part in in_parts(one.listing, _drawn(one)))
+
+
+def _drawn(one: Images) -> list[tuple[FolderContents, Sequence[str]]] | None:
+    """Give the images that are in the sample, by directory; None where all are."""
+    if one.sample is None:
+        return None
+    return [(directory.contents, names) for directory, names in _sampled(one, one.sample)]
 
 
 def _sampled(one: Images, sample: Sampling) -> Iterator[tuple[Directory, Sequence[str]]]:

@@ -45,7 +45,7 @@ TABLE = Kind(
 
 CAPTIONS = Kind(
     name="captions",
-    noun="part of the captions",
+    noun="caption",
     answers=(CaptionsSeen,),
     reader="preflight.images.captions:look",
     seconds=lambda plain, _root, _depth: 25e-6 * len(plain["names"]),

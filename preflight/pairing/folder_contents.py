@@ -70,6 +70,15 @@ class FolderContents:
                         names = (f"{stem}.{suffix}" for stem in stems.split("/"))
                         yield from (one for one in names if one not in self.no_files)
 
+    def captions(self, extensions: Collection[str], *, literal: bool) -> int:
+        """Count the files that `beside_an_image` gives, and those that cannot be opened."""
+        return sum(
+            (stems.count("/") + 1)
+            * sum((suffix if literal else suffix.lower()) in extensions for suffix in suffixes)
+            for suffixes, stems in self.stems.items()
+            if any(map(is_image_suffix, suffixes))
+        )
+
     def unopenable(self, pairing: Pairing) -> Iterator[tuple[str, str]]:
         """Give the images and captions that are no files, and why not."""
         captions = {one.lower() for one in pairing.looks_for}

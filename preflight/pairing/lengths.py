@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from operator import neg, pos
 
 from preflight.pairing.facts import CaptionFlaw, CaptionLengths, Length
@@ -53,13 +53,18 @@ class Lengths:
                 self._numbers += 1
         return True
 
-    def merge(self, parts: Iterable[CaptionLengths]) -> None:
-        """Count what others have counted, who name other captions."""
+    def merge(self, parts: Iterable[CaptionLengths], inside: Callable[[str], str] = str) -> None:
+        """Count what others have counted, who name other captions; each is called as it says."""
+
+        def named(rows: Iterable[Length | CaptionFlaw]) -> Iterator[Counted]:
+            return (Counted(key, many, tuple(map(inside, names))) for key, many, names in rows)
+
         for one in parts:
             self._bytes += one.bytes
-            self._lengths.merge(map(Counted._make, one.lengths), one.others)
-            self._undecodable.merge([Counted(0, one.undecodable, one.undecodable_names)])
-            self._flaws.merge(map(Counted._make, one.flaws))
+            self._lengths.merge(named(one.lengths), one.others)
+            undecodable = tuple(map(inside, one.undecodable_names))
+            self._undecodable.merge([Counted(0, one.undecodable, undecodable)])
+            self._flaws.merge(named(one.flaws))
             self._empty += one.empty
             self._numbers += one.numbers
             self.unread += one.unread
