@@ -274,9 +274,9 @@ def test_what_was_evaluated_is_placed_where_it_was(folder: Path) -> None:
         told[name] = (one.at.file, one.at.line, one.message)
 
     assert [one[:2] for one in told.values()] == [
-        ("stages.py", 8),
-        ("stages.py", 12),
-        ("stages.py", 16),
+        ("stages.py", 9),
+        ("stages.py", 13),
+        ("stages.py", 17),
     ]
     assert "`lambda x: x > 7`" in told["of_a_config"][2]
     assert "`def scaled(x): return x * 2`" in told["of_text"][2]
