@@ -109,7 +109,8 @@ def _place_of_class(cls: type, root: str) -> Place:
 
 def _place(file: str, line: int | None, qualname: str | None, root: str) -> Place:
     name, own = _named(file, root)
-    text = linecache.getline(file, line).strip() if line else ""
+    # Whatever is evaluated is called `<string>`; Python 3.13 keeps the line of `python -c` as that.
+    text = linecache.getline(file, line).strip() if line and file != "<string>" else ""
     return Place(Definition(file=name, line=line, line_text=text or None, qualname=qualname), own)
 
 

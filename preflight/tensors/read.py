@@ -12,6 +12,7 @@ import json
 import math
 import os
 import stat
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
@@ -91,7 +92,8 @@ def read_content(
 
 def _told(path: str, root: str, tell: Callable[[str], None], error: Exception) -> str:
     """Say which check tells why a file cannot be loaded; raise where none does."""
-    facts = read_cache(path, root, tell)
+    torch: Any = sys.modules.get("torch")  # the one that has just stopped at it
+    facts = read_cache(path, root, tell, torch=torch.__path__[0] if torch is not None else None)
     if facts.damage is not None:
         return DAMAGED
     if "TorchScript" in str(error):

@@ -8,6 +8,7 @@ import collections
 import functools
 import importlib
 import importlib.metadata
+import linecache
 import sys
 import threading
 from pathlib import Path
@@ -164,7 +165,12 @@ def test_what_is_written_in_c_has_no_place(tmp_path: Path) -> None:
     assert defined(threading.Lock(), str(tmp_path)).at.file is None
 
 
-def test_code_without_a_file_is_named_as_python_names_it(tmp_path: Path) -> None:
+def test_code_without_a_file_is_named_as_python_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its line is not that of `python -c`, which has the same name from Python 3.13 on."""
+    other = (1, None, ["import this\n"], "<string>")
+    monkeypatch.setitem(linecache.cache, "<string>", other)
     place = defined(eval("lambda: 0"), str(tmp_path))
 
     assert (place.at.file, place.at.line, place.at.line_text) == ("<string>", 1, None)

@@ -173,14 +173,27 @@ BAD = torch.tensor([[NAN, 1.0, 0.0], [0.0, INF, 0.0]])
     ids=["plain", "parameter", "turned", "sparse", "by rows", "nested", "ragged", "repeated"],
 )
 def test_numbers_are_found_in_every_kind_of_tensor(
-    saved: Save, make: Callable[[], torch.Tensor]
+    saved: Save, make: Callable[[], torch.Tensor], tmp_path: Path
 ) -> None:
-    """Each is counted once, however often it is repeated."""
+    """Each is counted once, however often it is repeated; but where this torch refuses it."""
     tensor = make()
-    one = only(saved(tensor))
+    content = saved(tensor)
+    if tensor.is_nested and _is_refused(tmp_path / "a.pt"):
+        assert content.skipped == cache_content.UNSAFE
+        return
+    one = only(content)
 
     assert (one.nan, one.infinite) == (1, 1)
     assert one.shape == (None if tensor.is_nested else tuple(tensor.shape))
+
+
+def _is_refused(path: Path) -> bool:
+    """Whether torch stops at a file, now that all is imported that it asks for: torch 2.15 does."""
+    try:
+        torch.load(path, weights_only=True)
+    except pickle.UnpicklingError:
+        return True
+    return False
 
 
 @pytest.mark.parametrize("way", ["as it is", "turned"])

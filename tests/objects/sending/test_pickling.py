@@ -482,7 +482,7 @@ def test_what_is_made_anew_each_time_is_one_refusal(make: Any, path: str) -> Non
 )
 def test_what_the_walk_cannot_name_is_told_beside_what_it_can(make: Any, error: str) -> None:
     deep: object = None
-    for _ in range(3000):
+    for _ in range(10_000):
         deep = Plain(deep)
     found = walk([("x", [Plain(make()), deep])])
 
