@@ -125,6 +125,7 @@ def test_odd_loaders_that_do_not_start_are_named(tmp_path: Path) -> None:
             held = [
                 multiprocessing.get_context("spawn").Condition(), Raises(),
                 numpy.zeros(1 << 18).view(Array), closed, Unhashable(),
+                [Unhashable()],
             ]
             return DataLoader(Numbers(*held), num_workers=1)
         """,
@@ -135,6 +136,7 @@ def test_odd_loaders_that_do_not_start_are_named(tmp_path: Path) -> None:
         "dataset.held[2]": "loader-unloadable",
         "dataset.held[3]": "loader-unpicklable",
         "dataset.held[4]": "loader-unpicklable",
+        "dataset.held[5][0]": "loader-unpicklable",
     }
 
 

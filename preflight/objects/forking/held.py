@@ -7,6 +7,7 @@ what `__getstate__` leaves out. It calls nothing of the user's: no property, no 
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import itertools
 import logging
@@ -146,7 +147,7 @@ class _Walker:
         elif issubclass(kind, classes("sqlite3", "Cursor")):
             cursor: Any = classes("sqlite3", "Cursor")[0]
             yield ".connection", cursor.connection.__get__(thing)
-        if kind in (types.MethodType, types.BuiltinMethodType):
+        if kind is types.MethodType or kind is types.BuiltinMethodType:
             yield ".__self__", thing.__self__
         yield from self._attributes(thing)
 
@@ -169,8 +170,9 @@ class _Walker:
 
     def _too_many(self, thing: object, items: Iterable[object], many: int) -> bool:
         """Whether a container holds nothing to go to; where it is too long, that is said."""
-        if _ATOMS.issuperset(map(type, items)):
-            return True
+        with contextlib.suppress(TypeError):  # a class whose metaclass has no hash is none of them
+            if _ATOMS.issuperset(map(type, items)):
+                return True
         if many > _ITEMS:
             self.cut.append(f"{self._path(id(thing))}: {_ITEMS:,} of {many:,} items looked at")
         return False
