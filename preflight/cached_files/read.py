@@ -176,7 +176,7 @@ def _look_at_file(
         if size > WINDOW:
             return look_at(Large(file, tell), size, suffix)
         content = reading(file, size)(0, size)
-    return look_at_whole(memoryview(content), suffix)
+    return look_at_whole(memoryview(content), suffix, tell)
 
 
 def _facts_of(path: str, name: str, size: int, held: StoredFile) -> CacheFacts:

@@ -50,7 +50,7 @@ class Large(LongRead):
     def __init__(self, file: io.FileIO, tell: Callable[[], None]) -> None:
         self._file = file
         self._read = reading(file)
-        self._tell = tell
+        self.tell = tell
         self._window = memoryview(b"")
         self._start = 0
         self._ahead = _FIRST
@@ -60,7 +60,7 @@ class Large(LongRead):
     def __call__(self, offset: int, size: int) -> Block:
         """Give a piece; it comes with what is likely to be asked for next."""
         if not self._start <= offset <= offset + size <= self._start + len(self._window):
-            self._tell()
+            self.tell()
             follows = self._start <= offset <= self._start + len(self._window)
             self._ahead = min(WINDOW, 4 * self._ahead) if follows else _FIRST
             held = self._read(offset, max(size, self._ahead))
@@ -91,7 +91,7 @@ class Large(LongRead):
     def checksum(self, offset: int, size: int) -> int:
         """Work out the CRC-32 of a stretch that must be there."""
         if self._expected is not None and size >= LEAST_EXPECTED:
-            expected = self._expected.of(offset, offset + size, self._tell)
+            expected = self._expected.of(offset, offset + size, self.tell)
             if expected is not None:
                 return expected
         crc32 = crc32_for(size)
@@ -126,7 +126,7 @@ class Large(LongRead):
         find_hole = holes(self._file, getattr(os, "SEEK_HOLE", None))
         at = begin
         while at < end:
-            self._tell()
+            self.tell()
             data = self.next_data(at)
             if data is None or data >= end:
                 size = os.fstat(self._file.fileno()).st_size
@@ -159,10 +159,10 @@ class Large(LongRead):
     ) -> int:
         """Read a long stretch by two threads, and give its checksum."""
         if size <= SHARE or not hasattr(os, "preadv"):
-            return self._share(crc32, look, offset, offset + size, self._tell)
+            return self._share(crc32, look, offset, offset + size, self.tell)
         two = Checksums(iter([(offset, offset + size)]), partial(self._share, crc32, look))
         with two:
-            return two.of(offset, offset + size, self._tell) or 0
+            return two.of(offset, offset + size, self.tell) or 0
 
     def _share(
         self,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from preflight.formats.arrays import npy, safetensors
 from preflight.formats.arrays.npz import Arrays
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import BLOCK, Block, LongRead, Read, reads_every
+from preflight.formats.bytes.blocks import BLOCK, Held, LongRead, Read, reads_every, teller_of
 from preflight.formats.bytes.crc import crc32_for
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.bytes.flaw import Flaw
@@ -121,13 +122,15 @@ def look(read: Read, size: int, suffix: str) -> StoredFile:
     return _foreign(kind, suffix)
 
 
-def look_at_whole(content: memoryview, suffix: str) -> StoredFile:
-    """Look at a file that is held whole, as `look` does."""
+def look_at_whole(
+    content: memoryview, suffix: str, tell: Callable[[], None] = lambda: None
+) -> StoredFile:
+    """Look at a file that is held whole, as `look` does; `tell` is called where that takes long."""
     if suffix in TORCH:
-        whole = read_whole(content, crc32_for(len(content)))
+        whole = read_whole(content, crc32_for(len(content)), tell)
         if whole is not None:
             return StoredFile("torch zip", verified=whole.verified, globals=whole.globals)
-    return look(lambda offset, size: content[offset : offset + size], len(content), suffix)
+    return look(Held(content, tell), len(content), suffix)
 
 
 def _format_of(head: bytes, size: int, suffix: str) -> str:
@@ -304,20 +307,19 @@ def _check_pickle(read: Read, size: int) -> StoredFile:
 def _check_gzip(read: Read, size: int) -> StoredFile:
     if not reads_every(read):
         return StoredFile("gzip")
-    return StoredFile("gzip", None, *gzipped.check(read, size, _look_inside))
+    return StoredFile(
+        "gzip", None, *gzipped.check(read, size, partial(_look_inside, teller_of(read)))
+    )
 
 
-def _look_inside(content: bytes) -> tuple[tuple[str, ...], str | None]:
+def _look_inside(tell: Callable[[], None], content: bytes) -> tuple[tuple[str, ...], str | None]:
     """Judge what was compressed, where it is one of torch's or numpy's formats."""
     if not content:
         raise DamagedError("empty", "is a gzip stream of nothing", offset=0)
 
-    def read(offset: int, size: int) -> Block:
-        return content[offset : offset + size]
-
     if content.startswith(b"\x1f\x8b"):
         return (), "the gzip stream in its gzip stream"  # this could go on without end
-    inside = look(read, len(content), "")
+    inside = look(Held(content, tell), len(content), "")
     if inside.flaw is not None:
         text = f"is a gzip stream; what is in it {inside.flaw.text}"
         raise DamagedError(inside.flaw.kind, text)

@@ -30,6 +30,28 @@ BLOCK = 1 << 20
 """Bytes that are held at a time. Larger blocks are not faster: they leave the processor's cache."""
 
 
+class Held:
+    """The `Read` of bytes that are held whole; `tell` is called while they are worked on."""
+
+    def __init__(self, content: Block, tell: Callable[[], None]) -> None:
+        self._content = content
+        self.tell = tell
+
+    def __call__(self, offset: int, size: int) -> Block:
+        """Give a piece."""
+        return self._content[offset : offset + size]
+
+
+def teller_of(read: Read) -> Callable[[], None]:
+    """Give what says that work goes on, for whoever takes long over few bytes of a file."""
+    tell: Callable[[], None] = getattr(read, "tell", _nobody)
+    return tell
+
+
+def _nobody() -> None:
+    """Tell nobody."""
+
+
 def blocks(read: Read, offset: int, size: int) -> Iterator[Block]:
     """Give a stretch of the file piece by piece; it ends early where the file does."""
     end = offset + size

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import BLOCK, Read, blocks
+from preflight.formats.bytes.blocks import BLOCK, Read, blocks, teller_of
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.packing.inflated import MOST_TIMES
 from preflight.formats.packing.packed import Packed
@@ -34,7 +34,8 @@ def check(
     Raises:
         DamagedError: `checksum` or `cut`; or what `look_inside` raises.
     """
-    stream = Packed(read, "gzip stream", every=True, times=MOST_TIMES)
+    tell = teller_of(read)
+    stream = Packed(read, "gzip stream", every=True, times=MOST_TIMES, tell=tell)
     held: list[bytes] | None = []
     unpacked = 0
     while piece := stream.read(unpacked, BLOCK):

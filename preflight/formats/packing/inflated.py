@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-from preflight.formats.bytes.blocks import BLOCK, Read
+from preflight.formats.bytes.blocks import BLOCK, Read, teller_of
 
 MOST_UNPACKED = 5 << 29
 """Bytes that are unpacked of one file, however little they were packed into: some seconds."""
@@ -50,6 +50,7 @@ class Inflated:
 
     def __init__(self, read: Read, begin: int, stored: int, room: Room | None = None) -> None:
         self._read = read
+        self.tell = teller_of(read)
         self._room = room
         self._begin = begin
         self._end = begin + stored
@@ -73,6 +74,7 @@ class Inflated:
 
     def _more(self, offset: int) -> bool:
         """Unpack some more, and let go of what lies before a place; False at the end."""
+        self.tell()
         if not self._packed and not self._unpack.eof:
             taken = min(self._piece, self._end - self._begin)
             self._packed = bytes(self._read(self._begin, taken))

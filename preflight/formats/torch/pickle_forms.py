@@ -7,6 +7,7 @@ read with one comparison.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from preflight.formats.torch.pickle_machine import Storage
@@ -51,7 +52,7 @@ class Forms:
         self._learned = 0
         self._known = 0
 
-    def walk(self, pickle: bytes) -> WalkedPickle:
+    def walk(self, pickle: bytes, tell: Callable[[], None] = lambda: None) -> WalkedPickle:
         """Give what `walk_bytes` gives.
 
         Raises:
@@ -62,7 +63,7 @@ class Forms:
             if whole & form.mask == form.rest:
                 self._known += 1
                 return _filled(form, pickle)
-        walked = walk_bytes(pickle)
+        walked = walk_bytes(pickle, tell)
         if len(pickle) <= _LONGEST and self._known >= self._learned - _TRIED:
             self._learn(pickle, whole, walked)
         return walked

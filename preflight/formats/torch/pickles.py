@@ -5,9 +5,10 @@ What each opcode does is written in pickle_opcodes.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from preflight.formats.bytes.blocks import BLOCK, Read, blocks
+from preflight.formats.bytes.blocks import BLOCK, Held, Read, blocks, teller_of
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_machine import LONGEST_TEXT, Machine, Storage
 from preflight.formats.torch.pickle_opcodes import OPCODES, STOP, Opcodes
@@ -130,6 +131,7 @@ def walk(
     """
     tape = _Tape(read, start, end)
     machine = Machine() if machine is None else machine
+    tell = teller_of(read)
     try:
         for count in range(most):
             if _step(tape, machine, opcodes):
@@ -138,8 +140,10 @@ def walk(
                 storages, texts = tuple(machine.storages), tuple(machine.texts)
                 taken = tuple(machine.taken)
                 return WalkedPickle(where, storages, texts, named, count + 1, machine.framed, taken)
-            if not count % 1024 and machine.held() > _MOST_HELD:
-                break
+            if not count % 1024:
+                tell()
+                if machine.held() > _MOST_HELD:
+                    break
     except EOFError:
         raise DamagedError("cut", f"ends at {end:,} bytes, inside its pickle", offset=end) from None
     except (IndexError, KeyError, ValueError):
@@ -175,13 +179,13 @@ def _step(tape: _Tape, machine: Machine, opcodes: Opcodes = OPCODES) -> bool:
     return code == STOP
 
 
-def walk_bytes(pickle: bytes) -> WalkedPickle:
-    """Walk a pickle that is held in memory.
+def walk_bytes(pickle: bytes, tell: Callable[[], None] = lambda: None) -> WalkedPickle:
+    """Walk a pickle that is held in memory; `tell` is called where that takes long.
 
     Raises:
         DamagedError: as `walk`.
     """
-    return walk(lambda offset, size: pickle[offset : offset + size], 0, len(pickle))
+    return walk(Held(pickle, tell), 0, len(pickle))
 
 
 class _Placed(int):

@@ -7,7 +7,7 @@ says what is wrong: this one says only that nothing is.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from preflight.formats.bytes.crc import Crc32
@@ -41,7 +41,9 @@ _LARGE = 0xFFFFFFFF
 _forms = Forms()
 
 
-def read_whole(content: memoryview, crc32: Crc32) -> Whole | None:
+def read_whole(
+    content: memoryview, crc32: Crc32, tell: Callable[[], None] = lambda: None
+) -> Whole | None:
     """Read a file that is held whole; None: it is not as torch.save writes them, or not whole."""
     end = len(content) - _ENDS.size
     if end < 0 or content[:4] != MAGIC:
@@ -56,10 +58,13 @@ def read_whole(content: memoryview, crc32: Crc32) -> Whole | None:
     directory = bytes(content[start:end])
     if start + length != end or count * _ENTRY.size > length or b"/code/" in directory:
         return None  # of TorchScript, perhaps, whose reader is another
-    return _read_records(content, directory, count, crc32)
+    stretches = _read_records(content, directory, count, crc32)
+    return None if stretches is None else _read_pickle(stretches[0], tell, verified=stretches[1])
 
 
-def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc32) -> Whole | None:
+def _read_records(
+    content: memoryview, directory: bytes, count: int, crc32: Crc32
+) -> tuple[Mapping[bytes, memoryview], bool] | None:
     """Hold each record against the directory; they lie in the order in which it names them."""
     records = _entries(directory, count)
     if not records:
@@ -89,7 +94,7 @@ def _read_records(content: memoryview, directory: bytes, count: int, crc32: Crc3
             verified = False
     if len(stretches) != count:
         return None
-    return _read_pickle(stretches, verified=verified)
+    return stretches, verified
 
 
 def _entries(directory: bytes, count: int) -> list[tuple[int, int, int, int, bytes]] | None:
@@ -110,13 +115,15 @@ def _entries(directory: bytes, count: int) -> list[tuple[int, int, int, int, byt
     return records if after == len(directory) else None
 
 
-def _read_pickle(stretches: Mapping[bytes, memoryview], *, verified: bool) -> Whole | None:
+def _read_pickle(
+    stretches: Mapping[bytes, memoryview], tell: Callable[[], None], *, verified: bool
+) -> Whole | None:
     root = next(iter(stretches)).partition(b"/")[0]
     pickle = stretches.get(root + b"/data.pkl")
     if pickle is None:
         return None
     try:
-        walked = _forms.walk(bytes(pickle))
+        walked = _forms.walk(bytes(pickle), tell)
     except DamagedError:
         return None
     lengths = {name: len(stretch) for name, stretch in stretches.items()}

@@ -5,11 +5,11 @@ Layout as in torch/serialization.py (`_save`) of PyTorch 2.13.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from preflight.formats.bytes import causes
-from preflight.formats.bytes.blocks import Read
+from preflight.formats.bytes.blocks import Read, teller_of
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_globals import FRAMED
 from preflight.formats.torch.pickle_machine import Storage
@@ -68,7 +68,7 @@ def check_zip(read: Read, parts: ZipDirectory) -> tuple[bool, tuple[str, ...], s
         return contents.verified, (), archive.told_unread(parts, left)
     walked = WalkedPickle(end=None)
     for pickle in contents.kept.values():  # of one record at most: torch looks in one folder only
-        walked = _walk_record(pickle)
+        walked = _walk_record(pickle, teller_of(read))
         _check_storages(parts, root, walked)
     if not contents.kept:
         _refuse_without_pickle(parts, root)
@@ -103,9 +103,9 @@ def _refuse_without_pickle(parts: ZipDirectory, root: bytes) -> None:
         raise DamagedError("unfinished", text, member="data.pkl")
 
 
-def _walk_record(pickle: bytes) -> WalkedPickle:
+def _walk_record(pickle: bytes, tell: Callable[[], None]) -> WalkedPickle:
     try:
-        return walk_bytes(pickle)
+        return walk_bytes(pickle, tell)
     except DamagedError as error:
         text = f"holds {counted(len(pickle), 'byte')} in data.pkl that are no whole pickle"
         raise DamagedError("structure", text, member="data.pkl") from error
