@@ -29,7 +29,7 @@ def make_loader():
 
     go_on = wds.warn_and_continue
     pipeline = (
-        wds.WebDataset(SHARDS, resampled=True, shardshuffle=False, handler=go_on)
+        wds.WebDataset(SHARDS, resampled=True, shardshuffle=False, nodesplitter=None, handler=go_on)
         .decode("pil", handler=go_on)
         .to_tuple("jpg;png", "txt", handler=go_on)
         .map_tuple(lambda image: image.resize((64, 64)), as_text)

@@ -42,7 +42,7 @@ def make_loader():
     """Hand out batches of images and captions, for ever."""
     go_on = wds.warn_and_continue
     pipeline = (
-        wds.WebDataset(SHARDS, resampled=True, shardshuffle=False, handler=go_on)
+        wds.WebDataset(SHARDS, resampled=True, shardshuffle=False, nodesplitter=None, handler=go_on)
         .decode("pil", handler=go_on)
         .to_tuple("jpg;png", "txt", handler=go_on)
         .map_tuple(resized, as_text)
