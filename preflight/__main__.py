@@ -41,11 +41,24 @@ def start() -> None:
             say_ours()
             with contextlib.suppress(OSError):  # told where there is a question to ask
                 make_ready()
-        from preflight.command.cli import main
-
+        try:
+            from preflight.command.cli import main
+        except (ImportError, AttributeError) as error:  # Python itself would exit as NO-GO does
+            _say_what_shadows(error)
+            sys.exit(2)
         _leave(main())
     except KeyboardInterrupt:
         os._exit(130)  # a second Ctrl-C, or one before anything was there to catch it
+
+
+def _say_what_shadows(error: ImportError | AttributeError) -> None:
+    """Say what is missing in which file, which may be one of the job's that PYTHONPATH leads to."""
+    source = getattr(error, "path", None) or getattr(getattr(error, "obj", None), "__file__", None)
+    place = f" ({source})" if source else ""
+    sys.stderr.write(
+        f"Error: preflight cannot start: {error}{place}. Either a package that it needs is not "
+        f"installed here, or PYTHONPATH leads to a file of the same name.\n"
+    )
 
 
 def _leave(code: int) -> NoReturn:

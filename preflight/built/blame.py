@@ -59,10 +59,13 @@ def blaming_users(root: str) -> Iterator[None]:
 
 
 def is_users(path: str, base: str) -> bool:
-    """Whether a file lies below a folder, and is neither ours nor of an installed package."""
+    """Whether a file lies below a folder, and is neither ours nor of an installed package.
+
+    What an extension was compiled from is told relative to where that was done, and is not here.
+    """
     mine = path.startswith(base) and not path.startswith(_OURS)
     installed = "site-packages" in path.split(os.sep)
-    return mine and not installed and not os.path.basename(path).startswith("<")
+    return mine and not installed and os.path.isfile(path)
 
 
 # Nothing of this is raised because a tensor is on the CPU.

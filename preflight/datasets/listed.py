@@ -21,15 +21,16 @@ from preflight.images.undecoded import not_decoded
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
-from preflight.kinds.rooms import facts_of
+from preflight.kinds.rooms import facts_of, kinds_of
 from preflight.kinds.target import Target
 from preflight.ledger.recall import facts_in
 from preflight.pairing.facts import Pairing
 from preflight.pairing.lengths import Lengths
 from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import Reads
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
 from preflight.targets.sampled import outside
-from preflight.targets.targets import Folder
+from preflight.targets.targets import CacheFolder, Folder
 from preflight.values.names import first_of, name_of
 from preflight.values.sampling import parse_sample
 
@@ -192,8 +193,12 @@ class ListedFiles(Gather):
     def _not_read(self, one: _List) -> Iterator[Left]:
         """Say what of it nobody has looked at."""
         reads = one.reads
+        cached = self._cached()
         other = Counter(
-            _suffix(path) for path in one.there if not (is_image(path) or _is_text(path))
+            _suffix(path)
+            for path in one.there
+            if not (is_image(path) or _is_text(path))
+            and not (path.startswith(cached) and path.lower().endswith(CACHE_SUFFIXES))
         )
         reasons = {
             f"{reads.name} lists it, and {suffix} of a loader is not read": count
@@ -210,6 +215,15 @@ class ListedFiles(Gather):
         for reason, count in reasons.items():
             if count:
                 yield Left(reason=reason, kinds=(Listed,), count=count, noun="file")
+
+    def _cached(self) -> tuple[str, ...]:
+        """Give the caches that are looked at anyway, as what their files begin with."""
+        if not any(self.run.wants(facts) for row in kinds_of(CacheFolder) for facts in row.facts):
+            return ()
+        root = self.run.job.root
+        every = (one.path for one in self.run.targets if isinstance(one, CacheFolder))
+        paths = [os.path.abspath(os.path.join(root, at)) for at in every]
+        return tuple(at if os.path.isfile(at) else os.path.join(at, "") for at in paths)
 
     def _folder(self, one: _List) -> FolderFacts:
         """Lay out what was seen as of a folder, in which nothing is to be paired."""

@@ -126,7 +126,9 @@ def _seen_of(
     if part != "data":
         noun = "folder of checkpoints" if part == "checkpoint" else part
         many = "folders of checkpoints" if part == "checkpoint" else None
-        some = f" ({_some(numbers.total(), sum(left.values()), 'file')})" if left else ""
+        ends = tuple(f" {noun}" for noun in numbers)
+        files = sum(numbers[noun.split()[-1]] for noun in left if f" {noun}".endswith(ends))
+        some = f" ({_some(files, sum(left.values()), 'file')})" if left else ""
         return counted(len(targets), noun, many) + some
     (noun, number), *rest = numbers.items()
     skipped = left.get(noun, 0)
@@ -148,7 +150,7 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         if row.offers and not dark.isdisjoint(OF_JOB):
             places = (getattr(one, "path", "") for one in found.targets if type(one) is row.target)
             offered |= load(row.offers)(folder, tuple(places))
-    if _is_doubtful(every, found):
+    if is_doubtful(every, found):
         place = found.may_only_show[0].name_in(folder)
         offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
         dark.add("data")
@@ -158,44 +160,13 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         yield replace(one, hint=command, hint_at=at)
 
 
-def _is_doubtful(coverage: Iterable[Covered], found: Discovered) -> bool:
+def is_doubtful(coverage: Iterable[Covered], found: Discovered) -> bool:
     """Whether all that was looked at are sources, and pictures which may only show something."""
     looked_at = {one.part: one.looked_at for one in coverage if one.part in OF_JOB and one.seen}
     return looked_at == {"data": len(found.may_only_show)}
 
 
 # --- the verdict ----------------------------------------------------------------------------------
-
-
-def unearned(
-    coverage: Sequence[Covered], found: Discovered, judged: Judged, *, words: bool
-) -> Iterator[str]:
-    """Say why a run in which nothing was found is no GO, where no check was selected.
-
-    Args:
-        coverage: what was looked at.
-        found: what nobody named, and may be no data of the job.
-        judged: what could not be looked at is said there already.
-        words: whether what is to be looked at was named by words.
-    """
-    of_job = [one for one in coverage if one.part in OF_JOB]
-    dark = [one for one in of_job if one.unread or (one.of and not one.seen)]
-    if any(one.broken for one in judged.outcomes) or judged.interrupted:
-        return
-    if not any(one.seen for one in of_job):
-        if dark or not words:
-            sources = [one.seen for one in coverage if one.part == "source" and one.seen]
-            yield f"Nothing of this job was looked at{''.join(f' but {one}' for one in sources)}."
-        return
-    if _is_doubtful(coverage, found):
-        seen = [one.seen for one in reversed(coverage) if one.seen]
-        yield (
-            f"Nothing of this job was looked at but {' and '.join(seen)}, of which nothing says "
-            "that a job reads them."
-        )
-    for one in dark:
-        if one.of and one.unread and not one.seen:
-            yield f"Nothing of what was named as {one.part} was looked at: no reader reads it."
 
 
 def of_repository(found: Discovered) -> Iterator[str]:

@@ -29,6 +29,9 @@ from preflight.settings.told import told_of
 from preflight.targets.facts import Absent
 from preflight.targets.targets import Missing
 
+OUT_OF_TIME = "the budget of"
+"""With what the reason begins for which nobody came to something in time."""
+
 # Files of a kind of which some are asked whether they are in memory.
 _SOME = 1_024
 
@@ -226,7 +229,7 @@ class Looks:
                     sys.stderr.write(self.hide.text(f"preflight itself failed:\n{result.trace}"))
                 yield from gather.failed(question, result.error, result.fix)
             case ask.Unasked():
-                reason = f"the budget of {self.job.look.budget:g} s was used up"
+                reason = f"{OUT_OF_TIME} {self.job.look.budget:g} s was used up"
                 yield from gather.left_out(question, reason)
                 return
         self._account.did(question)

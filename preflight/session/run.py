@@ -23,7 +23,8 @@ from preflight.kinds.asked import MistypedError
 from preflight.render import renderer
 from preflight.secrets.hiding import Secrets
 from preflight.session import summary
-from preflight.session.coverage import asked_for, covered, is_complete, of_repository, unearned
+from preflight.session.coverage import asked_for, covered, is_complete, of_repository
+from preflight.session.earned import unasked, unearned, unreached
 from preflight.session.look import Looks
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
@@ -117,7 +118,11 @@ def run(
         checks,
         judged,
         baseline=baseline,
-        unearned=() if select else tuple(unearned(coverage, found, judged, words=bool(words))),
+        unearned=(
+            *unasked(every, checks, job),
+            *(() if select else unearned(coverage, found, judged, words=bool(words))),
+            *unreached(found, looking.counts, judged),
+        ),
         complete=complete,
         coverage=coverage,
         not_judged=summary.not_judged(found.pairs, looking),

@@ -63,4 +63,7 @@ def list_names(path: str) -> Listed:
 
 def leads_to_system(path: str) -> bool:
     """Whether a path is a link to the root of the file system, and so to everything there is."""
-    return os.path.islink(path) and os.path.realpath(path) == os.path.abspath(os.sep)
+    try:
+        return os.path.islink(path) and os.path.realpath(path) == os.path.abspath(os.sep)
+    except OSError:  # gone by now, or a link that we may not read, as in /proc
+        return False

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import preflight
@@ -489,6 +490,25 @@ def test_what_no_reader_reads_of_a_list_is_counted_as_unread(tmp_path: Path) -> 
     assert "data" in report.not_judged
     assert not report.complete
     assert any("6 files were not looked at: train:make lists it" in one for one in report.reasons)
+
+
+def test_cached_files_that_are_looked_at_anyway_are_not_said_to_be_unread(tmp_path: Path) -> None:
+    listing(tmp_path)
+    for path in (tmp_path / "photos").glob("*.jpg"):
+        numpy.save(path.with_suffix(".npy"), numpy.ones(4))
+        path.with_suffix(".txt").unlink()
+        path.unlink()
+    source = LISTED.replace(".jpg", ".npy").replace('path[:-3] + "txt"', "0")
+    (tmp_path / "train.py").write_text(source)
+
+    report = run(tmp_path, "train:make", "cache=photos", select=())
+    alone = run(tmp_path, "train:make", select=())
+
+    assert (report.verdict, report.complete) == ("go", True)
+    assert {one.seen for one in report.coverage} >= {"1 loader", "1 cache"}
+    assert not any("not looked at" in one for one in report.reasons)
+    assert any("6 files were not looked at" in one for one in alone.reasons)
+    assert "1 loader (0 of 6 files)" in {one.seen for one in alone.coverage}
 
 
 def test_a_list_of_another_machine_is_no_error_where_the_job_runs_elsewhere(

@@ -104,6 +104,20 @@ def test_the_innermost_line_of_the_users_own_code_is_the_place(tmp_path: Path) -
     assert "return DataLoader([1], batch_size=size)" in (finding.why or "")
 
 
+def test_a_source_that_an_extension_was_compiled_from_is_no_line_of_the_users(
+    tmp_path: Path,
+) -> None:
+    """Cython names it relative to where it was compiled; there is no such file here."""
+    compiled = 'exec(compile("def read(path): raise OSError(path)", "pyarrow/error.pxi", "exec"))\n'
+
+    report = look(tmp_path, compiled + "def make():\n    return read('tok')\n")
+
+    (finding,) = report.findings
+    assert finding.at == Location(file="train.py", line=3, name="train:make")
+    assert finding.also == ()
+    assert "`return read('tok')`" in (finding.why or "")
+
+
 @pytest.mark.parametrize("name", RAISING)
 def test_what_is_raised_is_told_with_the_step(name: str, seen: Callable[..., Report]) -> None:
     """One finding; the verdict is NO-GO, since the job runs the same lines."""

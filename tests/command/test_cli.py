@@ -723,3 +723,19 @@ def test_a_folder_that_lies_where_the_demo_would_is_left_alone(
     assert preflight("demo").returncode == 1
 
     assert [one.name for one in mine.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("name", ["click.py", "click/__init__.py"])
+def test_a_file_that_stands_in_for_a_package_of_ours_is_no_no_go(
+    preflight: Run, tmp_path: Path, name: str
+) -> None:
+    """Python itself exits with 1, which says that the job was looked at and must not start."""
+    put(tmp_path / "lib", name, content=b"speed = 1\n")
+
+    done = preflight("run", env={"PYTHONPATH": f"{tmp_path / 'lib'}{os.pathsep}{ROOT}"})
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "preflight cannot start: " in done.stderr
+    assert name.partition("/")[0] in done.stderr
+    assert "Traceback" not in done.stderr

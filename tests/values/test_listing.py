@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from preflight.values.listing import list_names
+import pytest
+
+from preflight.values.listing import leads_to_system, list_names
 
 
 def test_files_folders_and_all_else_are_told_apart(tmp_path: Path) -> None:
@@ -28,3 +30,18 @@ def test_files_folders_and_all_else_are_told_apart(tmp_path: Path) -> None:
     assert {one.name for one in listed.folders} - {"linked"} == {"inner"}
     assert set(listed.others) == ({"lost", "loop", "pipe"} if links else set())
     assert set(listed.names) == {*listed.files, *listed.others}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_link_that_may_not_be_read_or_is_gone_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "root").symlink_to("/")
+    assert leads_to_system(str(tmp_path / "root"))
+
+    def refuse(path: str, **_: object) -> str:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "readlink", refuse)
+
+    assert not leads_to_system(str(tmp_path / "root"))
