@@ -35,6 +35,16 @@ from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
+from preflight.sources.flaws.facts import (
+    BusyWait,
+    Flaws,
+    Jump,
+    Spot,
+    Thread,
+    TupleLoop,
+    UnboundRead,
+    UnstableOrder,
+)
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
@@ -44,6 +54,7 @@ __all__ = [
     "Alike",
     "Arrived",
     "Burst",
+    "BusyWait",
     "CacheContents",
     "CacheFacts",
     "CacheFolderFacts",
@@ -66,6 +77,7 @@ __all__ = [
     "Facts",
     "Field",
     "FieldSet",
+    "Flaws",
     "FolderFacts",
     "Frame",
     "Gone",
@@ -76,6 +88,7 @@ __all__ = [
     "HostFacts",
     "ImageDamage",
     "Inherited",
+    "Jump",
     "KeyNames",
     "Lack",
     "LackedKind",
@@ -102,9 +115,13 @@ __all__ = [
     "SharedKey",
     "Size",
     "SourceFacts",
+    "Spot",
     "Stage",
     "Survival",
+    "Thread",
     "Trip",
+    "TupleLoop",
+    "UnboundRead",
     "Unbuilt",
     "Uncaptioned",
     "Uncopyable",
@@ -113,5 +130,6 @@ __all__ = [
     "Unpaired",
     "Unread",
     "Unsendable",
+    "UnstableOrder",
     "Weight",
 ]

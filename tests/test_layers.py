@@ -50,6 +50,7 @@ FLOORS = {
     "checkpoints": 23,
     "tensors": 23,
     "caches": 24,
+    "sources.flaws": 24,
     "sources": 25,
     "sources.makers": 26,
     "users_code": 26,

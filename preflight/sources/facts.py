@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.pipelines.facts import Reads
+from preflight.sources.flaws.facts import Flaws
 
 
 class Standing(NamedTuple):
@@ -48,6 +49,7 @@ class ModelCopy(NamedTuple):
 
 _NOTHING = Standing()
 _NO_DRAWS = Draws()
+_NO_FLAWS = Flaws()
 
 
 class Store(NamedTuple):
@@ -149,6 +151,7 @@ class SourceFile:
 
     unguarded: Unguarded | None = None
     draws: Draws = _NO_DRAWS
+    flaws: Flaws = _NO_FLAWS
 
 
 class Mention(NamedTuple):
@@ -236,3 +239,6 @@ class SourceFacts:
 
     in_allocation: bool = False
     """Whether this is a shell inside a Slurm allocation, from which srun starts the ranks."""
+
+    flaws: Flaws = _NO_FLAWS
+    """Places that stop or mislead a run that comes to them, of all files."""

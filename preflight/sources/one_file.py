@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
+from preflight.sources.flaws.find import flaws_in
+from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import RESAMPLED, draws_in
 from preflight.sources.unguarded import unguarded_alone
-from preflight.syntax.listing import content_of
+from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
 
 # Whoever touches the environment writes one of these, and so does whoever makes a loader.
@@ -24,20 +26,30 @@ class Words(NamedTuple):
     environment: bool
     loaders: bool
     shards: bool
+    flaws: Signs
+
+    @property
+    def any(self) -> bool:
+        """Whether it has to be parsed."""
+        return self.environment or self.loaders or self.shards or any(self.flaws)
 
 
-def words_in(content: bytes) -> Words:
+def words_in(content: bytes, name: str) -> Words:
     """Say of what a source may speak, without parsing it."""
-    each = (_ENVIRONMENT, _LOADERS, _SHARDS)
-    return Words(*(any(word in content for word in words) for words in each))
+    return Words(
+        environment=any(word in content for word in _ENVIRONMENT),
+        loaders=any(word in content for word in _LOADERS),
+        shards=any(word in content for word in _SHARDS),
+        flaws=Signs() if is_test(name) else signs_in(content),
+    )
 
 
 def look_into(path: str, name: str, place: int = 0) -> SourceFile | None:
     """Look at a file, by itself; None where nothing in it matters."""
     try:
         content = content_of(path)
-        words = words_in(content)
-        if not any(words):
+        words = words_in(content, name)
+        if not words.any:
             return None
         found = of_parsed(parse(content), name, words)
     except UnparsableError as error:
@@ -58,4 +70,5 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         loads_dotenv=reads is not None and reads.loads_dotenv,
         unguarded=unguarded_alone(parsed, name) if words.loaders else None,
         draws=draws_in(parsed.tree) if words.shards else Draws(),
+        flaws=flaws_in(parsed, name, words.flaws),
     )

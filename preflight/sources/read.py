@@ -89,7 +89,7 @@ def _read_script(
             own.model_copy = ModelCopy(copy.file, copy.call.lineno, ast.unparse(copy.call))
     for one in each:
         alive()
-        own.files[one.name] = of_parsed(one.parsed(), one.name, words_in(one.content()))
+        own.files[one.name] = of_parsed(one.parsed(), one.name, words_in(one.content(), one.name))
         own.pipelines += written_in(one.parsed(), one.name)
     own.mentions += search(each, wanted_for(own.open()), alive)
     return own.facts([unguarded_file(path, parsed, root, name)])

@@ -19,6 +19,7 @@ from preflight.sources.facts import (
     Standing,
     Unguarded,
 )
+from preflight.sources.flaws.facts import Flaws
 from preflight.sources.mentions import function_of, stem_of
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.listing import is_test
@@ -81,7 +82,19 @@ class JobSources:
             drawn_once=draws.get("once"),
             model_copy=self.model_copy,
             zstd=draws.get("zstd"),
+            flaws=self._flaws(),
             in_allocation="SLURM_JOB_ID" in self.environment,
+        )
+
+    def _flaws(self) -> Flaws:
+        """Give those of all files; a function that a loop calls may stand in another of them."""
+        each = [one.flaws for one in self.files.values()]
+        return Flaws(
+            unbound=tuple(found for one in each for found in one.unbound),
+            jumps=tuple(found for one in each for found in one.jumps),
+            loops=tuple(found for one in each for found in one.loops if found.defined),
+            waits=tuple(found for one in each for found in one.waits),
+            orders=tuple(found for one in each for found in one.orders),
         )
 
     def _set_by_sources(self) -> frozenset[str] | None:

@@ -1,0 +1,148 @@
+"""Places in sources that stop a run, hang it, or have it do something else than is written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Spot(NamedTuple):
+    """A piece of code, in the file of what it belongs to."""
+
+    line: int
+    code: str
+
+
+class Thread(NamedTuple):
+    """Where a function is handed to a thread, and who waits for what it does."""
+
+    line: int
+    code: str
+    """Such as `Thread(target=self._write)`."""
+
+    waits: tuple[Spot, ...] = ()
+    """Such as `self.queue.join()`."""
+
+
+class UnboundRead(NamedTuple):
+    """A handler that reads a name which is bound in its `try` only, after what may raise."""
+
+    file: str
+    line: int
+    text: str
+    """The source line's."""
+
+    name: str
+    inside: str
+    """The function that holds it; empty at the top of a file."""
+
+    handler: str
+    """Such as `except queue.Empty`."""
+
+    raises: Spot
+    """The first that may raise what is caught; the name has no value then."""
+
+    bound: int
+    """The line that first gives it one."""
+
+    is_sure: bool
+    """Whether it has no value whatever is caught there, and is read in any case."""
+
+    is_usual: bool
+    """Whether what is caught is part of normal work: a queue that is empty, an end."""
+
+    thread: Thread | None = None
+
+
+class Jump(NamedTuple):
+    """A statement that leaves a `finally`, and so drops what was on its way out."""
+
+    file: str
+    line: int
+    text: str
+    inside: str
+    code: str
+    """Such as `return None`."""
+
+    returns: Spot | None
+    """The `return` whose value is dropped."""
+
+    swallows: str
+    """What is dropped of exceptions: `all`, `others` (not those of its handlers), `exits`."""
+
+    thread: Thread | None = None
+
+
+class TupleLoop(NamedTuple):
+    """A loop that takes pairs out of what a call gives, which is no generator."""
+
+    file: str
+    line: int
+    text: str
+    code: str
+    """Such as `for step, batch in next_batch()`."""
+
+    function: str
+    size: int
+    """How many each item is taken apart into."""
+
+    module: str = ""
+    """Where the function is imported from, `./` before a path below the job's folder; else here."""
+
+    defined: str = ""
+    """Where it is, such as `data.py:12`; empty as long as nobody has looked there."""
+
+    scalar: str = ""
+    """What of the tuple cannot be taken apart for certain: `step`."""
+
+
+class Returned(NamedTuple):
+    """What a function at the top of a file gives."""
+
+    file: str
+    line: int
+    name: str
+    size: int
+    """Of the one tuple that it returns; 0: something else, or not in one way."""
+
+    scalar: str = ""
+
+
+class BusyWait(NamedTuple):
+    """A loop that does nothing until somebody else changes something."""
+
+    file: str
+    line: int
+    text: str
+    inside: str
+    test: str
+    """What it asks, such as `self.queue.empty()`."""
+
+
+class UnstableOrder(NamedTuple):
+    """A list that is made of a set, and of which the order decides."""
+
+    file: str
+    line: int
+    text: str
+    code: str
+    """Such as `list(set(captions))`."""
+
+    used: Spot
+    how: str
+    """`split`, `picked`, `zipped` or `numbered`."""
+
+    by_rank: bool
+    """Whether each rank takes its part of it."""
+
+    of_text: bool
+    """Whether names say that it holds text."""
+
+
+class Flaws(NamedTuple):
+    """All of them."""
+
+    unbound: tuple[UnboundRead, ...] = ()
+    jumps: tuple[Jump, ...] = ()
+    loops: tuple[TupleLoop, ...] = ()
+    waits: tuple[BusyWait, ...] = ()
+    orders: tuple[UnstableOrder, ...] = ()

@@ -1,0 +1,67 @@
+"""Finds all of them in one file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from preflight.sources.flaws.bodies import Body, bodies, is_try
+from preflight.sources.flaws.busy import busy_waits
+from preflight.sources.flaws.facts import Flaws
+from preflight.sources.flaws.jumps import jumps
+from preflight.sources.flaws.orders import unstable_orders
+from preflight.sources.flaws.threads import threads_in
+from preflight.sources.flaws.tuples import imports_in, returned_in, tuple_loops
+from preflight.sources.flaws.unbound import unbound_reads
+from preflight.sources.flaws.words import Signs
+from preflight.syntax.listing import is_test
+from preflight.syntax.parsing import Parsed
+
+
+def flaws_in(parsed: Parsed, file: str, signs: Signs) -> Flaws:
+    """Give what a file holds of what its text has signs of; of tests nothing, which no job runs."""
+    if is_test(file) or not any(signs):
+        return Flaws()
+    every = bodies(parsed.tree)
+    found = Flaws(
+        unbound=tuple(
+            found
+            for one in _with(every, ast.ExceptHandler, wanted=signs.unbound)
+            for found in unbound_reads(one, parsed, file)
+        ),
+        jumps=tuple(
+            found
+            for one in every
+            if signs.jumps and any(map(is_try, one.nodes))
+            for found in jumps(one, parsed, file)
+        ),
+        waits=tuple(
+            found
+            for one in _with(every, ast.While, wanted=signs.waits)
+            for found in busy_waits(one, parsed, file)
+        ),
+        orders=tuple(
+            found for one in every if signs.orders for found in unstable_orders(one, parsed, file)
+        ),
+    )
+    if signs.loops:
+        known, imports = returned_in(every, file), imports_in(parsed.tree, file)
+        found = found._replace(
+            loops=tuple(
+                loop
+                for one in _with(every, ast.For, wanted=True)
+                for loop in tuple_loops(one, parsed, file, known, imports)
+            )
+        )
+    if not (found.unbound or found.jumps):
+        return found
+    threads = threads_in(every, parsed)
+    return found._replace(
+        unbound=tuple(one._replace(thread=threads.get(one.inside)) for one in found.unbound),
+        jumps=tuple(one._replace(thread=threads.get(one.inside)) for one in found.jumps),
+    )
+
+
+def _with(every: Sequence[Body], kind: type[ast.AST], *, wanted: bool) -> list[Body]:
+    """Give the bodies that hold something of this kind."""
+    return [one for one in every if wanted and any(isinstance(node, kind) for node in one.nodes)]

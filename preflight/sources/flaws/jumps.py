@@ -1,0 +1,73 @@
+"""Finds statements that leave a `finally`, and so drop what was on its way out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from preflight.sources.flaws.bodies import Body, is_try, own, text_at
+from preflight.sources.flaws.facts import Jump, Spot
+from preflight.sources.flaws.raising import Caught, caught_by
+from preflight.syntax.parsing import Parsed, code_of
+
+
+def jumps(body: Body, parsed: Parsed, file: str) -> Iterator[Jump]:
+    """Give what leaves each `finally` of a function, where something is lost by it."""
+    for node in body.nodes:
+        if not is_try(node):
+            continue
+        leaves = next(_leaving(node.finalbody), None)  # type: ignore[attr-defined]
+        if leaves is None:
+            continue
+        lost = _swallowed(node)  # type: ignore[arg-type]
+        returns = _dropped_return(node, leaves)  # type: ignore[arg-type]
+        if lost or returns is not None:
+            yield Jump(
+                file=file,
+                line=leaves.lineno,
+                text=text_at(parsed.lines, leaves.lineno),
+                inside=body.name,
+                code=code_of(leaves, parsed.lines),
+                returns=Spot(returns.lineno, code_of(returns, parsed.lines)) if returns else None,
+                swallows=lost,
+            )
+
+
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Give the statements that leave these; `break` in a loop of their own leaves only that."""
+    stack: list[tuple[ast.AST, bool]] = [(one, False) for one in reversed(body)]
+    while stack:
+        node, in_loop = stack.pop()
+        if isinstance(node, ast.Return) or (
+            isinstance(node, (ast.Break, ast.Continue)) and not in_loop
+        ):
+            yield node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            continue
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            stack.extend((one, in_loop) for one in reversed(node.orelse))
+            stack.extend((one, True) for one in reversed(node.body))
+        else:
+            stack.extend((one, in_loop) for one in reversed(list(ast.iter_child_nodes(node))))
+
+
+def _swallowed(node: ast.Try) -> str:
+    caught = [caught_by(one) for one in node.handlers]
+    raised = any(isinstance(one, ast.Raise) for one in own([*node.handlers, *node.orelse]))
+    if raised or not caught:
+        return "all"
+    names = Caught(frozenset().union(*(one.names for one in caught)))
+    if names.names & {"*", "BaseException"}:
+        return ""
+    return "exits" if names.is_broad else "others"
+
+
+def _dropped_return(node: ast.Try, leaves: ast.stmt) -> ast.Return | None:
+    """Give the first `return` of a value that another value takes the place of."""
+    given = leaves.value if isinstance(leaves, ast.Return) else None
+    for one in own([*node.body, *node.handlers, *node.orelse]):
+        if not isinstance(one, ast.Return) or one.value is None:
+            continue
+        if given is None or ast.dump(one.value) != ast.dump(given):
+            return one
+    return None

@@ -1,0 +1,212 @@
+"""Finds lists that are made of sets, where what follows depends on their order."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preflight.sources.flaws.bodies import Body, text_at
+from preflight.sources.flaws.facts import Spot, UnstableOrder
+from preflight.syntax.parsing import Parsed, code_of
+from preflight.syntax.running import last_name
+
+_SETS = frozenset({"set", "frozenset"})
+_LISTS = frozenset({"list", "tuple"})
+_KEEP = frozenset({"list", "tuple", "array", "asarray", "tqdm", "deepcopy", "copy"})
+
+_SPLITS = re.compile(
+    r"(?i)(?:^|_)(?:splits?|chunks?|chunked|shards?|partition|scatter|batched)(?:_|$)"
+)
+_NUMBERED = frozenset({"enumerate"})
+_RANK = re.compile(r"(?i)(?:^|_)(?:rank|process_index|worker_id|node_id|world_size|num_processes)$")
+_TEXT = re.compile(
+    r"(?i)caption|prompt|text|string|name|path|file|url|word|token|label|class|key|tag|categor"
+)
+_NUMBERS = re.compile(
+    r"(?i)(?:^|_)(?:ids?|idxs?|idx|index|indexes|indices|ints?|sizes?|len\w*|"
+    r"steps?|ranks?|shapes?|num\w*|dims?|dim|axes|offsets?|devices?)$"
+)
+
+
+class _Use(NamedTuple):
+    node: ast.expr
+    how: str
+    by_rank: bool
+
+
+def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableOrder]:
+    """Give lists of a function that are made of a set, and are then taken by their places."""
+    if not any(map(_makes_set, body.nodes)):
+        return
+    nodes = [one for one in body.nodes if isinstance(one, (ast.expr, ast.stmt))]
+    around = {id(part): node for node in nodes for part in ast.iter_child_nodes(node)}
+    sets = _sets(nodes)
+    for node in nodes:
+        if not isinstance(node, ast.expr) or not _is_unsorted(node, sets) or _of_numbers(node):
+            continue
+        if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
+            use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]
+        else:
+            use = _use(node, around)
+        if use is None:
+            continue
+        code = code_of(node, parsed.lines)
+        yield UnstableOrder(
+            file=file,
+            line=node.lineno,
+            text=text_at(parsed.lines, node.lineno),
+            code=code,
+            used=Spot(use.node.lineno, code_of(use.node, parsed.lines)),
+            how=use.how,
+            by_rank=use.by_rank,
+            of_text=bool(_TEXT.search(code)),
+        )
+
+
+def _makes_set(node: ast.AST) -> bool:
+    is_call = isinstance(node, ast.Call) and last_name(node.func) in _SETS
+    return is_call or isinstance(node, (ast.Set, ast.SetComp))
+
+
+def _sets(nodes: list[ast.expr | ast.stmt]) -> frozenset[str]:
+    """Give the names that are only ever given a set."""
+    given: dict[str, list[bool]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    given.setdefault(target.id, []).append(_is_set(node.value))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            given.setdefault(node.id, [])
+    return frozenset(name for name, each in given.items() if each and all(each))
+
+
+def _is_set(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _SETS and bool(node.args)
+    if isinstance(node, ast.Set):
+        return any(not isinstance(one, ast.Constant) for one in node.elts)
+    return isinstance(node, ast.SetComp)
+
+
+def _is_unsorted(node: ast.expr, sets: frozenset[str]) -> bool:
+    """Whether it is a list that has its order of a set, or a set that is counted through."""
+    if isinstance(node, ast.List) and len(node.elts) == 1:
+        star = node.elts[0]
+        return isinstance(star, ast.Starred) and _is_of_set(star.value, sets)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    if node.func.id in _LISTS:
+        return len(node.args) == 1 and _is_of_set(node.args[0], sets)
+    return False
+
+
+def _is_of_set(node: ast.expr, sets: frozenset[str]) -> bool:
+    return _is_set(node) or (isinstance(node, ast.Name) and node.id in sets)
+
+
+def _of_numbers(node: ast.expr) -> bool:
+    """Whether it holds numbers, whose order in a set is the same in every process."""
+    for one in ast.walk(node):
+        if isinstance(one, (ast.SetComp, ast.GeneratorExp, ast.ListComp)):
+            return _is_number(one.elt)
+    inner = [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
+    words = [last_name(one) for one in inner if last_name(one) not in _SETS | _LISTS]
+    called = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    if any(last_name(one.func) in {"range", "randint", "tolist", "randperm"} for one in called):
+        return True
+    return bool(words) and all(_NUMBERS.search(word) or word == "self" for word in words)
+
+
+def _is_number(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in {"int", "len", "float", "round", "id", "hash", "ord"}
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.right) or isinstance(node.op, (ast.FloorDiv, ast.Sub, ast.Pow))
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float))
+    return bool(_NUMBERS.search(last_name(node)))
+
+
+def _use_of_name(
+    given: ast.Assign | ast.AnnAssign,
+    nodes: list[ast.expr | ast.stmt],
+    around: dict[int, ast.expr | ast.stmt],
+) -> _Use | None:
+    """Give the first use of a name on which its order decides, before it is sorted or replaced."""
+    targets = given.targets if isinstance(given, ast.Assign) else [given.target]
+    if len(targets) != 1 or not isinstance(targets[0], (ast.Name, ast.Attribute)):
+        return None
+    name = ast.unparse(targets[0])
+    begun = False
+    for node in nodes:
+        if node is given:
+            begun = True
+        if not begun or not isinstance(node, (ast.Name, ast.Attribute)) or node is targets[0]:
+            continue
+        if ast.unparse(node) != name:
+            continue
+        over = around.get(id(node))
+        if isinstance(node.ctx, ast.Store) or _is_sorting(over):
+            return None
+        use = _use(node, around)
+        if use is not None:
+            return use
+    return None
+
+
+def _is_sorting(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "sort"
+
+
+def _use(node: ast.expr, around: dict[int, ast.expr | ast.stmt]) -> _Use | None:
+    """Say how what stands around a list depends on its order."""
+    over = around.get(id(node))
+    while isinstance(over, ast.Call) and last_name(over.func) in _KEEP and node in over.args:
+        node, over = over, around.get(id(over))
+    if isinstance(over, ast.Starred):
+        over = around.get(id(over))
+    if isinstance(over, ast.Subscript) and over.value is node and isinstance(over.ctx, ast.Load):
+        by_rank = _is_by_rank(over.slice)
+        if isinstance(over.slice, ast.Slice):
+            return _Use(over, "split", by_rank)
+        return _Use(over, "picked", by_rank) if by_rank else None
+    if isinstance(over, ast.Call) and node in over.args:
+        return _use_by_call(over, node)
+    return None
+
+
+def _use_by_call(call: ast.Call, node: ast.expr) -> _Use | None:
+    name = last_name(call.func)
+    if name in _NUMBERED:
+        return _Use(call, "numbered", by_rank=False)
+    if name == "zip":
+        return _zipped(call, node)
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    of_text = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant)
+    if _SPLITS.search(words) and not of_text:
+        return _Use(call, "split", by_rank="process" in words or "rank" in words)
+    if name == "DistributedSampler":
+        return _Use(call, "split", by_rank=True)
+    return None
+
+
+def _zipped(call: ast.Call, node: ast.expr) -> _Use | None:
+    """With what comes out of nothing but itself it makes the same pairs in any order."""
+    others = [one for one in call.args if one is not node]
+    own_name = ast.unparse(node)
+    names = {
+        ast.unparse(one) for other in others for one in ast.walk(other) if isinstance(one, ast.Name)
+    }
+    if not others or own_name in names:
+        return None
+    counts = all(
+        isinstance(one, ast.Call) and last_name(one.func) in {"range", "count"} for one in others
+    )
+    return _Use(call, "numbered" if counts else "zipped", by_rank=False)
+
+
+def _is_by_rank(index: ast.expr) -> bool:
+    return any(_RANK.search(last_name(one)) for one in ast.walk(index) if last_name(one))

@@ -1,0 +1,177 @@
+"""Says where in a `try` an exception may come from that one of its handlers catches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preflight.sources.flaws.bodies import is_try, own, stored
+from preflight.syntax.running import last_name
+
+BROAD = frozenset({"*", "Exception", "BaseException"})
+
+# They come at any time, from outside; or are what a handler is there for.
+_NOT_OURS = frozenset(
+    {
+        *("KeyboardInterrupt", "SystemExit", "GeneratorExit", "CancelledError"),
+        *("NameError", "UnboundLocalError"),
+    }
+)
+
+# Exceptions of which it is known what raises them: calls by their last name; `[]` is a subscript.
+_RAISED_BY = {
+    "Empty": {"get", "get_nowait"},
+    "QueueEmpty": {"get_nowait"},
+    "Full": {"put", "put_nowait"},
+    "QueueFull": {"put_nowait"},
+    "StopIteration": {"next", "__next__", "send"},
+    "StopAsyncIteration": {"anext", "__anext__"},
+    "KeyError": {"[]", "pop", "popitem"},
+    "IndexError": {"[]", "pop", "popleft"},
+    "LookupError": {"[]", "pop"},
+    "ImportError": {"import", "import_module", "__import__"},
+    "ModuleNotFoundError": {"import", "import_module", "__import__"},
+    "FileNotFoundError": {"open", "listdir", "scandir", "stat", "read_text", "read_bytes"},
+    "PermissionError": {"open", "listdir", "scandir", "read_text", "read_bytes"},
+    "OSError": {"open", "listdir", "scandir", "stat", "read_text", "read_bytes", "urlopen"},
+    "IOError": {"open", "listdir", "scandir", "stat", "read_text", "read_bytes", "urlopen"},
+    "CalledProcessError": {"run", "check_call", "check_output"},
+    "TimeoutExpired": {"run", "check_call", "check_output", "communicate", "wait"},
+}
+
+# Those of them that are part of normal work.
+USUAL = frozenset(
+    {"Empty", "QueueEmpty", "Full", "QueueFull", "StopIteration", "StopAsyncIteration"}
+)
+
+# Calls that raise nothing in practice.
+_HARMLESS_WORDS = (
+    "time perf_counter monotonic process_time now utcnow print len str repr format bool dict "
+    "list set tuple frozenset isinstance issubclass hasattr callable type id getpid range "
+    "enumerate zip sorted reversed map filter min max sum any all super object partial vars "
+    "locals globals dir defaultdict OrderedDict Counter deque namedtuple Path PurePath "
+    "StringIO BytesIO Lock RLock Event Queue SimpleQueue Condition debug info warning warn "
+    "error exception log critical getLogger get_logger write_line flush append extend add "
+    "update setdefault insert clear copy keys values items count discard strip lstrip rstrip "
+    "lower upper title replace startswith endswith split rsplit splitlines join basename "
+    "dirname abspath realpath normpath splitext exists isfile isdir is_file is_dir getenv "
+    "getcwd cwd current_thread get_ident uuid4 randint random no_grad enable_grad "
+    "inference_mode autocast nullcontext suppress catch_warnings eval train zero_grad "
+    "set_epoch is_available get_rank get_world_size empty qsize is_set getattr next_id "
+)
+_HARMLESS = frozenset(_HARMLESS_WORDS.split())
+
+
+class Raiser(NamedTuple):
+    """A piece of code that may raise."""
+
+    node: ast.expr | ast.stmt
+    word: str
+    """The last name of what is called, `[]` of a subscript, `import`, `raise`."""
+
+
+class Caught(NamedTuple):
+    """What a handler catches, by last names; `*` is all."""
+
+    names: frozenset[str]
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether it takes whatever goes wrong."""
+        return bool(self.names & BROAD)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether something in the `try` may be where it comes from."""
+        return bool(self.names - _NOT_OURS)
+
+    def may_come_from(self, one: Raiser) -> bool:
+        """Whether this may raise what is caught, as far as names tell."""
+        if self.is_broad:
+            return True
+        for name in self.names - _NOT_OURS:
+            known = _RAISED_BY.get(name)
+            if one.word in known if known is not None else one.word not in {"[]", "import"}:
+                return True
+        return False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known what raises each of them."""
+        return self.is_broad or self.names - _NOT_OURS <= _RAISED_BY.keys()
+
+
+def caught_by(handler: ast.ExceptHandler) -> Caught:
+    """Say what a handler catches."""
+    kind = handler.type
+    if kind is None:
+        return Caught(frozenset({"*"}))
+    each = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return Caught(frozenset(last_name(one) or "*" for one in each))
+
+
+def raisers(nodes: Sequence[ast.AST]) -> Iterator[Raiser]:
+    """Give what may raise among these, in the order of the text."""
+    for node in own(nodes):
+        word = _word(node)
+        if word and isinstance(node, (ast.expr, ast.stmt)):
+            yield Raiser(node, word)
+
+
+def _word(node: ast.AST) -> str:
+    if isinstance(node, ast.Call):
+        name = last_name(node.func) or "()"
+        return "" if name in _HARMLESS or (name == "get" and not _waits(node)) else name
+    if isinstance(node, ast.Subscript):
+        simple = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
+        return "[]" if simple else ""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return "import"
+    return "raise" if isinstance(node, (ast.Raise, ast.Assert)) else ""
+
+
+def _waits(call: ast.Call) -> bool:
+    """Whether a `get` is one of a queue or of the network, and none of a mapping."""
+    words = {one.arg for one in call.keywords}
+    first = call.args[0] if call.args else None
+    if first is None or words & {"timeout", "block"}:
+        return True
+    if isinstance(first, ast.Constant) and isinstance(first.value, (bool, int, float)):
+        return True
+    holder = last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return holder in {"requests", "session", "httpx", "ray"}
+
+
+class Begin(NamedTuple):
+    """How a `try` begins: what it gives values to before anything may raise, and what that is."""
+
+    bound: frozenset[str]
+    first: Raiser | None
+
+
+def begin_of(body: Sequence[ast.stmt], caught: Caught) -> Begin:
+    """Say what surely has a value when a handler is come to, or may have one without harm."""
+    bound: set[str] = set()
+    stack: list[ast.AST] = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        if is_try(node) and node.handlers:  # type: ignore[attr-defined]
+            bound |= stored([node])  # it looks after itself
+            continue
+        inner = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
+        is_scope = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        if not inner or is_scope:
+            found = () if is_scope else raisers([node])
+            first = next((one for one in found if caught.may_come_from(one)), None)
+            if first is not None:
+                return Begin(frozenset(bound), first)
+            bound |= stored([node])
+            continue
+        outer = [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
+        first = next((one for one in raisers(outer) if caught.may_come_from(one)), None)
+        if first is not None:
+            return Begin(frozenset(bound), first)
+        bound |= stored(outer)
+        stack.extend(reversed(inner))
+    return Begin(frozenset(bound), None)

@@ -1,0 +1,217 @@
+"""Finds loops over what a function gives that returns one tuple, and is no generator."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from preflight.sources.flaws.bodies import Body, stored, text_at
+from preflight.sources.flaws.facts import Returned, TupleLoop
+from preflight.syntax.parsing import Parsed, code_of
+from preflight.syntax.running import last_name
+
+# Decorators that leave what a function gives as it is.
+_PLAIN = frozenset({"staticmethod", "classmethod", "no_grad", "inference_mode", "torch_no_grad"})
+
+
+class _Loop(NamedTuple):
+    node: ast.For
+    call: ast.Call
+    size: int
+
+
+def tuple_loops(
+    body: Body,
+    parsed: Parsed,
+    file: str,
+    known: Mapping[str, Returned | None],
+    imports: Mapping[str, str],
+) -> Iterator[TupleLoop]:
+    """Give the loops of a function over one tuple, and those over what an import may give."""
+    every = body.nodes
+    hidden: set[str] | None = None
+    for loop in _loops(every):
+        hidden = _hidden(body) if hidden is None else hidden
+        name = _called(loop.call, body)
+        module = "" if name in known else imports.get(name.partition(".")[0], "")
+        told = known.get(name)
+        if not name or name in hidden or (name in known and told is None):
+            continue
+        if told is None and not module:
+            continue
+        if told is not None and told.size != loop.size:
+            continue
+        line = loop.node.lineno
+        yield TupleLoop(
+            file=file,
+            line=line,
+            text=text_at(parsed.lines, line),
+            code=f"for {ast.unparse(loop.node.target)} in {code_of(loop.node.iter, parsed.lines)}",
+            function=name.rpartition(".")[2] if not module else _original(name, module),
+            size=loop.size,
+            module=module.partition(":")[0],
+            defined=f"{file}:{told.line}" if told is not None else "",
+            scalar=told.scalar if told is not None else "",
+        )
+
+
+def _original(name: str, module: str) -> str:
+    return module.partition(":")[2] or name.rpartition(".")[2]
+
+
+def _loops(nodes: Sequence[ast.AST]) -> Iterator[_Loop]:
+    given: dict[str, list[ast.expr | None]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            given.setdefault(node.targets[0].id, []).append(node.value)
+    stores = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    for node in nodes:
+        if not isinstance(node, ast.For):
+            continue
+        over, target = node.iter, node.target
+        if isinstance(over, ast.Call) and last_name(over.func) == "enumerate" and over.args:
+            counted = isinstance(target, ast.Tuple) and len(target.elts) == 2
+            over, target = over.args[0], target.elts[1] if counted else target  # type: ignore[attr-defined]
+        if isinstance(over, ast.Name) and stores.count(over.id) == len(given.get(over.id, ())) == 1:
+            over = given[over.id][0] or over
+        if not isinstance(over, ast.Call) or not isinstance(target, (ast.Tuple, ast.List)):
+            continue
+        if not any(isinstance(one, ast.Starred) for one in target.elts):
+            yield _Loop(node, over, len(target.elts))
+
+
+def _called(call: ast.Call, body: Body) -> str:
+    """Name what is called as it is named in its file; empty where that is not known."""
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        holder = function.value.id
+        if holder in {"self", "cls"}:
+            return f"{body.owner}.{function.attr}" if body.owner else ""
+        return f"{holder}.{function.attr}"
+    return ""
+
+
+def _hidden(body: Body) -> set[str]:
+    """Give the names that stand for something else in a function."""
+    if isinstance(body.node, ast.Module):
+        return set()
+    arguments = {one.arg for one in ast.walk(body.node.args) if isinstance(one, ast.arg)}
+    return arguments | stored(body.node.body)
+
+
+def imports_in(tree: ast.Module, file: str) -> dict[str, str]:
+    """Give where names are imported from: `data`, `./core/data`, with `:name` of what is in it."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                if one.asname or "." not in one.name:
+                    found[one.asname or one.name] = one.name.replace(".", "/")
+        elif isinstance(node, ast.ImportFrom):
+            base = (node.module or "").replace(".", "/")
+            if node.level:
+                up = file.split("/")[: -node.level]
+                base = "./" + "/".join([*up, *([base] if base else [])])
+            for one in node.names:
+                found[one.asname or one.name] = f"{base}:{one.name}"
+    return found
+
+
+# --- what functions give --------------------------------------------------------------------------
+
+
+def returned_in(every: Sequence[Body], file: str) -> dict[str, Returned | None]:
+    """Say what the functions of a file give, by their names; None where it is not one tuple."""
+    found: dict[str, Returned | None] = {}
+    again = stored(one for one in every[0].node.body if not _is_scope(one))
+    for body in every:
+        if isinstance(body.node, ast.Module):
+            continue
+        top = "." not in body.name
+        told = _given(body, file)
+        twice = body.name in found or (top and body.name in again)
+        found[body.name] = None if twice else told
+    return found
+
+
+def _is_scope(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+
+
+def _given(body: Body, file: str) -> Returned | None:
+    function = body.node
+    if not isinstance(function, ast.FunctionDef):
+        return None
+    decorators = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
+    if not all(last_name(one) in _PLAIN for one in decorators):
+        return None
+    nodes = body.nodes
+    if any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in nodes):
+        return None
+    values = [one.value for one in nodes if isinstance(one, ast.Return)]
+    given = [one for one in values if one is not None and not _is_none(one)]
+    tuples = [one for one in given if isinstance(one, ast.Tuple)]
+    sizes = {len(one.elts) for one in tuples}
+    if not tuples or len(tuples) != len(given) or len(sizes) != 1:
+        return None
+    if any(_may_be_taken_apart(part) for one in tuples for part in one.elts):
+        return None
+    scalar = _scalar(tuples, nodes)
+    return Returned(file, function.lineno, body.name, sizes.pop(), scalar)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _may_be_taken_apart(node: ast.expr) -> bool:
+    """Whether it is written out as something that holds several."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (str, bytes))
+    kinds = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+    return isinstance(node, (*kinds, ast.GeneratorExp, ast.Starred, ast.JoinedStr))
+
+
+def _scalar(tuples: Iterable[ast.Tuple], nodes: Sequence[ast.AST]) -> str:
+    """Give what is no more than a number in each of the tuples, in the same place."""
+    numbers = _numbers(nodes)
+    for parts in zip(*(one.elts for one in tuples), strict=True):
+        if all(_is_number(part, numbers) for part in parts):
+            return ast.unparse(parts[0])
+    return ""
+
+
+def _numbers(nodes: Sequence[ast.AST]) -> set[str]:
+    """Give the names that are counted up, or that a count is given to."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, int):
+                found.add(node.target.id)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            if _is_number(node.value, set()):
+                found.add(node.targets[0].id)
+        elif isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+            first = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
+            name = last_name(node.iter.func)
+            if isinstance(first, ast.Name) and name in {"range", "enumerate"}:
+                found.add(first.id)
+    return found
+
+
+def _is_number(node: ast.expr, numbers: set[str]) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float))
+    if isinstance(node, ast.Name):
+        return node.id in numbers
+    if isinstance(node, ast.BinOp):
+        of_numbers = (ast.Constant, ast.Name)
+        return all(
+            isinstance(one, of_numbers)
+            and (_is_number(one, numbers) or (isinstance(one, ast.Name) and one is node.left))
+            for one in (node.left, node.right)
+        ) and isinstance(node.right, ast.Constant)
+    return isinstance(node, ast.Call) and last_name(node.func) in {"len", "int", "float"}

@@ -1,0 +1,133 @@
+"""Says of a source which flaws it may hold, by its text alone: few files have to be parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+_JUMP = re.compile(rb"\b(?:return|break|continue)\b")
+_TRY = re.compile(rb"[ \t]*try[ \t]*:")
+_AFTER_WORD = re.compile(rb"\b(?:as|for|import|def|class)[ \t]+\(?([\w, \t]+)")
+_NAME = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
+
+# Each begins with letters that are searched for at once.
+_IDLE = re.compile(
+    rb"while\b(?:"
+    rb".*:[ \t]*(?:#.*)?\n?[ \t]*(?:pass|continue|\.\.\.|[\"\'])"
+    rb"|[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*if\b"
+    rb"|[ \t]*\([^:]{0,200}\)[ \t]*:[ \t]*(?:#.*)?\n[ \t]*(?:pass|continue|\.\.\.))"
+)
+_SET_CALL = re.compile(rb"set\(")
+_LITERAL = (re.compile(rb"list\(\s*\{"), re.compile(rb"tuple\(\s*\{"), re.compile(rb"\[\*\s*\{"))
+_LIST_OF = (
+    re.compile(rb"list\((\w+)\)"),
+    re.compile(rb"tuple\((\w+)\)"),
+    re.compile(rb"\[\*(\w+)\]"),
+)
+_PAIRS = re.compile(
+    rb"for[ \t][\w(), \t]*,[\w(), \t]*[ \t)]in[ \t]+(?:enumerate\()?([\w.]+)(\(|[ \t]*[:)])"
+)
+_KNOWN = frozenset(
+    b"enumerate zip sorted reversed list set tuple map filter dict iter items product chain".split()
+)
+
+
+class Signs(NamedTuple):
+    """What a source may hold."""
+
+    unbound: bool = False
+    jumps: bool = False
+    loops: bool = False
+    waits: bool = False
+    orders: bool = False
+
+
+def signs_in(content: bytes) -> Signs:
+    """Say what a source may hold, without parsing it."""
+    lines = content.splitlines() if b"except" in content or b"finally" in content else []
+    return Signs(
+        unbound=b"except" in content and _may_read_unbound(lines),
+        jumps=b"finally" in content and _may_jump(lines),
+        loops=_may_loop(content),
+        waits=b"while" in content and _IDLE.search(content) is not None,
+        orders=_may_order(content),
+    )
+
+
+def _may_order(content: bytes) -> bool:
+    if any(one.search(content) for one in _LITERAL):
+        return True
+    given: set[bytes] = set()
+    for call in _SET_CALL.finditer(content):
+        begin = max(content.rfind(b"\n", 0, call.start()) + 1, 0)
+        head = content[begin : call.start()].removesuffix(b"frozen").rstrip()
+        head = head or content[max(0, begin - 80) : begin].rstrip()
+        if head.endswith((b"list(", b"tuple(", b"*")):
+            return True
+        if head.endswith(b"="):
+            given.update(_NAME.findall(head))
+    return bool(given) and any(
+        one[1] in given for each in _LIST_OF for one in each.finditer(content)
+    )
+
+
+def _may_loop(content: bytes) -> bool:
+    """Whether there is a loop over what a function of the same file may give."""
+    for one in _PAIRS.finditer(content):
+        holder, _, name = one[1].rpartition(b".")
+        if one[2] == b"(":
+            given = {name} if holder in {b"self", b"cls", b""} and name not in _KNOWN else set()
+        else:
+            begin = re.compile(name + rb"[ \t]*=[ \t]*(?:self\.|cls\.)?(\w+)\(")
+            given = set() if holder else set(begin.findall(content))
+        if any(b"def " + each + b"(" in content for each in given):
+            return True
+    return False
+
+
+def _may_jump(lines: Sequence[bytes]) -> bool:
+    begins = (place for place, line in enumerate(lines) if line.lstrip().startswith(b"finally"))
+    return any(_JUMP.search(line) for place in begins for line in _block(lines, place))
+
+
+def _may_read_unbound(lines: Sequence[bytes]) -> bool:
+    """Whether a word of a handler is one that is given a value in what its `try` holds."""
+    for place, line in enumerate(lines):
+        if not _TRY.match(line):
+            continue
+        body = _block(lines, place)
+        names = {name for one in body for name in _given_in(one)}
+        after = place + len(body)
+        while names and after < len(lines) and lines[after].lstrip().startswith(b"except"):
+            handler = _block(lines, after)
+            if any(not names.isdisjoint(_NAME.findall(one)) for one in handler):
+                return True
+            after += len(handler)
+    return False
+
+
+def _block(lines: Sequence[bytes], place: int) -> Sequence[bytes]:
+    """Give a line with those below it that stand further in, or hold no code."""
+    deep = _indent(lines[place])
+    end = place + 1
+    while end < len(lines):
+        text = lines[end].strip()
+        if text and not text.startswith(b"#") and _indent(lines[end]) <= deep:
+            break
+        end += 1
+    return lines[place:end]
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _given_in(line: bytes) -> Iterator[bytes]:
+    head, sign, _ = line.partition(b"=")
+    if sign and (b"(" not in head or head.lstrip().startswith((b"(", b"try"))):
+        yield from _NAME.findall(head)
+    for one in _AFTER_WORD.finditer(line):
+        yield from _NAME.findall(one[1])
+    if b":=" in line:
+        yield from _NAME.findall(line)
