@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
 from preflight.sources.facts import Mentions, ModelCopy, SourceFacts, SourceFile
+from preflight.sources.flaws.bodies import bodies
+from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
 from preflight.sources.search import Text, search
@@ -89,8 +91,11 @@ def _read_script(
             own.model_copy = ModelCopy(copy.file, copy.call.lineno, ast.unparse(copy.call))
     for one in each:
         alive()
-        own.files[one.name] = of_parsed(one.parsed(), one.name, words_in(one.content(), one.name))
+        words = words_in(one.content(), one.name)
+        words = words._replace(flaws=words.flaws._replace(loops=True))
+        own.files[one.name] = of_parsed(one.parsed(), one.name, words)
         own.pipelines += written_in(one.parsed(), one.name)
+    own.returned = {one.name: returned_in(bodies(one.parsed().tree), one.name) for one in each}
     own.mentions += search(each, wanted_for(own.open()), alive)
     return own.facts([unguarded_file(path, parsed, root, name)])
 

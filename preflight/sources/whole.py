@@ -19,7 +19,8 @@ from preflight.sources.facts import (
     Standing,
     Unguarded,
 )
-from preflight.sources.flaws.facts import Flaws
+from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
+from preflight.sources.flaws.tuples import returned_by
 from preflight.sources.mentions import function_of, stem_of
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.listing import is_test
@@ -48,6 +49,8 @@ class JobSources:
     """Of a script, those that are written out in it or in what it imports."""
 
     model_copy: ModelCopy | None = None
+    returned: Mapping[str, Mapping[str, Returned | None]] = field(default_factory=dict)
+    """Of a script, what the functions of each of its files give."""
 
     def open(self) -> list[EnvironmentRead]:
         """Give the reads on which more has to be known: which may be what stops the job."""
@@ -92,10 +95,19 @@ class JobSources:
         return Flaws(
             unbound=tuple(found for one in each for found in one.unbound),
             jumps=tuple(found for one in each for found in one.jumps),
-            loops=tuple(found for one in each for found in one.loops if found.defined),
+            loops=tuple(found for one in each for found in self._come_to(one.loops)),
             waits=tuple(found for one in each for found in one.waits),
             orders=tuple(found for one in each for found in one.orders),
         )
+
+    def _come_to(self, loops: Sequence[TupleLoop]) -> Iterator[TupleLoop]:
+        """Give loops over one tuple; what they call may stand in another file that was read."""
+        for one in loops:
+            told = None if one.defined else returned_by(one, self.returned)
+            if one.defined:
+                yield one
+            elif told is not None and told.size == one.size:
+                yield one._replace(defined=f"{told.file}:{told.line}", scalar=told.scalar)
 
     def _set_by_sources(self) -> frozenset[str] | None:
         """Give the variables that sources may set; None: any."""

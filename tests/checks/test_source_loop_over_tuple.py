@@ -1,0 +1,109 @@
+"""source-loop-over-tuple is held against what the loop really does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.finding import Finding, Severity
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
+from preflight.testing import ask
+
+ID = "source-loop-over-tuple"
+
+
+def found(folder: Path, text: str, path: str = "train.py") -> list[Finding]:
+    (folder / "train.py").write_text(text, "utf-8")
+    return ask(ID, read_source(Source(path=path), str(folder), {}))
+
+
+def stops(text: str) -> bool:
+    """Whether the function `run` stops at taking something apart."""
+    names: dict[str, object] = {}
+    exec(compile(text, "train.py", "exec"), names)
+    try:
+        names["run"]()  # type: ignore[operator]
+    except (TypeError, ValueError) as error:
+        return "unpack" in str(error)
+    return False
+
+
+LOOP = "def run():\n    for a, b in f():\n        print(a, b)\n"
+HEALTHY = {
+    "a generator": f"def f():\n    yield 1, 2\n{LOOP}",
+    "a tuple of pairs": f"def f():\n    return (1, 2), (3, 4)\n{LOOP}",
+    "a list": f"def f():\n    return [(1, 2)]\n{LOOP}",
+    "another return": f"def f(x=1):\n    if x:\n        return [(1, 2)]\n    return 1, 2\n{LOOP}",
+    "names that are written out": "def run():\n    for a in (1, 2):\n        print(a)\n",
+    "a loop over its parts": (
+        "def f():\n    return 1, 2\ndef run():\n    for a in f():\n        print(a)\n"
+    ),
+    "two texts": f"def f():\n    return 'ab', 'cd'\n{LOOP}",
+    "a decorator": (
+        "def deco(g):\n    return lambda: [g()]\n@deco\ndef f():\n    return 1, 2\n" + LOOP
+    ),
+    "another function of that name": f"def f():\n    return 1, 2\nf = lambda: [(1, 2)]\n{LOOP}",
+    "a parameter of that name": (
+        "def f():\n    return 1, 2\ndef g(f):\n    for a, b in f():\n        print(a, b)\n"
+        "def run():\n    g(lambda: [(1, 2)])\n"
+    ),
+}
+DAMAGED = {
+    "a plain function": f"def f(step=0):\n    step += 1\n    return step, [1]\n{LOOP}",
+    "in parentheses": f"def f():\n    return (1, [2])\n{LOOP}",
+    "one way gives None": f"def f(x=0):\n    if x:\n        return None\n    return 1, 2\n{LOOP}",
+    "a method": (
+        "class A:\n    def f(self):\n        return len([1]), 2\n    def run(self):\n"
+        "        for a, b in self.f():\n            print(a, b)\ndef run():\n    A().run()\n"
+    ),
+    "through a name": (
+        "def f():\n    return 1, 2\ndef run():\n    it = f()\n"
+        "    for a, b in it:\n        print(a, b)\n"
+    ),
+    "with enumerate": (
+        "def f():\n    return 1, 2\ndef run():\n    for i, (a, b) in enumerate(f()):\n"
+        "        print(i, a, b)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_loop_that_runs_is_left_alone(name: str, tmp_path: Path) -> None:
+    assert not stops(HEALTHY[name])
+    assert found(tmp_path, HEALTHY[name]) == []
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_loop_that_stops_is_found(name: str, tmp_path: Path) -> None:
+    assert stops(DAMAGED[name])
+    (one,) = found(tmp_path, DAMAGED[name])
+    assert one.severity is Severity.ERROR
+    assert "parts of one tuple" in one.message
+
+
+def test_whose_parts_nobody_knows_gates_nothing(tmp_path: Path) -> None:
+    """They may be pairs."""
+    text = f"def f():\n    return first(), second()\n{LOOP}"
+
+    assert [one.severity for one in found(tmp_path, text)] == [Severity.WARNING]
+
+
+IMPORTED = "from data import f\n" + LOOP
+MODULE = "import data\n" + LOOP.replace("f()", "data.f()")
+
+
+@pytest.mark.parametrize("text", [IMPORTED, MODULE])
+def test_a_function_of_another_file_that_a_script_imports(text: str, tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("def f():\n    return 1, 2\n", "utf-8")
+
+    (one,) = found(tmp_path, text)
+
+    assert (one.at.line, one.also[0].file, one.also[0].line) == (3, "data.py", 1)
+
+
+def test_a_generator_of_another_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("def f():\n    yield 1, 2\n", "utf-8")
+
+    assert found(tmp_path, IMPORTED) == []

@@ -1,0 +1,125 @@
+"""source-return-in-finally is held against what really comes out of a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.finding import Finding, Severity
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
+from preflight.testing import ask
+
+ID = "source-return-in-finally"
+
+
+def found(folder: Path, text: str, path: str = "train.py") -> list[Finding]:
+    (folder / "train.py").write_text(text, "utf-8")
+    return ask(ID, read_source(Source(path=path), str(folder), {}))
+
+
+def comes_out(text: str) -> object:
+    """Give what the function `f` returns or raises."""
+    names: dict[str, object] = {}
+    exec(compile(text, "train.py", "exec"), names)
+    try:
+        return names["f"]()  # type: ignore[operator]
+    except KeyError as error:
+        return error
+
+
+HEALTHY = {
+    "nothing leaves it": ("try:\n        return 1\n    finally:\n        x = 2", 1),
+    "a function that is defined there": (
+        "try:\n        return 1\n    finally:\n        def g():\n            return 2",
+        1,
+    ),
+    "a loop of its own": (
+        "try:\n        return 1\n    finally:\n        for x in (1, 2):\n            break",
+        1,
+    ),
+    "behind it": ("try:\n        x = 1\n    finally:\n        y = 2\n    return x", 1),
+    "the same value, and all is caught": (
+        (
+            "x = 1\n    try:\n        return x\n    except:\n        x = 1\n"
+            "    finally:\n        return x"
+        ),
+        1,
+    ),
+}
+DAMAGED = {
+    "a value": ("try:\n        return 1\n    finally:\n        return 2", 2),
+    "no value": ("try:\n        return 1\n    finally:\n        return", None),
+    "under a test": (
+        "try:\n        return 1\n    finally:\n        if True:\n            return 2",
+        2,
+    ),
+    "a value of a handler": (
+        (
+            "try:\n        {}[1]\n    except KeyError:\n        return 1\n"
+            "    finally:\n        return 2"
+        ),
+        2,
+    ),
+    "an exception": ("try:\n        {}[1]\n    finally:\n        return 2", 2),
+    "one that is raised again": (
+        "try:\n        {}[1]\n    except KeyError:\n        raise\n    finally:\n        return 2",
+        2,
+    ),
+    "one that no handler catches": (
+        "try:\n        {}[1]\n    except ValueError:\n        pass\n    finally:\n        return 2",
+        2,
+    ),
+    "by break": (
+        (
+            "for x in (1, 2):\n        try:\n            {}[1]\n        finally:\n"
+            "            break\n    return 2"
+        ),
+        2,
+    ),
+    "by continue": (
+        (
+            "for x in (1, 2):\n        try:\n            return 1\n"
+            "        finally:\n            continue\n"
+            "    return 2"
+        ),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_where_nothing_is_lost_nothing_is_said(name: str, tmp_path: Path) -> None:
+    code, out = HEALTHY[name]
+    text = f"def f():\n    {code}\n"
+
+    assert comes_out(text) == out
+    assert found(tmp_path, text) == []
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_is_lost_is_told(name: str, tmp_path: Path) -> None:
+    code, out = DAMAGED[name]
+    text = f"def f():\n    {code}\n"
+
+    assert comes_out(text) == out
+    (one,) = found(tmp_path, text)
+    assert one.severity >= Severity.WARNING
+    assert "takes the place of" in one.message
+
+
+def test_where_only_ctrl_c_is_lost_it_is_a_note(tmp_path: Path) -> None:
+    text = (
+        "def f():\n    try:\n        g()\n    except Exception:\n        log()\n    finally:\n"
+        "        return 1\n"
+    )
+
+    assert [one.severity for one in found(tmp_path, text)] == [Severity.NOTE]
+
+
+def test_of_a_folder_it_gates_nothing(tmp_path: Path) -> None:
+    text = f"def f():\n    {DAMAGED['a value'][0]}\n"
+
+    assert [one.severity for one in found(tmp_path, text)] == [Severity.ERROR]
+    assert [one.severity for one in found(tmp_path, text, ".")] == [Severity.WARNING]

@@ -1,0 +1,99 @@
+"""source-unstable-order speaks where the order of a set decides who gets what."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.finding import Finding, Severity
+from preflight.sources.read import read_source
+from preflight.targets.targets import Source
+from preflight.testing import ask
+
+ID = "source-unstable-order"
+
+
+def found(folder: Path, text: str, path: str = "train.py") -> list[Finding]:
+    (folder / "train.py").write_text(text, "utf-8")
+    return ask(ID, read_source(Source(path=path), str(folder), {}))
+
+
+HEALTHY = {
+    "sorted": "x = sorted(set(captions))\n    return x[rank::world]",
+    "sorted later": "x = list(set(captions))\n    x.sort()\n    return x[rank::world]",
+    "sorted by another name": (
+        "x = list(set(captions))\n    x = sorted(x)\n    return x[rank::world]"
+    ),
+    "membership": "x = set(captions)\n    return [one for one in captions if one in x]",
+    "a length": "x = list(set(captions))\n    return len(x)",
+    "the only one": "return list(set(captions))[0]",
+    "given on": "return list(set(captions))",
+    "numbers": "x = list(set(range(9)))\n    return x[:3]",
+    "numbers by name": "x = list(set(indices))\n    return x[:3]",
+    "a split of a text": "return 'a b'.split(list(set(captions))[0])",
+    "only counted": "for i, x in enumerate(set(captions)):\n        print(i, x)",
+    "zipped with itself": "x = list(set(captions))\n    return dict(zip(x, map(len, x)))",
+    "the first order": "x = list(dict.fromkeys(captions))\n    return x[rank::world]",
+}
+DAMAGED = {
+    "by rank": "x = list(set(captions))\n    return x[rank::world]",
+    "cut": "x = list(set(captions))\n    return x[:2]",
+    "a tuple": "x = tuple(set(captions))\n    return x[:2]",
+    "a star": "x = [*set(captions)]\n    return x[:2]",
+    "at once": "return list(set(captions))[:2]",
+    "a comprehension": "return list({one.upper() for one in captions})[:2]",
+    "by a name": "seen = set(captions)\n    x = list(seen)\n    return x[:2]",
+    "zipped": "x = list(set(captions))\n    return list(zip(x, captions))",
+    "numbered": "return {x: i for i, x in enumerate(set(captions))}",
+    "numbered by range": "x = list(set(captions))\n    return dict(zip(x, range(9)))",
+    "picked": "x = list(set(captions))\n    return x[rank]",
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_what_does_not_depend_on_the_order_is_left_alone(name: str, tmp_path: Path) -> None:
+    assert found(tmp_path, f"def f(captions, indices, rank, world):\n    {HEALTHY[name]}\n") == []
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_depends_on_it_is_found(name: str, tmp_path: Path) -> None:
+    text = f"def f(captions, rank, world):\n    {DAMAGED[name]}\n"
+
+    (one,) = found(tmp_path, text)
+
+    assert "has the order of a set" in one.message
+
+
+@pytest.mark.parametrize("name", ["sorted", "the first order", "by rank", "zipped", "numbered"])
+def test_the_verdict_is_that_of_two_real_processes(name: str, tmp_path: Path) -> None:
+    """One with each of several seeds, as ranks have them."""
+    text = f"def f(captions, rank, world):\n    {(HEALTHY | DAMAGED)[name]}\n"
+    text += "print(f(['a cat', 'a dog', 'a cow', 'a fox', 'a hen', 'an owl'], 0, 2))\n"
+
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", text],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }
+
+    assert (len(said) > 1) == bool(found(tmp_path, text))
+
+
+def test_of_ranks_it_is_an_error(tmp_path: Path) -> None:
+    text = (
+        "def f(captions):\n"
+        "    with state.split_between_processes(list(set(captions))) as x:\n        pass\n"
+    )
+
+    (one,) = found(tmp_path, text)
+
+    assert one.severity is Severity.ERROR
+    assert "belong to nobody" in (one.why or "")

@@ -85,7 +85,7 @@ def _plain(test: ast.expr) -> Sequence[ast.expr]:
     if isinstance(test, ast.BoolOp):
         return [one for value in test.values for one in _plain(value)]
     if isinstance(test, ast.Compare):
-        return [test.left]
+        return _plain(test.left)
     if isinstance(test, ast.Call) and test.args:
         return [test.args[0]]
     return [test]

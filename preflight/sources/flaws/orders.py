@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from preflight.sources.flaws.bodies import Body, text_at
 from preflight.sources.flaws.facts import Spot, UnstableOrder
@@ -30,6 +30,10 @@ _NUMBERS = re.compile(
 )
 
 
+_KINDS = (ast.expr, ast.stmt, ast.comprehension)
+_Node: TypeAlias = ast.expr | ast.stmt | ast.comprehension
+
+
 class _Use(NamedTuple):
     node: ast.expr
     how: str
@@ -40,11 +44,13 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
     """Give lists of a function that are made of a set, and are then taken by their places."""
     if not any(map(_makes_set, body.nodes)):
         return
-    nodes = [one for one in body.nodes if isinstance(one, (ast.expr, ast.stmt))]
+    nodes = [one for one in body.nodes if isinstance(one, _KINDS)]
     around = {id(part): node for node in nodes for part in ast.iter_child_nodes(node)}
     sets = _sets(nodes)
     for node in nodes:
-        if not isinstance(node, ast.expr) or not _is_unsorted(node, sets) or _of_numbers(node):
+        if not isinstance(node, ast.expr) or _of_numbers(node):
+            continue
+        if not _is_unsorted(node, sets) and not _is_counted(node, around):
             continue
         if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
             use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]
@@ -70,7 +76,7 @@ def _makes_set(node: ast.AST) -> bool:
     return is_call or isinstance(node, (ast.Set, ast.SetComp))
 
 
-def _sets(nodes: list[ast.expr | ast.stmt]) -> frozenset[str]:
+def _sets(nodes: list[_Node]) -> frozenset[str]:
     """Give the names that are only ever given a set."""
     given: dict[str, list[bool]] = {}
     for node in nodes:
@@ -103,6 +109,12 @@ def _is_unsorted(node: ast.expr, sets: frozenset[str]) -> bool:
     return False
 
 
+def _is_counted(node: ast.expr, around: dict[int, _Node]) -> bool:
+    """Whether it is a set that is numbered as it is."""
+    over = around.get(id(node))
+    return _is_set(node) and isinstance(over, ast.Call) and last_name(over.func) in _NUMBERED
+
+
 def _is_of_set(node: ast.expr, sets: frozenset[str]) -> bool:
     return _is_set(node) or (isinstance(node, ast.Name) and node.id in sets)
 
@@ -132,8 +144,8 @@ def _is_number(node: ast.expr) -> bool:
 
 def _use_of_name(
     given: ast.Assign | ast.AnnAssign,
-    nodes: list[ast.expr | ast.stmt],
-    around: dict[int, ast.expr | ast.stmt],
+    nodes: list[_Node],
+    around: dict[int, _Node],
 ) -> _Use | None:
     """Give the first use of a name on which its order decides, before it is sorted or replaced."""
     targets = given.targets if isinstance(given, ast.Assign) else [given.target]
@@ -161,7 +173,7 @@ def _is_sorting(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "sort"
 
 
-def _use(node: ast.expr, around: dict[int, ast.expr | ast.stmt]) -> _Use | None:
+def _use(node: ast.expr, around: dict[int, _Node]) -> _Use | None:
     """Say how what stands around a list depends on its order."""
     over = around.get(id(node))
     while isinstance(over, ast.Call) and last_name(over.func) in _KEEP and node in over.args:
@@ -174,14 +186,19 @@ def _use(node: ast.expr, around: dict[int, ast.expr | ast.stmt]) -> _Use | None:
             return _Use(over, "split", by_rank)
         return _Use(over, "picked", by_rank) if by_rank else None
     if isinstance(over, ast.Call) and node in over.args:
-        return _use_by_call(over, node)
+        return _use_by_call(over, node, around)
     return None
 
 
-def _use_by_call(call: ast.Call, node: ast.expr) -> _Use | None:
+def _use_by_call(call: ast.Call, node: ast.expr, around: dict[int, _Node]) -> _Use | None:
     name = last_name(call.func)
     if name in _NUMBERED:
-        return _Use(call, "numbered", by_rank=False)
+        over = around.get(id(call))
+        over = around.get(id(over)) if isinstance(over, ast.comprehension) else over
+        is_kept = isinstance(over, ast.DictComp) or (
+            isinstance(over, ast.Call) and last_name(over.func) == "dict"
+        )
+        return _Use(call, "numbered", by_rank=False) if is_kept else None
     if name == "zip":
         return _zipped(call, node)
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)

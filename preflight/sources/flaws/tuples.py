@@ -157,9 +157,9 @@ def _given(body: Body, file: str) -> Returned | None:
     sizes = {len(one.elts) for one in tuples}
     if not tuples or len(tuples) != len(given) or len(sizes) != 1:
         return None
-    if any(_may_be_taken_apart(part) for one in tuples for part in one.elts):
-        return None
     scalar = _scalar(tuples, nodes)
+    if not scalar and any(_may_be_taken_apart(part) for one in tuples for part in one.elts):
+        return None
     return Returned(file, function.lineno, body.name, sizes.pop(), scalar)
 
 
@@ -215,3 +215,12 @@ def _is_number(node: ast.expr, numbers: set[str]) -> bool:
             for one in (node.left, node.right)
         ) and isinstance(node.right, ast.Constant)
     return isinstance(node, ast.Call) and last_name(node.func) in {"len", "int", "float"}
+
+
+def returned_by(
+    loop: TupleLoop, known: Mapping[str, Mapping[str, Returned | None]]
+) -> Returned | None:
+    """Give what a loop calls in another file, where one file alone is what its import names."""
+    end = f"{loop.module.removeprefix('./')}.py"
+    files = [one for one in known if one == end or one.endswith(f"/{end}")]
+    return known[files[0]].get(loop.function) if len(files) == 1 else None

@@ -14,7 +14,7 @@ _NAME = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
 # Each begins with letters that are searched for at once.
 _IDLE = re.compile(
     rb"while\b(?:"
-    rb".*:[ \t]*(?:#.*)?\n?[ \t]*(?:pass|continue|\.\.\.|[\"\'])"
+    rb".*:[ \t]*(?:#.*)?\n?(?:[ \t]*#.*\n)*[ \t]*(?:pass|continue|\.\.\.|[\"\'])"
     rb"|[ \t]*\(?(?:True|1)\)?[ \t]*:.*\n(?:[ \t]*(?:#.*)?\n){0,3}[ \t]*if\b"
     rb"|[ \t]*\([^:]{0,200}\)[ \t]*:[ \t]*(?:#.*)?\n[ \t]*(?:pass|continue|\.\.\.))"
 )
@@ -63,7 +63,7 @@ def _may_order(content: bytes) -> bool:
         begin = max(content.rfind(b"\n", 0, call.start()) + 1, 0)
         head = content[begin : call.start()].removesuffix(b"frozen").rstrip()
         head = head or content[max(0, begin - 80) : begin].rstrip()
-        if head.endswith((b"list(", b"tuple(", b"*")):
+        if head.endswith((b"list(", b"tuple(", b"*", b"enumerate(")):
             return True
         if head.endswith(b"="):
             given.update(_NAME.findall(head))
