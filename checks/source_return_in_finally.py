@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.checks._threads import waiting
 from preflight.facts import Jump, SourceFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import shown
+
+from ._threads import waiting
 
 _LOST = {
     "all": "Every exception in the `try` is dropped without a word.",

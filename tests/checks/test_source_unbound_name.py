@@ -108,6 +108,10 @@ HEALTHY = {
         "        except NameError:\n            log()"
     ),
     "only in a lambda": "try:\n        x = fail()\n    except ValueError:\n        log(lambda: x)",
+    "a place that was looked for before": (
+        "d = {1: 2}\n    if 1 in d:\n        try:\n            x = d[1]\n            fail(x)\n"
+        "        except Exception:\n            log(x)"
+    ),
     "an exception of a later line": (
         "import json\n    try:\n        x = ok()\n        json.loads('{')\n"
         "    except json.JSONDecodeError:\n        log(x)"

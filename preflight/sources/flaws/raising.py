@@ -89,7 +89,7 @@ class Caught(NamedTuple):
     def may_come_from(self, one: Raiser) -> bool:
         """Whether this may raise what is caught, as far as names tell."""
         if self.is_broad:
-            return True
+            return one.word != "[]"  # mostly, somebody has looked that it is there
         for name in self.names - _NOT_OURS:
             known = _RAISED_BY.get(name)
             if one.word in known if known is not None else one.word not in {"[]", "import"}:
