@@ -9,6 +9,8 @@ from typing import NamedTuple
 _JUMP = re.compile(rb"\b(?:return|break|continue)\b")
 _TRY = re.compile(rb"[ \t]*try[ \t]*:")
 _AFTER_WORD = re.compile(rb"\b(?:as|for|import|def|class)[ \t]+\(?([\w, \t]+)")
+_TARGET = re.compile(rb"(?<![\w.])[A-Za-z_]\w*(?![\w.\[(])")
+_NEVER = frozenset({b"self", b"in", b"as", b"import", b"if", b"not", b"None", b"return"})
 _NAME = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
 
 # Each begins with letters that are searched for at once.
@@ -97,7 +99,7 @@ def _may_read_unbound(lines: Sequence[bytes]) -> bool:
         if not _TRY.match(line):
             continue
         body = _block(lines, place)
-        names = {name for one in body for name in _given_in(one)}
+        names = {name for one in body for name in _given_in(one)} - _NEVER
         after = place + len(body)
         while names and after < len(lines) and lines[after].lstrip().startswith(b"except"):
             handler = _block(lines, after)
@@ -126,7 +128,7 @@ def _indent(line: bytes) -> int:
 def _given_in(line: bytes) -> Iterator[bytes]:
     head, sign, _ = line.partition(b"=")
     if sign and (b"(" not in head or head.lstrip().startswith((b"(", b"try"))):
-        yield from _NAME.findall(head)
+        yield from _TARGET.findall(head)
     for one in _AFTER_WORD.finditer(line):
         yield from _NAME.findall(one[1])
     if b":=" in line:
