@@ -11,7 +11,8 @@ Why it matters
     is not set here, what stands behind it could not be looked at.
 
 What to do
-    Mend the line that is named last: it is the innermost one of your own code.
+    Mend the line that is named last: it is the innermost one of your own code. Where an import
+    finds nothing, write the module, correct its name, or add its folder to PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from preflight.check import check
 from preflight.facts import Frame, Unbuilt
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
+from preflight.users_code.facts import Unfound
 from preflight.values.names import shown
 
 _DOING = {
@@ -57,6 +59,8 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     )
     lacks = facts.lacks
     why, fix = _of_code(inner) if lacks is None else _of_variable(lacks.name)
+    if facts.unfound is not None:
+        fix = _of_import(facts.unfound)
     yield target_unbuildable.found(
         f"raises {_DOING.get(facts.step, facts.step)}: {shown(facts.error)}",
         at=place,
@@ -75,6 +79,25 @@ def _of_code(inner: Frame | None) -> tuple[str, str]:
         "[[loader]] or [[model]]."
     )
     return why, fix
+
+
+def _of_import(unfound: Unfound) -> str:
+    """Say of an import that finds nothing what it should name, or where that should lie."""
+    module, name = shown(unfound.module), shown(unfound.name)
+    if not module:
+        return "Name it as a module of its package, from the folder that has the package in it."
+    if unfound.is_circular:
+        return f"Two modules import each other: import {name} in the function that uses it."
+    if name:
+        return f"Define {name} in {module}, or import a name that it has."
+    if unfound.folder:
+        return f"Add {shown(unfound.folder)} to PYTHONPATH: {module} lies there."
+    if unfound.near:
+        return (
+            f"Import {shown(unfound.near)}, if that is meant; else add the folder that has "
+            f"{module} to PYTHONPATH."
+        )
+    return f"Write the module {module}, or add the folder that has it to PYTHONPATH."
 
 
 def _of_variable(variable: str) -> tuple[str, str]:

@@ -14,7 +14,8 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
-from preflight.users_code.lacking import lacking
+from preflight.users_code.lacking import chain, lacking
+from preflight.users_code.unfound import unfound
 from preflight.values.names import name_of
 
 # Characters of an exception's text that are kept.
@@ -77,7 +78,8 @@ def unbuilt(
 ) -> Unbuilt:
     """Say as facts what was raised, and what it was raised for want of."""
     error = raised.error
-    lacks = lacking(error, (root, os.getcwd(), sys.path[0] if sys.path else root))
+    folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
+    lacks = lacking(error, folders)
     if lacks is None and stood_in.frames is not None and not isinstance(error, _ON_ANY_DEVICE):
         lacks = Lack(kind="stand-in", name="CUDA")
     if lacks is not None and _takes_device(factory):
@@ -91,6 +93,7 @@ def unbuilt(
             *_unparsed(error, root),
         ),
         lacks=lacks,
+        unfound=unfound(chain(error), folders) if lacks is None else None,
     )
 
 

@@ -61,6 +61,8 @@ def _what(lack: Lack) -> str:
     name = shown(lack.name)
     if lack.kind == "stand-in":
         return f"{name}, for which the CPU stood in until it raised"
+    if lack.kind == "package" and lack.folder:
+        return f"the module {name}, which is not on the path"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
     launcher = _STARTS.get(launcher_of(lack.name) or "")
@@ -71,6 +73,8 @@ def _what(lack: Lack) -> str:
 def _fix(lack: Lack, built: Built, job: Job) -> str:
     if lack.kind in ("gpu", "stand-in"):
         return on_the_cpu(lack, built.spec, built.kind)
+    if lack.kind == "package" and lack.folder:
+        return f"Add {shown(lack.folder)} to PYTHONPATH, as the job has it: {lack.name} lies there."
     if lack.kind == "package":
         by = (
             "" if job.python is not None else ", or name the interpreter of the job by --python EXE"

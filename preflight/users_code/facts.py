@@ -32,6 +32,29 @@ class Lack:
     takes_device: bool = False
     """Whether the factory has an argument `device`."""
 
+    folder: str = ""
+    """Of a package: a folder of the job that has a module of this name, and is not on the path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfound:
+    """What an import of the job's own code did not find."""
+
+    module: str
+    """`own.absent`; empty: a relative import, in a file that belongs to no package."""
+
+    name: str = ""
+    """What the module, which is there, does not have."""
+
+    near: str = ""
+    """A module of the job that is called nearly so."""
+
+    folder: str = ""
+    """A folder of the job that has such a module, and is not on the path."""
+
+    is_circular: bool = False
+    """Whether two modules import each other."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeOnCpu:
@@ -63,3 +86,6 @@ class Unbuilt:
 
     lacks: Lack | None = None
     """What is not here, where it was raised for want of it."""
+
+    unfound: Unfound | None = None
+    """What an import did not find in the job."""

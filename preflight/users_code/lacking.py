@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
 from preflight.users_code.facts import Lack
+from preflight.users_code.unfound import folder_of, modules_in
 
 # Exceptions that tell of one another; more is nobody's chain.
 _LONGEST_CHAIN = 10
@@ -59,14 +60,14 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
 
     `folders` are those in which the user's own modules lie.
     """
-    for one in _chain(error):
+    for one in chain(error):
         found = _launch(one) or _gpu(one) or _package(one, folders)
         if found is not None:
             return found
     return None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
     """Give an exception and those that it was raised for, or while they were handled."""
     following: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
@@ -184,7 +185,8 @@ def _package(error: BaseException, folders: Sequence[str]) -> Lack | None:
     name = name or _raising_package(error)
     if name is None:
         return None
-    return Lack(kind="package", name=name, python=sys.executable)
+    folder = folder_of(name, folders[0]) if folders and name.isidentifier() else ""
+    return Lack(kind="package", name=name, python=sys.executable, folder=folder)
 
 
 def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
@@ -203,19 +205,8 @@ def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
 
 def _is_own(top: str, folders: Sequence[str]) -> bool:
     """Whether it is, or looks like, a module of the job: also one whose name was typed wrong."""
-    own = {name for folder in folders for name in _modules_in(folder)}
+    own = {name for folder in folders for name in modules_in(folder)}
     return top in own or bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
-
-
-def _modules_in(folder: str) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for one in entries:
-        stem = one.name.removesuffix(".py")
-        if stem.isidentifier() and (one.name.endswith(".py") or one.is_dir()):
-            yield stem
 
 
 def _raising_package(error: BaseException) -> str | None:

@@ -136,11 +136,48 @@ def test_a_variable_that_is_set_as_it_is_said_to_helps(
     assert report.verdict == "go"
 
 
+OWN_IMPORTS = {
+    "a module of the job, typed wrong": ("import utlis", "Import utils, if that is meant"),
+    "a module of a package of the job": ("import own.absent", "Write the module own.absent"),
+    "a module that lies elsewhere": ("import own.deep", "Add src to PYTHONPATH: own.deep lies"),
+    "a name of a module of the job": ("from utils import absent", "Define absent in utils, or"),
+    "a relative import without a package": ("from . import utils", "Name it as a module of its"),
+    "a circle": ("from circle import late", "import late in the function that uses it"),
+}
+
+
+@pytest.mark.parametrize("name", OWN_IMPORTS)
+def test_an_import_that_finds_nothing_is_told_what_to_import(name: str, tmp_path: Path) -> None:
+    """Or where that should lie: the line itself is seldom what is wrong."""
+    line, helps = OWN_IMPORTS[name]
+    (tmp_path / "utils.py").write_text("")
+    (tmp_path / "circle.py").write_text("import knot\nlate = 1\n")
+    (tmp_path / "knot.py").write_text("from circle import late\n")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "src" / "own").mkdir(parents=True)
+    (tmp_path / "src" / "own" / "deep.py").write_text("")
+
+    report = look(tmp_path, factory(line))
+
+    assert report.verdict == "no-go"
+    (finding,) = report.findings
+    assert finding.check == "target-unbuildable"
+    assert helps in (finding.fix or "")
+    assert "Mend this line" not in str(report)
+
+
+def test_a_module_of_the_job_that_is_not_on_the_path_is_no_package_to_install(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "common.py").write_text("")
+
+    (one,) = broken(look(tmp_path, factory("import common")))
+
+    assert one.fix == "Add src to PYTHONPATH, as the job has it: common lies there."
+
+
 OWN_FAULTS = {
-    "a module of the job, typed wrong": "import utlis",
-    "a module of a package of the job": "import own.absent",
-    "a name of a module of the job": "from utils import absent",
-    "a relative import without a package": "from . import utils",
     "a file in a folder called gpu": "open('/no/such/gpu/file.yaml')",
     "a key called cuda": "{}['cuda']",
     "a number that is none": "int('cuda')",
