@@ -2,7 +2,8 @@
 
 What it finds
     The functions and classes that the pickle inside a cached file names, where they are not on
-    torch's own list for weights_only. A name that can start a program, change files or run code
+    the list that the job's torch has for weights_only (read from its sources; where there is no
+    torch, that of PyTorch 2.13). A name that can start a program, change files or run code
     (os.system, builtins.eval, subprocess.Popen), or one that the pickle hides, is an error. Any
     other (argparse.Namespace, a numpy array, a trainer's own class) is a warning: it does no harm,
     and torch.load stops at it. So is a pickle of protocol 4 or 5 that torch.save was told to write
