@@ -34,7 +34,7 @@ from preflight.job import Job
 from preflight.values.names import counted, first_of
 
 from ._survival_rows import divided, rows_of, too_large_a_batch, written
-from ._survival_splitters import undivided
+from ._survival_splitters import Undivided, undivided
 
 _LITTLE = 0.5
 """Of all samples: where fewer come through, the job trains on something else."""
@@ -43,12 +43,14 @@ _HARDLY_ANY = 0.01
 """Of all samples: what a handler that goes on is meant for."""
 
 
-def _nothing_known(facts: Survival | Listed, _job: Job) -> str | None:
+def _nothing_known(facts: Survival | Listed, job: Job) -> str | None:
     if isinstance(facts, Listed):
         return None if facts.looked_for else "its data set lists no file"
-    if not facts.samples and not facts.losses:
-        return "its shards hold no sample; see dataset-small"
-    return None
+    if facts.samples or facts.losses or _undivided(facts, job) is not None:
+        return None
+    if not facts.looked_at:
+        return "none of its shards was read"
+    return "its shards hold no sample; see dataset-small"
 
 
 @check(
@@ -65,7 +67,7 @@ def dataset_survival(facts: Survival | Listed, job: Job) -> Iterator[Finding]:
             yield _gone(one, facts)
     else:
         yield from _lost(facts)
-        yield from _undivided(facts, job)
+        yield from _read_by_all(facts, job)
 
 
 def _gone(one: Gone, facts: Listed) -> Finding:
@@ -111,21 +113,24 @@ def _lost(facts: Survival) -> Iterator[Finding]:
     )
 
 
-def _undivided(facts: Survival, job: Job) -> Iterator[Finding]:
-    """Tell shards that each rank or worker reads whole."""
-    reads, ranks = facts.reads, job.launch.ranks
+def _undivided(facts: Survival, job: Job) -> Undivided | None:
     workers = job.launch.num_workers
-    workers = reads.num_workers if workers is None else workers
-    told = undivided(reads, ranks, workers)
+    own = facts.reads.num_workers
+    return undivided(facts.reads, job.launch.ranks, own if workers is None else workers)
+
+
+def _read_by_all(facts: Survival, job: Job) -> Iterator[Finding]:
+    """Tell shards that each rank or worker reads whole."""
+    told = _undivided(facts, job)
     if told is not None:
         yield dataset_survival.found(
             told.message,
-            at=_place(reads.defined, facts.name),
+            at=_place(facts.reads.defined, facts.name),
             severity=told.severity,
             why=told.why,
             fix=told.fix,
-            evidence={"ranks": ranks, "workers": workers},
-            about=f"{reads.name} undivided",
+            evidence={"ranks": job.launch.ranks, "workers": facts.reads.num_workers},
+            about=f"{facts.name} undivided",
         )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from preflight.built import holders
 from preflight.built.blame import RaisedError
+from preflight.built.read import reads_of
 from preflight.findings.finding import Location
-from preflight.findings.looks import Failed, Look
+from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.asked import CannotLookError
 from preflight.loaders import live
 from preflight.loaders import sent as loader
@@ -34,6 +35,8 @@ def look(thing: object, job: Job) -> Iterator[Look]:
         raise raised.error from None
     for name, one in (found or {"loader": thing}).items():
         yield from live.look(one, job, name)
+        for reads in reads_of(one, loader.Known(name, job.root)):
+            yield Looked(facts=reads)
 
 
 def _loaders(name: str, thing: object, depth: int = 0) -> Iterator[tuple[str, object]]:

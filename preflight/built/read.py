@@ -276,14 +276,14 @@ def _look_at_one(
     if not loader.is_loader(thing):
         return None
     known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
-    told = _reads(thing, known)
+    told = reads_of(thing, known)
     if "Loaded" in wants:
         sent, loaded = travel(thing, known, around)
         return [*told, sent, loaded] if "Sent" in wants else [*told, loaded]
     return [*told, *([loader.walk_loader(thing, known)] if "Sent" in wants else [])]
 
 
-def _reads(thing: object, known: loader.Known) -> list[Facts]:
+def reads_of(thing: object, known: loader.Known) -> list[Facts]:
     """Say what a loader reads, where it says so itself."""
     made = where.defined(known.factory, known.root).at
     found = reads(thing, known.name, made, Lines(made, known.root, _own_sources(known.root)))

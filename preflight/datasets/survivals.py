@@ -53,7 +53,7 @@ class Survivals(Gather):
             seen = [self._came[one] for one in more if one in self._came]
             samples = sum(one.samples for one in seen)
             found = replace(found, unnamed=len(seen), unnamed_samples=samples)
-            if found.looked_at:
+            if found.looked_at or not reads.guess:
                 yield Looked(facts=found, target=target)
             if found.unread and not reads.guess:
                 first = f", such as {found.unread_names[0]}" if found.unread_names else ""

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from preflight.findings import registry
 from preflight.findings.coverage import NOT_NAMED, PARTS, WHOLE, Covered
 from preflight.findings.judge import ask_checks
-from preflight.findings.looks import Left, Look
+from preflight.findings.looks import Left, Look, Looked
 from preflight.findings.report import Named, Report
 from preflight.kinds.asked import MistypedError
+from preflight.kinds.gather import Run
+from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kinds, load
+from preflight.ledger.recall import Memory
 from preflight.session import summary
 from preflight.session.run import UsageError, nobody_watches, now, report_of
+from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
 
@@ -43,14 +49,17 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         raise UsageError("inspect() was given neither a loader nor a model")
     checks = registry.chosen(registry.load()[0])
     looks: list[Look] = []
+    more: list[Look] = []
     try:
         job = make_job(folder=os.getcwd(), flags=flags, environ=os.environ)
         for kind in kinds():
             if kind.live and kind.word in given:
-                looks += load(kind.live)(given[kind.word], job)
+                seen = tuple(load(kind.live)(given[kind.word], job))
+                looks += seen
+                more += _put_together(kind, seen, job)
     except (SettingsError, MistypedError) as error:
         raise UsageError(str(error)) from error
-    judged = ask_checks(checks, job, looks, tell=nobody_watches, words=summary.words)
+    judged = ask_checks(checks, job, [*looks, *more], tell=nobody_watches, words=summary.words)
     return report_of(
         job,
         checks,
@@ -69,3 +78,24 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         reasons=[f"No worker was started: {one.reason}." for one in looks if isinstance(one, Left)],
         command="preflight.inspect(...)",
     )
+
+
+def _put_together(kind: Kind, looks: Sequence[Look], job: Job) -> Iterator[Look]:
+    """Give what follows from what was seen, as far as no file has to be read for it."""
+    silent = replace(job, look=replace(job.look, no_ledger=True))
+    run = Run(
+        job=job,
+        memory=Memory(job=silent),
+        targets=(),
+        wants=lambda _facts: False,
+        tell=lambda _target, _facts: None,
+        passed=lambda _number: None,
+    )
+    rows = [row for row in kinds() if kind.target in row.led_to_by and not row.reader]
+    for gather in [load(row.gather)(row, run) for row in rows]:
+        for look in looks:
+            if isinstance(look, Looked):
+                gather.hear(look.target, look.facts)
+        for _ in gather.then_questions():
+            continue  # what it leads to is in files, and is told as not read
+        yield from gather.finish()
