@@ -59,7 +59,8 @@ def ask(
     told = {**told_of(Job(root=str(root))), **options}
     how = asking.Asking(options=told, python=None, jobs=1, timeout=timeout)
     results = asking.ask([batch], how)
-    return [one for one in results if not isinstance(one, asking.Took)]
+    steps = asking.Began, asking.Took
+    return [one for one in results if not isinstance(one, steps)]
 
 
 def outcome_of(check: str, facts: object, job: Job) -> Outcome:
