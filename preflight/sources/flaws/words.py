@@ -13,6 +13,11 @@ _TARGET = re.compile(rb"(?<![\w.])[A-Za-z_]\w*(?![\w.\[(])")
 _NEVER = frozenset({b"self", b"in", b"as", b"import", b"if", b"not", b"None", b"return"})
 _NAME = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
 
+_PLAIN = re.compile(rb"[\w, \t]+")
+_TEXT = re.compile(rb"([fF]?)(?:\"([^\"]*)\"|'([^']*)')")
+_FILLED = re.compile(rb"\{[^{}]*\}")
+_BINDS = re.compile(rb"[ \t]*(?:from\b.*|import\b.*|except\b.*\bas[ \t]+\w+[ \t]*:)")
+
 # Each begins with letters that are searched for at once.
 _IDLE = re.compile(
     rb"while\b(?:"
@@ -30,6 +35,7 @@ _LIST_OF = (
 _PAIRS = re.compile(
     rb"for[ \t][\w(), \t]*,[\w(), \t]*[ \t)]in[ \t]+(?:enumerate\()?([\w.]+)(\(|[ \t]*[:)])"
 )
+_SEVERAL = re.compile(rb"\breturn\b[ \t]*(?:\(|[^\n]*,)")
 _KNOWN = frozenset(
     b"enumerate zip sorted reversed list set tuple map filter dict iter items product chain".split()
 )
@@ -83,7 +89,19 @@ def _may_loop(content: bytes) -> bool:
         else:
             begin = re.compile(name + rb"[ \t]*=[ \t]*(?:self\.|cls\.)?(\w+)\(")
             given = set() if holder else set(begin.findall(content))
-        if any(b"def " + each + b"(" in content for each in given):
+        if any(_gives_tuple(content, each) for each in given):
+            return True
+    return False
+
+
+def _gives_tuple(content: bytes, name: bytes) -> bool:
+    """Whether a function of this name may give several values at once."""
+    if b"def " + name + b"(" not in content:
+        return False
+    for one in re.finditer(rb"^([ \t]*)(?:async )?def %s\(" % name, content, re.MULTILINE):
+        next_one = re.compile(rb"^[ \t]{0,%d}[^\s#)\]}]" % len(one[1]), re.MULTILINE)
+        end = next_one.search(content, one.end())
+        if _SEVERAL.search(content, one.end(), end.start() if end else len(content)):
             return True
     return False
 
@@ -99,11 +117,11 @@ def _may_read_unbound(lines: Sequence[bytes]) -> bool:
         if not _TRY.match(line):
             continue
         body = _block(lines, place)
-        names = {name for one in body for name in _given_in(one)} - _NEVER
+        names = {name for one in body for name in _given_in(_code(one))} - _NEVER
         after = place + len(body)
         while names and after < len(lines) and lines[after].lstrip().startswith(b"except"):
             handler = _block(lines, after)
-            if any(not names.isdisjoint(_NAME.findall(one)) for one in handler):
+            if any(not names.isdisjoint(_read_in(one)) for one in handler):
                 return True
             after += len(handler)
     return False
@@ -123,6 +141,27 @@ def _block(lines: Sequence[bytes], place: int) -> Sequence[bytes]:
 
 def _indent(line: bytes) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _read_in(line: bytes) -> list[bytes]:
+    """Give the words of a line that may be read, and not those that it binds."""
+    code = _code(line)
+    if _BINDS.match(code):
+        return []
+    head, sign, tail = code.partition(b"=")
+    is_given = sign and not tail.startswith(b"=") and _PLAIN.fullmatch(head)
+    return _NAME.findall(tail if is_given else code)
+
+
+def _code(line: bytes) -> bytes:
+    """Leave out text and comments, but for what fills in an f-string."""
+    if b'"' in line or b"'" in line:
+        line = _TEXT.sub(_filled, line)
+    return line.partition(b"#")[0]
+
+
+def _filled(text: re.Match[bytes]) -> bytes:
+    return b" ".join(_FILLED.findall(text[2] or text[3] or b"")) if text[1] else b""
 
 
 def _given_in(line: bytes) -> Iterator[bytes]:
