@@ -57,7 +57,7 @@ _FOLDERS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"readme.*|licen[cs]e.*|notice|(?:.*_)?(?:meta|metadata|info|infos|stats|config|settings)|index|"
+    r"readme.*|licen[cs]e.*|notice|notes?|todo|changelog.*|(?:.*_)?(?:meta|metadata|info|infos|stats|config|settings)|index|"
     r"sizes|class(?:es)?|labels?|names|requirements.*|.*\.index",
     re.IGNORECASE,
 )

@@ -128,9 +128,10 @@ def test_webdataset_raises_in_a_worker_that_has_no_shard(tmp_path: Path) -> None
 
 def test_a_data_set_without_a_sample_is_told_through_a_run(tmp_path: Path) -> None:
     tarfile.open(tmp_path / "empty.tar", "w").close()
-    (tmp_path / "full.tar").write_bytes(tarred({"0.txt": b"a dog"}))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "full.tar").write_bytes(tarred({"0.txt": b"a dog"}))
 
-    report = preflight.run("empty.tar", "full.tar", folder=str(tmp_path), elsewhere=True)
+    report = preflight.run("empty.tar", "other/full.tar", folder=str(tmp_path), elsewhere=True)
 
     (finding,) = report.findings
     assert (finding.check, finding.at.file) == ("dataset-small", "empty.tar")

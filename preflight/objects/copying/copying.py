@@ -85,7 +85,9 @@ def try_copy(thing: object) -> Copy:
     walk = _Walk(thing)
     size, blank = _try_all(thing, walk)
     if blank:  # the code that rebuilds the copy may have asked for it
-        walk.cut.append(f"{format_size(blank)} of arrays and shared tensors copied blank")
+        walk.cut.append(
+            f"{format_size(blank)} of arrays and shared tensors copied without their values"
+        )
     return Copy(
         error=said(first.error),
         bytes=size,
