@@ -39,7 +39,8 @@ def test_an_empty_folder_is_told_to_be_one(tmp_path: Path) -> None:
 
     still = "; cache=hollow says that it is still to be filled"
     assert refused(tmp_path, "hollow").endswith(f"or sources{still}")
-    assert refused(tmp_path, "cache=hollow").startswith("cache=hollow holds no cached file (")
+    (cache,) = read_word("cache=hollow", str(tmp_path))
+    assert isinstance(cache, CacheFolder)
 
 
 def test_a_folder_of_files_that_only_a_kind_tells_names_that(tmp_path: Path) -> None:

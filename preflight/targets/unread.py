@@ -57,7 +57,8 @@ _FOLDERS = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"readme.*|licen[cs]e.*|notice|notes?|todo|changelog.*|(?:.*_)?(?:meta|metadata|info|infos|stats|config|settings)|index|"
+    r"readme.*|licen[cs]e.*|notice|notes?|todo|changelog.*|index|"
+    r"(?:.*_)?(?:meta|metadata|info|infos|stats|config|settings)|"
     r"sizes|class(?:es)?|labels?|names|requirements.*|.*\.index",
     re.IGNORECASE,
 )
