@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
-from preflight.images.captions import Part, how_many, in_parts
-from preflight.images.facts import CaptionsSeen, FolderFacts, Picture, Pictures
-from preflight.images.folder import FolderListing, folder_facts, list_folder
+from preflight.images.caption_reading import CaptionReading
+from preflight.images.facts import FolderFacts, Picture, Pictures
+from preflight.images.folder import folder_facts, list_folder
 from preflight.images.kind import CAPTIONS, IMAGE, TABLE
-from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.undecoded import not_decoded
+from preflight.images.under_way import Directory, Images, ReadPart, captions_of, sampled
 from preflight.kinds.gather import Gather, Run, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
@@ -27,103 +26,17 @@ from preflight.kinds.rooms import facts_of
 from preflight.ledger.recall import facts_in
 from preflight.ledger.rows import Remembered
 from preflight.ledger.store import mark_of
-from preflight.pairing.facts import Captioned, CaptionLengths
 from preflight.pairing.folder_contents import FolderContents
-from preflight.pairing.lengths import Lengths
 from preflight.targets.sampled import DrawnSamples, outside
 from preflight.targets.targets import Folder
 from preflight.values.names import name_of
-from preflight.values.sampling import Sampling
 from preflight.values.wire import from_wire, to_brief
 
 # Images that are looked up in the ledger at once.
 _MANY = 2_048
 
-# Parts of the captions that are looked up in it at once.
-_PARTS = 64
-
 # Folders below one of which some images are asked whether they are in memory.
 _FOLDERS = 16
-
-
-@dataclass(slots=True)
-class Directory:
-    """One directory of a folder, as far as its images have been looked at."""
-
-    contents: FolderContents
-    left: int = 0
-    """Images that were not answered."""
-
-    mark: str | None = None
-    """What tells this content of all its images from another, before the first was read."""
-
-    begun: float = field(default_factory=time.time)
-    """When the first of its images was read, in seconds since the epoch."""
-
-    noted: bool = True
-    """Whether each of its images was remembered by itself."""
-
-    damaged: dict[str, Any] = field(default_factory=dict)
-    """By their names, the plain facts of images that are not whole."""
-
-    pictures: PictureCounts = field(default_factory=PictureCounts)
-
-
-class ReadPart(NamedTuple):
-    """Captions that are being read."""
-
-    part: Part
-    how: str
-    mark: str | None
-    """What tells their content from another, before the first was read."""
-
-    begun: float
-
-
-@dataclass(slots=True)
-class Images:
-    """A folder, as far as its images have been looked at."""
-
-    target: Folder
-    listing: FolderListing
-    sample: Sampling | None
-    left: int = 0
-    """Questions that are still to be answered, and 1 as long as some were not asked."""
-
-    looked_at: int = 0
-    oldest: float | None = None
-    """When the first of what is remembered was read, in seconds since the epoch."""
-
-    read: bool = False
-    """Whether any image was read now."""
-
-    damages: Damages = field(default_factory=Damages)
-    pictures: PictureCounts = field(default_factory=PictureCounts)
-    captioned: list[Captioned] = field(default_factory=list)
-    """What tables say of the images."""
-
-    unread_tables: list[str] = field(default_factory=list)
-    """Names of tables that could not be read."""
-
-    captions: Lengths = field(default_factory=Lengths)
-    """What the captions are that were read."""
-
-    captioned_by_texts: bool = True
-    """Whether captions are read at this depth."""
-
-    @property
-    def there(self) -> int:
-        """How many images there are."""
-        return self.listing.facts.images
-
-    @property
-    def images(self) -> int:
-        """How many are to be looked at."""
-        return self.there if self.sample is None else self.sample.of(self.there)
-
-    def remember(self, read_at: float) -> None:
-        """Take in that something was read at a time, in an earlier run."""
-        self.oldest = read_at if self.oldest is None else min(read_at, self.oldest)
 
 
 class Folders(Gather):
@@ -134,6 +47,7 @@ class Folders(Gather):
         self._folders: list[Images] = []
         self._samples = DrawnSamples(run.job, run.targets)
         self._memory = run.memory
+        self._captions = CaptionReading(run, self)
         self._how = self._memory.how(IMAGE.name, {})
         self._seconds_each = IMAGE.seconds({}, run.job.root, run.job.look.depth)
 
@@ -165,13 +79,11 @@ class Folders(Gather):
     @property
     def things(self) -> int:
         """How many files are to be looked at."""
-        return sum(
-            one.images + len(one.listing.tables) + _captions_of(one) for one in self._folders
-        )
+        return sum(one.images + len(one.listing.tables) + captions_of(one) for one in self._folders)
 
     def seconds(self) -> float:
         """How long processes are likely to look at the images."""
-        captions = CAPTIONS.seconds({"names": range(sum(map(_captions_of, self._folders)))}, "", "")
+        captions = CAPTIONS.seconds({"names": range(sum(map(captions_of, self._folders)))}, "", "")
         return captions + sum(one.images for one in self._folders) * self._seconds_each
 
     def some_paths(self, most: int) -> Iterator[str]:
@@ -188,7 +100,7 @@ class Folders(Gather):
         for one in self._folders:
             one.left = 1
             yield from self._tables(one)
-            yield from self._captions(one)
+            yield from self._captions.ask(one)
             yield from self._images(one)
             one.left -= 1
             self._complete(one)
@@ -208,54 +120,6 @@ class Folders(Gather):
                 stamp=stamp_of(path),
             )
 
-    def _captions(self, one: Images) -> Iterator[Question]:
-        if not one.captioned_by_texts:
-            return
-        parts = in_parts(one.listing, _drawn(one))
-        while waiting := tuple(islice(parts, _PARTS)):
-            yield from (self._ask_of(one, part) for part in self._unread(one, waiting))
-
-    def _unread(self, one: Images, parts: Sequence[Part]) -> Iterator[Part]:
-        """Take in what is known of captions that have not changed, and give the others."""
-        for place in sorted({part.place for part in parts}):
-            those = {part.contents.path: part for part in parts if part.place == place}
-            names = {path: part.names for path, part in those.items()}
-            known = self._memory.ledger.recall_folders(
-                self._how_of(one, place), names, names.__getitem__
-            )
-            for path, part in those.items():
-                many = len(part.names)
-                if path not in known:
-                    self._memory.count(CAPTIONS.noun, 0, 0.0, of=many)
-                    yield part
-                    continue
-                seen = known[path]
-                lengths = from_wire(CaptionLengths, json.loads(seen.facts or "{}"))
-                one.captions.merge([lengths], part.contents.inside)
-                one.remember(seen.read_at)
-                self._memory.count(CAPTIONS.noun, many, seen.read_at, of=many)
-                self.run.passed(many)
-
-    def _how_of(self, one: Images, place: int) -> str:
-        told = {"part": place, "is_sampled": one.sample is not None}
-        return self._memory.how(CAPTIONS.name, told)
-
-    def _ask_of(self, one: Images, part: Part) -> Question:
-        one.left += 1
-        path = part.contents.path
-        wire = {"folder": path, "place": ".", "names": part.names}
-        mark = mark_of(path, part.names) if self._memory.ledger.usable else None
-        return Question(
-            kind=CAPTIONS,
-            wire=wire,
-            target=one.target,
-            at=Location(file=part.contents.place),
-            gives=(FolderFacts,),
-            gather=self,
-            whole=(one, ReadPart(part, self._how_of(one, part.place), mark, time.time())),
-            seconds=CAPTIONS.seconds(wire, "", ""),
-        )
-
     def _images(self, one: Images) -> Iterator[Question]:
         every = ((directory, name) for directory, names in self._unknown(one) for name in names)
         while waiting := list(islice(every, _MANY)):
@@ -264,7 +128,7 @@ class Folders(Gather):
     def _unknown(self, one: Images) -> Iterator[tuple[Directory, Sequence[str]]]:
         """Give the directories in which something may have changed, with the images to look at."""
         if one.sample is not None:
-            yield from _sampled(one, one.sample)
+            yield from sampled(one, one.sample)
             return
         there = {contents.path: contents for contents in one.listing.contents if contents.images}
         names_in = lru_cache(maxsize=1)(lambda path: there[path].image_names())
@@ -323,7 +187,7 @@ class Folders(Gather):
         one.left -= 1
         if isinstance(directory, ReadPart):
             one.read = True
-            self._keep(one, directory, [facts_of(plain) for plain in told])
+            self._captions.keep(one, directory, [facts_of(plain) for plain in told])
         elif directory is None:
             one.captioned += map(facts_of, told)
         else:
@@ -333,16 +197,6 @@ class Folders(Gather):
             self._see(one, directory, os.path.basename(path), told, noted=noted)
         self._complete(one)
         yield from ()
-
-    def _keep(self, one: Images, read: ReadPart, told: Sequence[CaptionsSeen]) -> None:
-        """Take in what captions are, and have the ledger keep it."""
-        part = read.part
-        self.run.passed(len(part.names) - 1)  # the question itself counts as one
-        for seen in told:
-            one.captions.merge([seen.lengths], part.contents.inside)
-            if read.mark is not None:
-                kept = Remembered(read.begun, json.dumps(to_brief(seen.lengths)))
-                self._memory.ledger.remember_folder(read.how, part.contents.path, read.mark, kept)
 
     def _see(
         self,
@@ -413,34 +267,6 @@ class Folders(Gather):
         self.come.append(Looked(facts=found, target=one.target, read_at=read_at))
         self.come += not_seen(found)
         self.come += not_decoded(found.file, pictures, FolderFacts)
-
-
-def _captions_of(one: Images) -> int:
-    """Count the captions that are to be read."""
-    if not one.captioned_by_texts:
-        return 0
-    if one.sample is None:
-        return how_many(one.listing)
-    return sum(len(part.names) for part in in_parts(one.listing, _drawn(one)))
-
-
-def _drawn(one: Images) -> list[tuple[FolderContents, Sequence[str]]] | None:
-    """Give the images that are in the sample, by directory; None where all are."""
-    if one.sample is None:
-        return None
-    return [(directory.contents, names) for directory, names in _sampled(one, one.sample)]
-
-
-def _sampled(one: Images, sample: Sampling) -> Iterator[tuple[Directory, Sequence[str]]]:
-    """Give the directories, each with those of its images that are in the sample."""
-    drawn = sample.draw(one.there)
-    before = 0
-    for contents in one.listing.contents:
-        names = contents.image_names()
-        if drawn is not None:
-            names = [name for at, name in enumerate(names, before) if at in drawn]
-        before += contents.images
-        yield Directory(contents=contents, noted=False), names
 
 
 def not_seen(found: FolderFacts) -> Iterator[Left]:
