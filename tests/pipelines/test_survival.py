@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,12 @@ with warnings.catch_warnings():
     from webdataset.tariterators import base_plus_ext, tar_file_expander, url_opener
 
 GOES_ON = wds.ignore_and_continue
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers of webdataset wait half a second after each warning."""
+    monkeypatch.setattr("webdataset.handlers.time", types.SimpleNamespace(sleep=lambda _: None))
 
 
 def log_and_continue(exn: Exception) -> bool:

@@ -138,7 +138,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         return subprocess.run(
             [sys.executable, "-c", START, *words],
             cwd=folder,
-            env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)},
+            # First, since the text of an exception is cut.
+            env={**ENVIRONMENT, **os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
             timeout=120,
