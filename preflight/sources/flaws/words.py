@@ -14,7 +14,7 @@ _NEVER = frozenset({b"self", b"in", b"as", b"import", b"if", b"not", b"None", b"
 _NAME = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
 
 _PLAIN = re.compile(rb"[\w, \t]+")
-_TEXT = re.compile(rb"([fF]?)(?:\"([^\"]*)\"|'([^']*)')")
+_TEXT = re.compile(rb"((?:[fF][rR]?)?)(?:\"([^\"]*)\"|'([^']*)')")
 _FILLED = re.compile(rb"\{[^{}]*\}")
 _BINDS = re.compile(rb"[ \t]*(?:from\b.*|import\b.*|except\b.*\bas[ \t]+\w+[ \t]*:)")
 
