@@ -16,11 +16,12 @@ from typing import NamedTuple
 from preflight.host.environment import launcher_of
 from preflight.sources.facts import EnvironmentRead, Standing, Store
 from preflight.syntax.parsing import Parsed, code_of
+from preflight.syntax.process_groups import JOINS, names_of_torch, needed_by
 from preflight.syntax.running import text_of
 from preflight.syntax.surroundings import Around, called, walk
 
 # Who speaks of the environment says one of these, unless by another name that it has given.
-_WORDS = "environ|getenv|putenv|dotenv"
+_WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
 
 # Tests around one place that are looked into, and the letters of one.
 _MOST_TESTS = 12
@@ -32,6 +33,7 @@ _CAUGHT_BY = {
     "KeyError": _EVERYTHING | {"KeyError", "LookupError"},
     "TypeError": _EVERYTHING | {"TypeError"},
     "AttributeError": _EVERYTHING | {"AttributeError"},
+    "ValueError": _EVERYTHING | {"ValueError"},
 }
 
 
@@ -49,10 +51,12 @@ class FoundReads(NamedTuple):
 def environment_reads(parsed: Parsed, file: str) -> FoundReads:
     """Find all reads and stores of one file."""
     lines = parsed.lines
-    if not any("env" in line for line in lines):  # environ, getenv, putenv, load_dotenv
+    if not any("env" in line or JOINS in line for line in lines):  # environ, getenv, putenv, …
         return FoundReads()
     names = _names(parsed)
-    spelled = [rf"\b{re.escape(name)}\b" for name, full in names.items() if full != "os"]
+    torch = names_of_torch(parsed)
+    also = [*(name for name, full in names.items() if full != "os"), *torch]
+    spelled = [rf"\b{re.escape(name)}\b" for name in also]
     places = parsed.lines_of(re.compile("|".join((_WORDS, *spelled))))
     hard: list[tuple[EnvironmentRead, Around]] = []
     needed: set[int] = set()
@@ -60,9 +64,7 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
     soft: set[str] = set()
     dotenv = False
     for node, around in walk(parsed.tree, places):
-        read = _hard_read(node, names)
-        if read is not None:
-            variable, raises, lookup = read
+        for variable, raises, lookup in _hard_reads(node, names, torch):
             needed.add(id(lookup))
             found = EnvironmentRead(
                 file=file,
@@ -82,7 +84,7 @@ def environment_reads(parsed: Parsed, file: str) -> FoundReads:
             stores += (Store(name, node.lineno, around.inside) for name in _stored(node, names))
         dotenv = dotenv or (isinstance(node, ast.Call) and called(node) == "load_dotenv")
     reads = [replace(read, guarded=_guarded(read, around, soft)) for read, around in hard]
-    reads.sort(key=lambda read: (read.line, read.variable))
+    reads.sort(key=lambda read: read.line)
     return FoundReads(tuple(reads), tuple(stores), dotenv)
 
 
@@ -165,17 +167,21 @@ def _lookup(node: ast.AST, names: Mapping[str, str]) -> tuple[str, bool] | None:
     return variable, all(isinstance(one, ast.Constant) and one.value is None for one in defaults)
 
 
-def _hard_read(node: ast.AST, names: Mapping[str, str]) -> tuple[str, str, ast.AST] | None:
+def _hard_reads(
+    node: ast.AST, names: Mapping[str, str], torch: frozenset[str]
+) -> Iterator[tuple[str, str, ast.AST]]:
     """Give the variable, the exception and the lookup of an expression that needs the variable."""
+    yield from ((variable, "ValueError", node) for variable in needed_by(node, torch))
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         variable = text_of(node.slice) if _full_name(node.value, names) == "os.environ" else None
         if variable is not None:
-            return variable, "KeyError", node
+            yield variable, "KeyError", node
+            return
     for part, raises in _parts_that_must_be_text(node):
         found = _lookup(part, names)
         if found is not None and found[1]:
-            return found[0], raises, part
-    return None
+            yield found[0], raises, part
+            return
 
 
 def _parts_that_must_be_text(node: ast.AST) -> list[tuple[ast.AST, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preflight.pipelines.facts import Reads
-from preflight.sources.flaws.facts import Flaws
+from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
 
 
 class Standing(NamedTuple):
@@ -152,6 +152,7 @@ class SourceFile:
     unguarded: Unguarded | None = None
     draws: Draws = _NO_DRAWS
     flaws: Flaws = _NO_FLAWS
+    loops: tuple[BatchLoop, ...] = ()
 
 
 class Mention(NamedTuple):
@@ -189,6 +190,9 @@ class Mentions:
 
     imports: tuple[str, ...] = ()
     """What it imports, as paths: `util/misc`, and `./core/data` from the job's folder."""
+
+    returned: tuple[Returned, ...] = ()
+    """Functions that return one tuple, where a loop of another file goes over what they give."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,3 +246,6 @@ class SourceFacts:
 
     flaws: Flaws = _NO_FLAWS
     """Places that stop or mislead a run that comes to them, of all files."""
+
+    loops: tuple[BatchLoop, ...] = ()
+    """Loops that may be over batches of a loader."""

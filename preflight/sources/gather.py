@@ -78,6 +78,7 @@ class Sources(Gather):
         name = name_of(path, self.run.job.root)
         sources = JobSources(name, os.environ, is_folder=True, implied=target.implied)
         sources.count = min(len(paths), MOST_FILES)
+        sources.names = list(map(self._name, paths[:MOST_FILES]))
         cut = len(paths) > MOST_FILES
         self._trees.append(Tree(target, paths[:MOST_FILES], sources, cut=cut))
 
@@ -133,20 +134,23 @@ class Sources(Gather):
         )
 
     def last_questions(self) -> Iterator[Question]:
-        """Look for the names on which it depends whether a read is come to."""
+        """Look for what stands in other files: what decides on reads, what loops go over."""
         for one in self._trees:
             if one.asked:
                 continue
             one.asked = True
             wanted = [sorted(each) for each in wanted_for(one.sources.open())]
-            how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, "wanted": wanted})
+            paths = dict(zip(one.sources.names, one.paths, strict=True))
+            returns = [paths[name] for name in one.sources.looped_over()]
+            told = {"wanted": wanted, "returns": returns}
+            how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
                 continue
             one.left = 1
             yield Question(
                 kind=NAMES,
-                wire={"paths": one.paths, "wanted": wanted},
+                wire={"paths": one.paths, **told},
                 target=one.target,
                 at=Location(file=one.sources.name),
                 gives=(SourceFacts,),
@@ -164,12 +168,12 @@ class Sources(Gather):
         row = ledger.rows(how, [path]).get(path)
         if row is None or row.mark != one.mark:
             return False
-        one.sources.mentions += map(facts_of, json.loads(row.seen.facts or "[]"))
+        one.sources.take(map(facts_of, json.loads(row.seen.facts or "[]")))
         return True
 
     def _found(self, one: Tree, how: str, told: tuple[Mapping[str, object], ...]) -> None:
         """Take in what was found, and keep it where no file has changed meanwhile."""
-        one.sources.mentions += map(facts_of, told)
+        one.sources.take(map(facts_of, told))
         path = self.path(one.target)
         if one.mark is not None and one.mark == mark_of(path, one.names):
             seen = Remembered(time.time(), json.dumps(told))
@@ -216,7 +220,8 @@ class Sources(Gather):
         self._complete(one)
 
     def _complete(self, one: Tree) -> None:
-        if one.left or (not one.asked and any(wanted_for(one.sources.open()))):
+        own = one.sources
+        if one.left or (not one.asked and (any(wanted_for(own.open())) or own.looped_over())):
             return
         one.asked = True
         order = {self._name(path): place for place, path in enumerate(one.paths)}

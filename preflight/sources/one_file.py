@@ -8,15 +8,18 @@ from typing import NamedTuple
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
 from preflight.sources.flaws.find import flaws_in
+from preflight.sources.flaws.loops import batch_loops, may_loop
 from preflight.sources.flaws.words import Signs, signs_in
 from preflight.sources.loader_calls import RESAMPLED, draws_in
 from preflight.sources.unguarded import unguarded_alone
 from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
+from preflight.syntax.process_groups import JOINS
 
 # Whoever touches the environment writes one of these, and so does whoever makes a loader.
-_ENVIRONMENT = (b"environ", b"getenv", b"putenv", b"dotenv")
+_ENVIRONMENT = (b"environ", b"getenv", b"putenv", b"dotenv", JOINS.encode())
 _LOADERS = (b"DataLoader", b"WebLoader", b"num_workers")
+_LOOPS = (b"oader", b"batch")
 _SHARDS = (b"resampled", b"WebDataset", b"zst", *(one.encode() for one in sorted(RESAMPLED)))
 
 
@@ -27,11 +30,12 @@ class Words(NamedTuple):
     loaders: bool
     shards: bool
     flaws: Signs
+    loops: bool = False
 
     @property
     def any(self) -> bool:
         """Whether it has to be parsed."""
-        return self.environment or self.loaders or self.shards or any(self.flaws)
+        return self.environment or self.loaders or self.shards or self.loops or any(self.flaws)
 
 
 def words_in(content: bytes, name: str) -> Words:
@@ -41,6 +45,7 @@ def words_in(content: bytes, name: str) -> Words:
         loaders=any(word in content for word in _LOADERS),
         shards=any(word in content for word in _SHARDS),
         flaws=Signs() if is_test(name) else signs_in(content),
+        loops=any(word in content for word in _LOOPS) and may_loop(content) and not is_test(name),
     )
 
 
@@ -71,4 +76,5 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         unguarded=unguarded_alone(parsed, name) if words.loaders else None,
         draws=draws_in(parsed.tree) if words.shards else Draws(),
         flaws=flaws_in(parsed, name, words.flaws),
+        loops=tuple(batch_loops(parsed.tree, name)) if words.loops else (),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
@@ -46,6 +46,20 @@ def look_for_names(asked: Asked) -> Iterator[Mentions]:
     """Look in all files of a folder for what decides whether reads are come to."""
     texts = [Text(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]]
     yield from search(texts, Wanted(*map(frozenset, asked.wire["wanted"])), asked.alive)
+    yield from _returned(
+        Text(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
+    )
+
+
+def _returned(texts: Iterable[Text]) -> Iterator[Mentions]:
+    """Say which functions of some files return one tuple; of those that can be parsed."""
+    for one in texts:
+        try:
+            found = returned_in(bodies(one.parsed().tree), one.name)
+        except (OSError, UnparsableError):
+            continue
+        if any(found.values()):
+            yield Mentions(file=one.name, returned=tuple(filter(None, found.values())))
 
 
 def read_source(
@@ -83,7 +97,7 @@ def _read_script(
     each = [Text(name=name, code=parsed)]
     if not source.implied:  # a module that makes a loader is no script that is started
         way = on_the_way(path, root, alive)
-        own.lazy = way.lazy
+        own.lazy, own.started = way.lazy, way.started
         each += [Text(name=one.file, code=one.parsed) for one in way.modules if one.file != name]
         own.count = len(each)
         code = [Code(one.name, one.parsed()) for one in each]
@@ -95,7 +109,9 @@ def _read_script(
         words = words._replace(flaws=words.flaws._replace(loops=True))
         own.files[one.name] = of_parsed(one.parsed(), one.name, words)
         own.pipelines += written_in(one.parsed(), one.name)
-    own.returned = {one.name: returned_in(bodies(one.parsed().tree), one.name) for one in each}
+    own.names = [one.name for one in each]
+    called = own.looped_over()
+    own.take(_returned(one for one in each if one.name in called))
     own.mentions += search(each, wanted_for(own.open()), alive)
     return own.facts([unguarded_file(path, parsed, root, name)])
 
@@ -112,5 +128,8 @@ def _read_folder(
         if found is not None:
             own.files[found.file] = found
     texts = [Text(name=name_of(file, root), path=file) for file in files]
+    own.names = [one.name for one in texts]
+    called = own.looped_over()
+    own.take(_returned(one for one in texts if one.name in called))
     own.mentions += search(texts, wanted_for(own.open()))
     return own.facts(one.unguarded for one in own.files.values())

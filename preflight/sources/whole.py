@@ -20,7 +20,7 @@ from preflight.sources.facts import (
     Unguarded,
 )
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
-from preflight.sources.flaws.tuples import returned_by
+from preflight.sources.flaws.tuples import file_called
 from preflight.sources.mentions import function_of, stem_of
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.listing import is_test
@@ -44,18 +44,38 @@ class JobSources:
     """By their names, those that hold something."""
 
     lazy: frozenset[str] = frozenset()
+    started: frozenset[str] = frozenset()
+    """Files that run as the script that is started does."""
+
     mentions: list[Mentions] = field(default_factory=list)
     pipelines: list[Reads] = field(default_factory=list)
     """Of a script, those that are written out in it or in what it imports."""
 
     model_copy: ModelCopy | None = None
-    returned: Mapping[str, Mapping[str, Returned | None]] = field(default_factory=dict)
-    """Of a script, what the functions of each of its files give."""
+    names: Sequence[str] = ()
+    """Of all files, also those that hold nothing."""
+
+    returned: dict[str, Mapping[str, Returned]] = field(default_factory=dict)
+    """What the functions of a file give, for those in which loops of other files have them."""
 
     def open(self) -> list[EnvironmentRead]:
         """Give the reads on which more has to be known: which may be what stops the job."""
         needed = (one for one in self._reads() if not one.guarded and not one.is_set)
         return [one for one in needed if _by_itself(one) is None and _depends(one)]
+
+    def looped_over(self) -> list[str]:
+        """Name the files in which stands what a loop of another file goes over."""
+        loops = (loop for one in self.files.values() for loop in one.flaws.loops)
+        files = (file_called(one, self.names) for one in loops if not one.defined)
+        return sorted(set(filter(None, files)))
+
+    def take(self, found: Iterable[Mentions]) -> None:
+        """Take in what files say of names that stand in others."""
+        for one in found:
+            if one.returned:
+                self.returned[one.file] = {each.name: each for each in one.returned}
+            else:
+                self.mentions.append(one)
 
     def facts(
         self, unguarded: Iterable[Unguarded | None] = (), more: Sequence[tuple[str, ...]] = ()
@@ -86,6 +106,7 @@ class JobSources:
             model_copy=self.model_copy,
             zstd=draws.get("zstd"),
             flaws=self._flaws(),
+            loops=tuple(loop for one in files for loop in one.loops),
             in_allocation="SLURM_JOB_ID" in self.environment,
         )
 
@@ -103,10 +124,12 @@ class JobSources:
     def _come_to(self, loops: Sequence[TupleLoop]) -> Iterator[TupleLoop]:
         """Give loops over one tuple; what they call may stand in another file that was read."""
         for one in loops:
-            told = None if one.defined else returned_by(one, self.returned)
             if one.defined:
                 yield one
-            elif told is not None and told.size == one.size:
+                continue
+            functions = self.returned.get(file_called(one, self.names) or "", {})
+            told = functions.get(one.function)
+            if told is not None and told.size == one.size:
                 yield one._replace(defined=f"{told.file}:{told.line}", scalar=told.scalar)
 
     def _set_by_sources(self) -> frozenset[str] | None:
@@ -179,7 +202,7 @@ class JobSources:
     def _is_entry(self, file: str) -> bool:
         """Whether a file may be what is started; of a folder that is a guess, by its imports."""
         if not self.is_folder:
-            return file == self.name
+            return file == self.name or file in self.started
         stem = stem_of(file)
         if TRAINS.match(stem.rpartition("/")[2]):
             return True

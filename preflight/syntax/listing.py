@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from preflight.syntax.ignored import ignored_by_git
 from preflight.syntax.parsing import UnparsableError
 
 # Larger files are data that somebody wrote as Python.
@@ -24,9 +25,12 @@ _TESTS = frozenset({"test", "tests"})
 def python_files(folder: str) -> Iterator[str]:
     """Give the job's own sources below a folder, in order; links to folders are not followed.
 
+    What git ignores is left out, and so are virtual environments and packages of others.
+
     Raises:
         OSError: the folder itself cannot be listed.
     """
+    ignored: frozenset[str] | None = None
     stack = [folder]
     while stack:
         here = stack.pop()
@@ -36,6 +40,9 @@ def python_files(folder: str) -> Iterator[str]:
             if here == folder:
                 raise
             continue
+        if ignored is None:
+            ignored = ignored_by_git(folder)
+        entries = [entry for entry in entries if entry.path not in ignored]
         for entry in entries:
             if entry.name.endswith(".py") and entry.name not in _NOT_THE_JOB and entry.is_file():
                 yield entry.path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from preflight.syntax.parsing import UnparsableError, parse
@@ -38,6 +38,14 @@ class Modules:
 
     root: str = ""
     known: dict[tuple[str, ...], Module | None] = field(default_factory=dict)
+
+    def look_in(self, folders: Iterable[str]) -> bool:
+        """Look in more folders, also for what was not found before; say whether any is new."""
+        more = [one for one in dict.fromkeys(folders) if one not in self.folders]
+        if more:
+            self.folders = (*self.folders, *more)
+            self.known = {name: one for name, one in self.known.items() if one is not None}
+        return bool(more)
 
     def find(self, dotted: tuple[str, ...]) -> Module | None:
         """Read a module; None where it is not the user's own, or cannot be read."""

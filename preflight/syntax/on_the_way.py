@@ -8,9 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from preflight.syntax.modules import Modules, dotted_of, places_of_job
-from preflight.syntax.running import text_of
+from preflight.syntax.path_expressions import path_of
+from preflight.syntax.running import last_name, text_of
 from preflight.syntax.scopes import Module
 from preflight.syntax.surroundings import called, walk
+
+_RUNS = frozenset({"import_module", "__import__", "run_path", "run_module"})
+
+# What adds to sys.path, and which argument says where.
+_ADDS = {"insert": 1, "append": 0}
 
 
 class OnTheWay(NamedTuple):
@@ -20,11 +26,15 @@ class OnTheWay(NamedTuple):
     lazy: frozenset[str]
     """Files of them that are imported inside functions only."""
 
+    started: frozenset[str] = frozenset()
+    """Files of them that are run as a script is: `runpy.run_path("x.py", run_name="__main__")`."""
+
 
 def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -> OnTheWay:
     """Follow the imports of a script, wherever in it they stand; packages run before their modules.
 
-    Modules are looked for beside it and below the job's folder, and never among installed ones.
+    Modules are looked for beside it, below the job's folder and where a source puts it on sys.path,
+    and never among installed ones. What `runpy` runs counts as imported.
     """
     full, home = os.path.abspath(path), os.path.abspath(root)
     folders = dict.fromkeys((os.path.dirname(full), home, *_packages_around(full, home)))
@@ -37,13 +47,19 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
     found = {os.path.realpath(one.path): one for one in first}
     at_once = {one.file for one in first}
     entered = set(at_once)
+    started = {named.file}
     waiting = list(first)
     while waiting:
         module = waiting.pop()
         alive()
-        for node, is_later in _imports(module, is_entry=module is named):
+        if modules.look_in(_added_to_path(module, home)) and module is not named:
+            waiting.extend(one for one in found.values() if one is not module)
+        for node, is_later in _imports(module, is_entry=module.file in started):
             sooner = module.file in at_once and not is_later
-            for one in modules.run_by(node, module):
+            those = _run_by(node, module, modules)
+            if isinstance(node, ast.Call) and _is_started(node):
+                started.update(one.file for one in those[-1:])
+            for one in those:
                 own = found.setdefault(os.path.realpath(one.path), one)
                 if sooner and own.file not in at_once:  # what it imports may be sooner, too
                     at_once.add(own.file)
@@ -52,7 +68,8 @@ def on_the_way(path: str, root: str, alive: Callable[[], None] = lambda: None) -
                     waiting.append(own)
                 entered.add(own.file)
     files = tuple(found.values())
-    return OnTheWay(files, frozenset(one.file for one in files) - at_once)
+    lazy = frozenset(one.file for one in files) - at_once
+    return OnTheWay(files, lazy, frozenset(started))
 
 
 def _packages_around(path: str, home: str) -> tuple[str, ...]:
@@ -63,25 +80,66 @@ def _packages_around(path: str, home: str) -> tuple[str, ...]:
     return (home,) if folder == os.path.dirname(path) else (home, folder)
 
 
-def _imports(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt, bool]]:
-    """Give the imports that may run, and whether each waits for a function to be called."""
+def _imports(module: Module, *, is_entry: bool) -> Iterator[tuple[ast.stmt | ast.Call, bool]]:
+    """Give what may run another module, and whether each waits for a function to be called."""
     for node, around in walk(module.parsed.tree):
-        statement = _said(node) if isinstance(node, ast.Call) else node
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+        runs = isinstance(node, ast.Call) and called(node) in _RUNS
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) and not runs:
             continue
         tests = {ast.unparse(one.test) for one in around.passed if one.holds}
         if "TYPE_CHECKING" in " ".join(tests) or around.rehearsed:
             continue
         if is_entry or "__main__" not in around.tested:
-            yield statement, around.inside is not None
+            yield node, around.inside is not None  # type: ignore[misc]  # of the kinds above
 
 
-def _said(call: ast.Call) -> ast.stmt | None:
+def _run_by(node: ast.stmt | ast.Call, module: Module, modules: Modules) -> list[Module]:
+    if isinstance(node, ast.stmt):
+        return modules.run_by(node, module)
+    if not node.args:
+        return []
+    if called(node) == "run_path":
+        found = _file_of(node.args[0], module, modules)
+        return [] if found is None else [found]
+    text = text_of(node.args[0])
+    return [] if text is None else modules.run_by(_said(text), module)
+
+
+def _said(text: str) -> ast.stmt:
     """Write `import_module("a.b")` as the import that it is."""
-    text = text_of(call.args[0]) if call.args else None
-    if text is None or called(call) not in {"import_module", "__import__"}:
-        return None
     name = text.lstrip(".")
     if name == text:
         return ast.Import([ast.alias(name)])
     return ast.ImportFrom(name, [ast.alias("*")], len(text) - len(name))
+
+
+def _file_of(node: ast.expr, module: Module, modules: Modules) -> Module | None:
+    """Read the script that `runpy.run_path` runs: from the job's folder, or else beside it."""
+    path = path_of(node, module, modules.root)
+    for folder in (modules.root, os.path.dirname(module.path)):
+        full = os.path.normpath(os.path.join(folder, path or ""))
+        if full.endswith(".py") and os.path.isfile(full):
+            dotted = dotted_of(full, os.path.abspath(modules.root))
+            return modules.known.get(dotted) or modules.read_file(full, dotted)
+    return None
+
+
+def _is_started(call: ast.Call) -> bool:
+    said = {one.arg: one.value for one in call.keywords}
+    name = said.get("run_name") or (call.args[2] if len(call.args) > 2 else None)
+    return called(call).startswith("run_") and text_of(name) == "__main__"
+
+
+def _added_to_path(module: Module, home: str) -> Iterator[str]:
+    """Give the folders that a source adds to sys.path, where they are written out and there."""
+    if not any("sys" in line and "path" in line for line in module.parsed.lines):
+        return
+    for node in ast.walk(module.parsed.tree):
+        if not isinstance(node, ast.Call) or last_name(getattr(node.func, "value", node)) != "path":
+            continue
+        number = _ADDS.get(called(node), len(node.args))
+        for folder in (home, os.path.dirname(module.path)):
+            path = path_of(node.args[number], module, home) if number < len(node.args) else None
+            full = os.path.normpath(os.path.join(folder, path or "\0"))
+            if path is not None and os.path.isdir(full) and "site-packages" not in full:
+                yield full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from preflight.findings.finding import Finding, Severity
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
+from tests.conftest import Run
 
 ID = "source-loop-over-tuple"
 
@@ -94,16 +96,58 @@ IMPORTED = "from data import f\n" + LOOP
 MODULE = "import data\n" + LOOP.replace("f()", "data.f()")
 
 
+PACKED = "from job.data import (\n    g,\n    f,\n)\n" + LOOP
+
+
+@pytest.mark.parametrize("path", ["train.py", "."])
 @pytest.mark.parametrize("text", [IMPORTED, MODULE])
-def test_a_function_of_another_file_that_a_script_imports(text: str, tmp_path: Path) -> None:
+def test_a_function_of_another_file(text: str, path: str, tmp_path: Path) -> None:
+    """The same is said where the script is named and where its folder is."""
     (tmp_path / "data.py").write_text("def f():\n    return 1, 2\n", "utf-8")
 
-    (one,) = found(tmp_path, text)
+    (one,) = found(tmp_path, text, path)
 
     assert (one.at.line, one.also[0].file, one.also[0].line) == (3, "data.py", 1)
 
 
-def test_a_generator_of_another_file_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["train.py", "."])
+def test_a_function_of_a_package_behind_an_import_of_many_lines(path: str, tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "data.py").write_text("def f():\n    return 1, 2\n", "utf-8")
+
+    (one,) = found(tmp_path, PACKED, path)
+
+    assert one.also[0].file == "job/data.py"
+
+
+@pytest.mark.parametrize("path", ["train.py", "."])
+def test_a_generator_of_another_file_is_left_alone(path: str, tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text("def f():\n    yield 1, 2\n", "utf-8")
 
-    assert found(tmp_path, IMPORTED) == []
+    assert found(tmp_path, IMPORTED, path) == []
+
+
+def test_which_of_two_files_an_import_names_is_not_guessed(tmp_path: Path) -> None:
+    for folder, gives in (("old", "return 1, 2"), ("new", "yield 1, 2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "data.py").write_text(f"def f():\n    {gives}\n", "utf-8")
+    (tmp_path / "other.py").write_text("from old.data import f\n" + LOOP, "utf-8")
+
+    assert {one.at.file for one in found(tmp_path, IMPORTED, ".")} == {"other.py"}
+
+
+def test_a_file_that_cannot_be_parsed_says_nothing_of_what_it_gives(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("def f():\n    return 1, 2\nthis is no Python\n", "utf-8")
+
+    assert found(tmp_path, IMPORTED, ".") == []
+
+
+def test_a_folder_is_read_so_by_processes_and_remembered(preflight: Run, tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("def f():\n    return 1, 2\n", "utf-8")
+    (tmp_path / "train.py").write_text(IMPORTED, "utf-8")
+    words = ("run", "source=.", "--select", ID, "--format", "json")
+
+    first, second = (json.loads(preflight(*words).stdout) for _ in range(2))
+
+    assert [one["at"]["file"] for one in first["findings"]] == ["train.py"]
+    assert first["findings"] == second["findings"]

@@ -37,6 +37,10 @@ HEALTHY = {
     "a split of a text": "return 'a b'.split(list(set(captions))[0])",
     "only counted": "for i, x in enumerate(set(captions)):\n        print(i, x)",
     "zipped with itself": "x = list(set(captions))\n    return dict(zip(x, map(len, x)))",
+    "a few in a message": "x = list(set(captions))\n    print(f'such as {x[:3]}')",
+    "a few in a log": "x = list(set(captions))\n    logger.warning('such as %s', ', '.join(x[:3]))",
+    "a few in an error": "raise KeyError(list(set(captions))[:3])",
+    "a few by a name": "few = list(set(captions))[:3]\n    logging.info('such as %s', few)",
     "the first order": "x = list(dict.fromkeys(captions))\n    return x[rank::world]",
 }
 DAMAGED = {
@@ -44,6 +48,8 @@ DAMAGED = {
     "cut": "x = list(set(captions))\n    return x[:2]",
     "a tuple": "x = tuple(set(captions))\n    return x[:2]",
     "a star": "x = [*set(captions)]\n    return x[:2]",
+    "printed and used": "x = list(set(captions))[:2]\n    print(x)\n    return x",
+    "split, then printed": "x = list(set(captions))\n    print(x[:3])\n    return x[rank::world]",
     "at once": "return list(set(captions))[:2]",
     "a comprehension": "return list({one.upper() for one in captions})[:2]",
     "by a name": "seen = set(captions)\n    x = list(seen)\n    return x[:2]",

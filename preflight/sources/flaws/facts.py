@@ -5,6 +5,33 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+class BatchLoop(NamedTuple):
+    """A loop over what an own function or variable gives, which takes each batch apart."""
+
+    file: str
+    line: int
+    takes: str
+    """What it takes a batch for, as code: `images, labels`."""
+
+    maker: str
+    """The function or variable, by its name in its own module."""
+
+    module: str = ""
+    """The module that it is imported from, `./data` if relatively; empty: the file's own."""
+
+    pick: str = ""
+    """What is picked of it: `[0]`, `['val']`."""
+
+    given: str | None = None
+    """What the function is called with, as code; None: it is not called."""
+
+    is_sure: bool = True
+    """Whether no test stands around it."""
+
+    asks: bool = False
+    """Whether its body asks what a batch is before it takes it."""
+
+
 class Spot(NamedTuple):
     """A piece of code, in the file of what it belongs to."""
 

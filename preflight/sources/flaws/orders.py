@@ -33,6 +33,8 @@ _NUMBERS = re.compile(
 _KINDS = (ast.expr, ast.stmt, ast.comprehension)
 _Node: TypeAlias = ast.expr | ast.stmt | ast.comprehension
 
+_SHOWING = re.compile(r"(?i)(?:^|_)(?:print|log|debug|info|warn|warning|error|exception|critical)$")
+
 
 class _Use(NamedTuple):
     node: ast.expr
@@ -55,7 +57,7 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
         if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
             use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]
         else:
-            use = _use(node, around)
+            use = _use(node, nodes, around)
         if use is None:
             continue
         code = code_of(node, parsed.lines)
@@ -163,18 +165,46 @@ def _use_of_name(
         over = around.get(id(node))
         if isinstance(node.ctx, ast.Store) or _is_sorting(over):
             return None
-        use = _use(node, around)
+        use = _use(node, nodes, around)
         if use is not None:
             return use
     return None
+
+
+def _is_shown(use: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> bool:
+    """Whether it goes into a message alone, where a few of them stand for all."""
+    over: _Node | None = use
+    while isinstance(over, ast.expr):
+        if isinstance(over, ast.JoinedStr):
+            return True
+        if isinstance(over, ast.Call) and _SHOWING.search(last_name(over.func)):
+            return True
+        over = around.get(id(over))
+    if isinstance(over, ast.Raise):
+        return True
+    given = around.get(id(use))
+    if not isinstance(given, ast.Assign) or not isinstance(given.targets[0], ast.Name):
+        return False
+    name = given.targets[0].id
+    read = [
+        one
+        for one in nodes
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
+    ]
+    return bool(read) and all(_is_shown(one, nodes, around) for one in read)
 
 
 def _is_sorting(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "sort"
 
 
-def _use(node: ast.expr, around: dict[int, _Node]) -> _Use | None:
-    """Say how what stands around a list depends on its order."""
+def _use(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> _Use | None:
+    """Say how what stands around a list depends on its order, but for what is only shown."""
+    use = _dependence(node, around)
+    return None if use is None or _is_shown(use.node, nodes, around) else use
+
+
+def _dependence(node: ast.expr, around: dict[int, _Node]) -> _Use | None:
     over = around.get(id(node))
     while isinstance(over, ast.Call) and last_name(over.func) in _KEEP and node in over.args:
         node, over = over, around.get(id(over))

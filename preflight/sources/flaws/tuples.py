@@ -217,10 +217,8 @@ def _is_number(node: ast.expr, numbers: set[str]) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func) in {"len", "int", "float"}
 
 
-def returned_by(
-    loop: TupleLoop, known: Mapping[str, Mapping[str, Returned | None]]
-) -> Returned | None:
-    """Give what a loop calls in another file, where one file alone is what its import names."""
+def file_called(loop: TupleLoop, names: Iterable[str]) -> str | None:
+    """Name the file in which stands what a loop calls, where one alone is what its import names."""
     end = f"{loop.module.removeprefix('./')}.py"
-    files = [one for one in known if one == end or one.endswith(f"/{end}")]
-    return known[files[0]].get(loop.function) if len(files) == 1 else None
+    files = [one for one in names if one == end or one.endswith(f"/{end}")]
+    return files[0] if len(files) == 1 else None

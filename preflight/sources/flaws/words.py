@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -81,17 +82,32 @@ def _may_order(content: bytes) -> bool:
 
 
 def _may_loop(content: bytes) -> bool:
-    """Whether there is a loop over what a function of the same file may give."""
+    """Whether there is a loop over what a function of this file, or an imported one, may give."""
     for one in _PAIRS.finditer(content):
         holder, _, name = one[1].rpartition(b".")
         if one[2] == b"(":
             given = {name} if holder in {b"self", b"cls", b""} and name not in _KNOWN else set()
+            if name not in _KNOWN and _is_imported(content, holder.partition(b".")[0] or name):
+                return True
         else:
             begin = re.compile(name + rb"[ \t]*=[ \t]*(?:self\.|cls\.)?(\w+)\(")
             given = set() if holder else set(begin.findall(content))
         if any(_gives_tuple(content, each) for each in given):
             return True
     return False
+
+
+def _is_imported(content: bytes, name: bytes) -> bool:
+    """Whether a name is imported from a module that may be the job's."""
+    imports = re.compile(
+        rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b[^#\n]*(?:\([^)]*)?|import[ \t]+([\w., \t]*))"
+        rb"\b%s\b" % re.escape(name),
+        re.MULTILINE,
+    )
+    return any(
+        (one[1] or name).partition(b".")[0].decode() not in sys.stdlib_module_names
+        for one in imports.finditer(content)
+    )
 
 
 def _gives_tuple(content: bytes, name: bytes) -> bool:

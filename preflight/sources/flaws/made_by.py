@@ -1,0 +1,182 @@
+"""Says which function or variable of the sources gives the value of an expression.
+
+Narrow: a name that is given two values, or whose value comes from elsewhere, is passed over.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from preflight.sources.flaws.bodies import Body, parameters
+from preflight.syntax.running import last_name
+
+# They give what they are handed, one after the other.
+PASS_ON = frozenset(
+    {"tqdm", "trange", "iter", "islice", "track", "cycle", "prepare", "setup_dataloaders"}
+    | {"prepare_data_loader", "MpDeviceLoader", "log_every", "progress_bar"}
+)
+
+# How far a value is followed from name to name.
+_MOST_HOPS = 6
+
+
+class Made(NamedTuple):
+    """What gives a loader."""
+
+    maker: str
+    pick: str = ""
+    given: str | None = None
+
+
+class Names(NamedTuple):
+    """What the names of a file stand for."""
+
+    tops: Mapping[str, list[ast.expr]]
+    """What the names of the file itself are given."""
+
+    own: frozenset[str]
+    """Its functions and classes."""
+
+    imports: Mapping[str, str]
+    bodies: Sequence[Body]
+    calls: Mapping[str, list[tuple[ast.Call, Body]]]
+    """By the last name of what is called."""
+
+
+class Place(NamedTuple):
+    """Where an expression stands."""
+
+    file: Names
+    body: Body
+    values: Mapping[str, list[ast.expr]]
+    hidden: frozenset[str]
+    """The function's parameters."""
+
+
+def placed(file: Names, body: Body) -> Place:
+    """Say where the expressions of a function stand."""
+    values = {} if isinstance(body.node, ast.Module) else values_of(body)
+    return Place(file, body, values, frozenset(parameters(body)))
+
+
+def values_of(body: Body) -> dict[str, list[ast.expr]]:
+    """Give what names are given in a function; what is no expression, as `...`."""
+    found: dict[str, list[ast.expr]] = {}
+    stores: dict[str, int] = {}
+    for node in body.nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                _bind(target, node.value, found)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            _bind(node.target, node.value, found)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stores[node.id] = stores.get(node.id, 0) + 1
+    for name, number in stores.items():
+        values = found.setdefault(name, [])
+        values += [ast.Constant(...)] * (number - len(values))
+    return found
+
+
+def _bind(target: ast.expr, value: ast.expr, found: dict[str, list[ast.expr]]) -> None:
+    if isinstance(target, (ast.Name, ast.Attribute)):
+        given = found.setdefault(ast.unparse(target), [])
+        if not _is_passed(value, ast.unparse(target)):
+            given.append(value)
+        elif isinstance(target, ast.Name):
+            given.append(target)  # it stays what it was
+    elif isinstance(target, ast.Tuple):
+        for place, one in enumerate(target.elts):
+            given_here = _part_of(value, place, len(target.elts))
+            if isinstance(one, ast.Name):
+                _bind(one, given_here, found)
+
+
+def _part_of(value: ast.expr, place: int, number: int) -> ast.expr:
+    if isinstance(value, ast.Tuple) and len(value.elts) == number:
+        return value.elts[place]
+    if isinstance(value, ast.Call) and last_name(value.func) in PASS_ON:
+        return value.args[place] if len(value.args) == number else ast.Constant(...)
+    return ast.Subscript(value=value, slice=ast.Constant(place), ctx=ast.Load())
+
+
+def _is_passed(value: ast.expr, name: str) -> bool:
+    """Whether a name is given what it was, by what passes it on."""
+    if isinstance(value, ast.Call) and last_name(value.func) in PASS_ON and value.args:
+        return _is_passed(value.args[0], name)
+    return isinstance(value, (ast.Name, ast.Attribute)) and ast.unparse(value) == name
+
+
+def made_by(node: ast.expr, place: Place, hops: int) -> Iterator[Made]:
+    """Say what makes the value of an expression."""
+    if hops > _MOST_HOPS:
+        return
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        for one in made_by(node.value, place, hops + 1):
+            yield one._replace(pick=f"{one.pick}[{node.slice.value!r}]")
+    elif isinstance(node, ast.Call) and last_name(node.func) in PASS_ON and node.args:
+        yield from made_by(node.args[0], place, hops + 1)
+    elif isinstance(node, ast.Call):
+        yield from _called(node, place)
+    elif isinstance(node, ast.Attribute) and ast.unparse(node).startswith("self."):
+        yield from _of_attribute(node, place, hops)
+    elif isinstance(node, ast.Name):
+        yield from _of_name(node, place, hops)
+
+
+def _called(node: ast.Call, place: Place) -> Iterator[Made]:
+    name = ast.unparse(node.func)
+    first = name.partition(".")[0]
+    if not isinstance(node.func, ast.Name) and first not in place.file.imports:
+        return
+    is_known = first in place.file.own or first in place.file.imports
+    if is_known and first not in place.values and first not in place.hidden:
+        words = [*map(ast.unparse, node.args), *map(ast.unparse, node.keywords)]
+        yield Made(name, given=", ".join(words))
+
+
+def _of_name(node: ast.Name, place: Place, hops: int) -> Iterator[Made]:
+    name = node.id
+    if name in place.values:
+        values = [one for one in place.values[name] if ast.unparse(one) != name]
+        if len(values) == 1 and name not in place.hidden:
+            yield from made_by(values[0], place, hops + 1)
+        elif not values and name in place.hidden:
+            yield from _handed(name, place, hops)
+    elif name in place.hidden:
+        yield from _handed(name, place, hops)
+    elif name in place.file.imports:
+        yield Made(name)
+    elif name in place.file.tops:
+        values = [one for one in place.file.tops[name] if ast.unparse(one) != name]
+        if len(values) == 1:
+            yield Made(name)
+            top = place._replace(values={}, hidden=frozenset())
+            yield from made_by(values[0], top, hops + 1)
+
+
+def _of_attribute(node: ast.Attribute, place: Place, hops: int) -> Iterator[Made]:
+    """Follow `self.loader` to the one place of its class that gives it a value."""
+    name = ast.unparse(node)
+    owner = place.body.owner
+    holders = [one for one in place.file.bodies if owner and one.owner == owner]
+    given = [(value, one) for one in holders for value in values_of(one).get(name, ())]
+    if len(given) == 1:
+        yield from made_by(given[0][0], placed(place.file, given[0][1]), hops + 1)
+
+
+def _handed(name: str, place: Place, hops: int) -> Iterator[Made]:
+    """Follow a parameter to what the calls of its function in this file hand over."""
+    function = place.body.node
+    if isinstance(function, ast.Module) or "." in place.body.name:
+        return
+    order = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    for call, body in place.file.calls.get(function.name, ()):
+        if not isinstance(call.func, ast.Name):
+            continue
+        given: Sequence[ast.expr] = [one.value for one in call.keywords if one.arg == name]
+        if not given and name in order and order.index(name) < len(call.args):
+            given = call.args[order.index(name) : order.index(name) + 1]
+        for one in given:
+            yield from made_by(one, placed(place.file, body), hops + 1)

@@ -1,0 +1,83 @@
+"""Loops that take batches apart are found with what makes the loader; what is not known is not."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from preflight.sources.flaws.loops import batch_loops, may_loop
+
+HEAD = "from data import make as other\nimport data\n\ndef make(): ...\n\n"
+
+
+def loops(text: str) -> list[tuple[str, str, str, str]]:
+    found = batch_loops(ast.parse(HEAD + text), "train.py")
+    return [(one.takes, one.module, one.maker, one.pick) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("for x, y in make(): pass", ("x, y", "", "make", "")),
+        ("for i, (x, y) in enumerate(tqdm(make())): pass", ("x, y", "", "make", "")),
+        ("for x, y in other(): pass", ("x, y", "data", "make", "")),
+        ("for x, y in data.make(): pass", ("x, y", "data", "make", "")),
+        ("def f():\n    a = make()\n    for x, y in a: pass", ("x, y", "", "make", "")),
+        ("def f():\n    a, b = make()\n    for x, y in b: pass", ("x, y", "", "make", "[1]")),
+        ("def f():\n    a = make()\n    for x, y in a['v']: pass", ("x, y", "", "make", "['v']")),
+        ("def f():\n    x, y = next(iter(make()))", ("x, y", "", "make", "")),
+        ("def f():\n    for b in make():\n        x, y = b", ("x, y", "", "make", "")),
+        ("def f(a):\n    for x, y in a: pass\nf(make())", ("x, y", "", "make", "")),
+        (
+            (
+                "class T:\n    def __init__(self):\n        self.a = make()\n    def run(self):\n"
+                "        for x, y in self.a: pass"
+            ),
+            ("x, y", "", "make", ""),
+        ),
+        (
+            "def f(m):\n    a = make()\n    m, a = acc.prepare(m, a)\n    for x, y in a: pass",
+            ("x, y", "", "make", ""),
+        ),
+    ],
+)
+def test_a_loop_is_joined_to_what_makes_its_loader(
+    text: str, expected: tuple[str, str, str, str]
+) -> None:
+    assert loops(text) == [expected]
+    assert may_loop((HEAD + text).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x, y in unknown(): pass",
+        "for x in make(): pass",
+        "def f(a):\n    for x, y in a: pass",
+        "def f(c):\n    a = make()\n    if c:\n        a = []\n    for x, y in a: pass",
+        "def f(make):\n    for x, y in make(): pass",
+        "def f():\n    make = list\n    for x, y in make(): pass",
+        "def f():\n    for b in make():\n        b = b[0]\n        x, y = b",
+        "def f():\n    try:\n        for x, y in make(): pass\n    except ValueError: pass",
+        "for x, y in zip(make(), other()): pass",
+    ],
+)
+def test_what_is_not_known_is_passed_over(text: str) -> None:
+    assert loops(text) == []
+
+
+def test_a_loop_behind_a_test_is_not_sure() -> None:
+    text = "def f(c):\n    if c:\n        for x, y in make(): pass"
+    guard = 'if __name__ == "__main__":\n    for x, y in make(): pass'
+
+    assert [one.is_sure for one in batch_loops(ast.parse(HEAD + text), "a.py")] == [False]
+    assert [one.is_sure for one in batch_loops(ast.parse(HEAD + guard), "a.py")] == [True]
+
+
+def test_a_loop_that_asks_what_its_batch_is_says_so() -> None:
+    text = "for b in make():\n    if b is None:\n        continue\n    x, y = b"
+
+    assert [(one.takes, one.asks) for one in batch_loops(ast.parse(HEAD + text), "a.py")] == [
+        ("b", True)
+    ]
