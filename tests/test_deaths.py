@@ -92,6 +92,52 @@ def test_a_death_is_told_by_name(tmp_path: Path, body: str, said: str, place: st
     assert ("import train" if place == "while imported" else "call make") in broken(report)[0]
 
 
+CRASHING = (
+    LOADER
+    + """
+import ctypes, os, threading
+class Data(list):
+    def __reduce__(self):
+        if os.getpid() == MAIN:
+            ctypes.string_at(0)
+        return (Data, ())
+MAIN = os.getpid()
+def make():
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    return DataLoader(Data(range(4)), num_workers=1)
+def fork():
+    if os.fork() == 0: ctypes.string_at(0)
+    os.wait()
+    os._exit(3)
+def make_quietly():
+    if os.fork() == 0: ctypes.string_at(0)
+    os.wait()
+    return DataLoader(range(4))
+"""
+)
+
+
+def test_a_crash_names_the_users_line(tmp_path: Path) -> None:
+    """Also one in what pickle calls while the loader is looked at: no bug of ours."""
+    (error,) = broken(look(tmp_path, CRASHING))
+
+    assert "was killed by SIGSEGV, at this step: " in error
+    assert error.endswith("; it was at train.py:7 in __reduce__")
+    assert "bug" not in error
+
+
+def test_a_crash_of_a_fork_is_not_taken_for_that_of_the_process(tmp_path: Path) -> None:
+    (error,) = broken(look(tmp_path, CRASHING.replace("def fork", "def make")))
+
+    assert error.endswith("ended by itself with exit status 3, at this step: call make")
+
+
+def test_a_crash_of_a_fork_that_is_passed_over_is_none(tmp_path: Path) -> None:
+    source = CRASHING.replace("def make()", "def other()").replace("make_quietly", "make")
+
+    assert look(tmp_path, source).verdict == "go"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -103,11 +149,21 @@ def test_a_death_is_told_by_name(tmp_path: Path, body: str, said: str, place: st
 )
 def test_silence_is_a_hang(tmp_path: Path, body: str) -> None:
     """The line is named at which it hangs, unless it was stopped and could not say it."""
-    report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=6)
+    report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=20)
 
     assert report.verdict == "cannot-judge"
-    assert "said nothing for 6 s, at this step: call make" in broken(report)[0]
+    assert "said nothing for 20 s, at this step: call make" in broken(report)[0]
     assert broken(report)[0].endswith("; it was at train.py:3 in make") == ("STOP" not in body)
+
+
+@pytest.mark.slow
+def test_what_dies_while_it_writes_where_it_hangs_has_hung(tmp_path: Path) -> None:
+    """Its stack is read while it is at work, which may end it a second before its time is over."""
+    body = "time.sleep(19.5)\n    os.kill(os.getpid(), signal.SIGSEGV)"
+    report = look(tmp_path, f"import os, signal, time\ndef make():\n    {body}\n", timeout=20)
+
+    assert "said nothing for 20 s, at this step: call make" in broken(report)[0]
+    assert broken(report)[0].endswith("; it was at train.py:3 in make")
 
 
 def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:

@@ -101,11 +101,12 @@ def start_workers_by(template: Template) -> None:
     """Have multiprocessing start what it starts as copies of a template."""
     from multiprocessing import util
 
-    fresh = util.spawnv_passfds
+    fresh, owner = util.spawnv_passfds, os.getpid()
 
     def start(path: bytes, words: Sequence[str], descriptors: Sequence[int]) -> int:
         code = words[words.index("-c") + 1] if "-c" in words else ""
-        if any(kind in code for kind in _KINDS):
+        # A copy that this process forks has no template of its own, whose children would be its.
+        if owner == os.getpid() and any(kind in code for kind in _KINDS):
             ours = [*filter(_is_open, (0, 1, 2)), *descriptors]
             started = template.start(
                 [sys.executable, *map(os.fsdecode, words[1:])], dict(zip(ours, ours, strict=True))

@@ -80,7 +80,10 @@ def evaluated(
 ) -> Evaluated | None:
     """Say where this code was evaluated; None of code that a file or a notebook holds."""
     name = code.co_filename
-    if not name.startswith("<") or name.startswith("<frozen ") or linecache.getlines(name):
+    if not name.startswith("<") or name.startswith("<frozen "):
+        return None
+    # Python 3.13 keeps what `python -c` runs, as our processes are started, as `<string>`.
+    if name != "<string>" and linecache.getlines(name):
         return None
     known = _noted.get(code)
     return known or _searched((variables or {}).get("__file__"))

@@ -1,14 +1,15 @@
 """Lets code that asks for CUDA run on the CPU, where the job runs on another machine.
 
 What it would have on a GPU is remembered, so that it is not taken for something that a worker may
-have. Whatever else asks for a GPU (its name, a stream, NCCL) raises as it does without one.
+have. Which GPU it is, is all the same here. Whatever else asks for one (its name, a stream, NCCL)
+raises as it does without one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,14 @@ class StoodIn:
 
     frames: traceback.StackSummary | None = field(default=None)
     """Of the call that asked for one first, the innermost last."""
+
+    by_default: bool = False
+    """Whether a GPU was asked for wherever nothing else is said."""
+
+    def ask(self) -> None:
+        """Take note of who asks for a GPU, if it is the first."""
+        if self.frames is None:
+            self.frames = traceback.extract_stack()
 
 
 def holds(tensor: Any) -> bool:
@@ -50,8 +59,34 @@ def in_place_of_cuda(stood_in: StoodIn) -> Iterator[None]:
         ) -> Any:
             return _call(func, tuple(args), dict(kwargs or {}), stood_in)
 
-    with OnTheCpu():
+    with OnTheCpu(), _taken_note_of(stood_in):
         yield
+
+
+@contextlib.contextmanager
+def _taken_note_of(stood_in: StoodIn) -> Iterator[None]:
+    """Stand in for what says which GPU is meant from then on, of which a mode is not told."""
+    import torch
+
+    by_default, of_rank = torch.set_default_device, torch.cuda.set_device
+
+    def set_default_device(device: Any) -> None:
+        stood_in.by_default = _is_named(device)
+        if stood_in.by_default:
+            stood_in.ask()
+        by_default(_CPU if stood_in.by_default else device)
+
+    def set_device(device: Any) -> None:
+        if not (_is_named(device) or device is None):
+            return of_rank(device)
+        stood_in.ask()
+        return None
+
+    torch.set_default_device, torch.cuda.set_device = set_default_device, set_device
+    try:
+        yield
+    finally:
+        torch.set_default_device, torch.cuda.set_device = by_default, of_rank
 
 
 def _call(
@@ -62,7 +97,10 @@ def _call(
 
     name = getattr(func, "__name__", "")
     if name in _NAMES_DEVICES:
-        return func(*args, **kwargs)
+        given = [_by_name(one) for one in args[:1]] if len(args) == 1 or name != "device" else args
+        if "device" in kwargs:
+            kwargs["device"] = _by_name(kwargs["device"])
+        return func(*given, *args[len(given) :], **kwargs)
     moves = name in _MOVES and bool(args) and isinstance(args[0], torch.Tensor)
     asks = name == "cuda" if moves else False
     if moves and name != "to":
@@ -70,8 +108,10 @@ def _call(
         func = torch.Tensor.to
     else:
         asks, args, kwargs = _asked(args, kwargs, is_move=moves)
-    if asks and stood_in.frames is None:
-        stood_in.frames = traceback.extract_stack()
+    if stood_in.by_default and kwargs.get("device") is None and func in _device_constructors():
+        asks = True
+    if asks:
+        stood_in.ask()
     was = _held and any(holds(one) for one in _tensors((args, kwargs)))
     device = _device_of(args[1:], kwargs) if moves else None
     if moves and device is not None and asks != holds(args[0]):
@@ -81,6 +121,13 @@ def _call(
         for one in _tensors(gave):
             _hold(one)
     return gave
+
+
+def _device_constructors() -> Collection[Callable[..., Any]]:
+    """Give the functions that make a tensor where nothing else is said: torch's own list."""
+    from torch.utils import _device
+
+    return _device._device_constructors()  # type: ignore[no-untyped-call, no-any-return, unused-ignore]  # noqa: SLF001
 
 
 def _hold(tensor: Any) -> None:
@@ -122,6 +169,11 @@ def _device_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     return next(
         (one for one in named if one is not None and not isinstance(one, torch.dtype)), None
     )
+
+
+def _by_name(value: Any) -> Any:
+    """Name the GPU that is meant by its number alone."""
+    return f"cuda:{value}" if type(value) is int else value
 
 
 def _is_cuda(value: Any) -> bool:

@@ -14,73 +14,30 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from preflight.findings import our_failures
 from preflight.kinds.question import Question
 from preflight.processes.hanging import Stack
+from preflight.processes.results import (
+    Answer,
+    Batch,
+    Began,
+    Fault,
+    Result,
+    Survived,
+    Took,
+    Unasked,
+)
 from preflight.processes.start import MOST_PIECES, Lines, Started, start, wait
 from preflight.values.code_name import command_for
-from preflight.values.exit_status import ending
+from preflight.values.exit_status import ending, is_crash
 
 # Lines that are taken in before what they say is dealt with.
 _AT_ONCE = 100
 
 # What several lines came in, of which so many are few enough to be taken in at once.
 _FEW = 4
-
-
-class Answer(NamedTuple):
-    """What was seen: plain facts, each with its `type`."""
-
-    question: Question
-    told: tuple[Mapping[str, Any], ...]
-
-
-class Fault(NamedTuple):
-    """Why nobody could look."""
-
-    question: Question
-    error: str
-    fix: str | None = None
-    mistyped: bool = False
-    """Whether a module or name that the user typed does not exist."""
-
-    trace: str | None = None
-    """The traceback, where our own code failed."""
-
-
-class Began(NamedTuple):
-    """That a step has begun: `import torch`."""
-
-    step: str
-
-
-class Took(NamedTuple):
-    """How long a step took, in seconds."""
-
-    step: str
-    seconds: float
-
-
-class Unasked(NamedTuple):
-    """What nobody has come to in the time that there was."""
-
-    question: Question
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survived:
-    """What the user's code has started, and nobody could end."""
-
-    processes: tuple[str, ...]
-
-
-Result: TypeAlias = Answer | Fault | Began | Took | Unasked | Survived
-
-
-Batch: TypeAlias = tuple[Question, ...]
-"""What one process is asked, in this order."""
 
 
 class Asking(NamedTuple):
@@ -150,6 +107,7 @@ class _Running:
         except (ValueError, RecursionError):  # cut by its writer's death
             return None
         self.started.heard = time.monotonic()
+        self.stack.begun = False
         self._take_in(said)
         return None
 
@@ -201,7 +159,7 @@ class _Running:
         question = self.batch[index]
         return question.part(self.told) if self.told else question
 
-    def give_up(self, reason: str, fix: str | None, *, late: bool = False) -> Batch:
+    def give_up(self, reason: str, fix: str | None, *, says_where: bool = False) -> Batch:
         """Put its end down to the question it had open, and give what is left to ask."""
         if self.finished >= len(self.batch):
             return ()  # it died with everything said but the last line
@@ -216,7 +174,7 @@ class _Running:
             told = partial(Fault, error=error, fix=fix, trace=self.trace)
             self.results += map(told, self.batch)
             return ()
-        if late and (line := self.stack.place(self.batch[self.finished].folder)) is not None:
+        if says_where and (line := self.stack.place(self.batch[self.finished].folder)) is not None:
             error = f"{error}; it was at {line}"
         culprit, rest = self.batch[self.finished], self.batch[self.finished + 1 :]
         if culprit.places is not None:
@@ -330,13 +288,13 @@ def _end(
         return ()
     if one.done:
         return one.give_up("said that it was done, and was not", None)
-    if ended:
-        status = one.started.popen.returncode
+    status = one.started.popen.returncode
+    if ended and not one.stack.was_torn(status):
         begun = one.open is not None or one.started.python is not None
         if not (one.started.runs_code and begun):  # nothing of the job has run
             one.crashed = one.crashed or our_failures.of_death(status)
-        return one.give_up(ending(status), None)
+        return one.give_up(ending(status), None, says_where=is_crash(status))
     specs = (str(each.wire["spec"]) for each in one.batch[one.finished :] if "spec" in each.wire)
     longer = command_for(*itertools.islice(specs, 1), "--timeout", f"{timeout * 5:g}")
     fix = f"Give it longer, if it is only slow:  {longer}"
-    return one.give_up(f"said nothing for {timeout:g} s", fix, late=True)
+    return one.give_up(f"said nothing for {timeout:g} s", fix, says_where=True)

@@ -80,6 +80,10 @@ class Channel:
         if self.patience is not None:
             hanging.watch(self._descriptor, self.patience)
 
+    def watch_for_crashes(self) -> None:
+        """Have the stack said where this process crashes."""
+        hanging.watch_for_crashes(self._descriptor)
+
     def opening(self, place: int) -> None:
         """Say which of several files is opened next: in a short line, since there are many."""
         with contextlib.suppress(BrokenPipeError):
@@ -121,6 +125,7 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
         orphans.adopt()
         channel.hide = hidden_here
         channel.patience = options.get("timeout")
+        channel.watch_for_crashes()
     else:
         _limit_memory(asked["questions"])
     for index, question in enumerate(asked["questions"]):

@@ -1,6 +1,8 @@
-"""Says at which line a process hangs: it writes its stack shortly before nobody waits any more.
+"""Says at which line a process hangs or crashes.
 
-The stack is written by a thread of `faulthandler`, which needs no turn of the interpreter.
+It writes its stack shortly before nobody waits any more: by a thread of `faulthandler`, which needs
+no turn of the interpreter. So a process that is at work, and only silent, changes what is read
+meanwhile, and may die of that. And it writes it when it crashes, as `faulthandler` does.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import re
+import signal
 from dataclasses import dataclass, field
 
 from preflight.values.names import name_of
@@ -16,14 +19,27 @@ from preflight.values.names import name_of
 _BEFORE, _SHARE = 1.0, 0.25
 
 _LINE = re.compile(rb'  File "(?P<file>.+)", line (?P<line>\d{1,9}) in (?P<name>.+)')
-_THREAD = re.compile(rb"(?:Current thread|Thread) 0x[0-9a-f]+ ")
+_BEGINS = re.compile(rb"Timeout \(\d+:\d\d:\d\d")
+_THREAD = re.compile(rb"(?:(?:Current thread|Thread) 0x[0-9a-f]+|Stack) ")
 _MOST = 500
+
+_TORN = frozenset(
+    {*(-one for one in signal.Signals if one.name in ("SIGSEGV", "SIGBUS")), 0xC000_0005}
+)
+"""How a process ends that reads what is no memory; the last is that of Windows."""
 
 
 def watch(descriptor: int, seconds: float) -> None:
     """Have the stack written if nothing is said for so long; each call begins anew."""
     later = seconds - min(_BEFORE, seconds * _SHARE)
     faulthandler.dump_traceback_later(later, file=descriptor)
+
+
+def watch_for_crashes(descriptor: int) -> None:
+    """Have the stack written if this process crashes; of a fork, to standard error."""
+    faulthandler.enable(file=descriptor, all_threads=False)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: faulthandler.enable(file=2))
 
 
 def leave() -> None:
@@ -33,13 +49,16 @@ def leave() -> None:
 
 @dataclass(slots=True)
 class Stack:
-    """The stack of the main thread, which is written as the last one."""
+    """The stack of the main thread, which is written as the last one, or of one that crashed."""
 
     lines: list[tuple[str, int, str]] = field(default_factory=list)
     """Of each call its file, line and function, the innermost first."""
 
+    begun: bool = False
+
     def hear(self, line: bytes) -> None:
         """Take in a line of it; whatever else it is, is passed over."""
+        self.begun = self.begun or _BEGINS.match(line) is not None
         if _THREAD.match(line):
             self.lines.clear()
         call = _LINE.fullmatch(line)
@@ -47,12 +66,16 @@ class Stack:
             file, number, name = (part.decode(errors="replace") for part in call.groups())
             self.lines.append((file, int(number), name))
 
+    def was_torn(self, status: int | None) -> bool:
+        """Whether a process that ended so may have died of writing it."""
+        return self.begun and status in _TORN
+
     def place(self, folder: str | None) -> str | None:
         """Name the innermost line of the user's own, `train.py:12 in make`."""
         base = os.path.abspath(folder or os.curdir)
         for file, number, name in self.lines:
             path = os.path.abspath(file)
-            own = path.startswith(base + os.sep)
+            own = path.startswith(base + os.sep) and not file.startswith("<")  # as frozen code is
             if own and "site-packages" not in path.split(os.sep):
                 return f"{name_of(path, base)}:{number} in {name}"
         return None

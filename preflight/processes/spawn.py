@@ -24,10 +24,11 @@ _UNFIT = (
 )
 
 # Our own folder is on the path only while we are imported: whatever else lies beside us (another
-# environment's packages, a checkout's tests) must not be found by the user's code.
+# environment's packages, a checkout's tests) must not be found by the user's code. What Python
+# brings along comes first, whatever PYTHONPATH leads to, until the user's code is imported.
 _BOOT = (
-    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home = sys.argv.pop(1); sys.path.insert(0, home); "
+    "import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "
+    "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
     "import preflight.processes.child; sys.path.remove(home); preflight.processes.child.main()"
 )
 

@@ -89,3 +89,6 @@ class Unbuilt:
 
     unfound: Unfound | None = None
     """What an import did not find in the job."""
+
+    shadows: str = ""
+    """The installed module, or that of Python, in whose place a file of the job stands."""

@@ -94,6 +94,8 @@ def _source_of(spec: Spec) -> str | None:
 
 def import_named(spec: Spec) -> ModuleType:
     """Import as `python FILE` and `python -m MODULE` would find it."""
+    if sys.path[:1] == [os.path.dirname(os.__file__)]:  # which was for us
+        del sys.path[0]
     if spec.file is not None:
         return _import_file(os.path.abspath(spec.file))
     assert spec.module is not None  # noqa: S101  for the type checker

@@ -16,6 +16,7 @@ import pytest
 from preflight.caches.kind import CACHE
 from preflight.images.kind import IMAGE
 from preflight.processes import ask as asking
+from preflight.processes import results
 from preflight.processes.start import Lines, Started
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
@@ -27,14 +28,14 @@ from tests.questions import questions
 def test_no_line_is_lost_where_answers_come_faster_than_they_are_taken(tmp_path: Path) -> None:
     """Who asks may be busy with an answer while thousands of others wait."""
     batch = questions(IMAGE, ({"path": f"{tmp_path}/{n}.jpg"} for n in range(3_000)), tmp_path)
-    told: list[asking.Result] = []
+    told: list[results.Result] = []
 
     for result in asking.ask([batch], how_in(tmp_path)):
         if not told:
             time.sleep(1)
         told.append(result)
 
-    errors = {one.error for one in told if isinstance(one, asking.Fault)}
+    errors = {one.error for one in told if isinstance(one, results.Fault)}
     assert errors == {"No such file or directory (FileNotFoundError)"}
     assert len(told) == len(batch)
 
@@ -55,7 +56,7 @@ def how_in(folder: Path) -> asking.Asking:
     return asking.Asking(options=options, python=None, jobs=1, timeout=60)
 
 
-def name_of(result: asking.Answer | asking.Fault) -> str:
+def name_of(result: results.Answer | results.Fault) -> str:
     (name,) = result.question.wire["names"]
     return str(name)
 
@@ -88,8 +89,8 @@ def test_a_process_that_dies_is_put_down_to_the_file_that_it_had_open(tmp_path: 
     told = list(asking.ask([batch], how_in(tmp_path)))
     killer.join()
 
-    faults = [one for one in told if isinstance(one, asking.Fault)]
-    answers = [one for one in told if isinstance(one, asking.Answer)]
+    faults = [one for one in told if isinstance(one, results.Fault)]
+    answers = [one for one in told if isinstance(one, results.Answer)]
     assert [name_of(one) for one in faults] == [os.path.basename(endless)]
     assert "was killed by SIGKILL" in faults[0].error
     others = [os.path.basename(path) for path in paths if path != endless]

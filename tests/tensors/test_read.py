@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from preflight.kinds.asked import CannotLookError
-from preflight.processes.ask import Answer
+from preflight.processes.results import Answer
 from preflight.tensors import read as cache_content
 from preflight.tensors.facts import CachedTensor, Content
 from preflight.tensors.kind import CONTENT

@@ -9,7 +9,7 @@ import pytest
 
 from preflight.keys.facts import CacheKeys
 from preflight.keys.kind import KEYS
-from preflight.processes.ask import Answer, Fault
+from preflight.processes.results import Answer, Fault
 from preflight.targets.targets import CacheOf, KeyedData
 from preflight.values.wire import from_wire, to_wire
 from tests.questions import ask as asking

@@ -99,17 +99,27 @@ def is_of_forking(thing: object) -> bool:
     return issubclass(type(inner), classes("_multiprocessing", "SemLock")) and inner.name is None
 
 
-def bulk(thing: object) -> Any:
-    """Leave the data of tensors, arrays and tables where it is.
+def refuse_forked_lock(thing: object) -> None:
+    """Refuse a lock for forking in the words of later Pythons.
 
-    Tensors are refused here in the words of torch, whose own reducers would move every storage to
-    shared memory; and locks for forking in those of later Pythons, since Python 3.10 sends them,
-    and the process that takes one dies of it (SIGSEGV).
+    Python 3.10 sends it, and the process that takes one dies where it uses it (SIGSEGV).
+
+    Raises:
+        RuntimeError: it is one.
     """
     if sys.version_info < (3, 12) and is_of_forking(thing):
         raise RuntimeError(
             "A SemLock created in a fork context is being shared with a process in a spawn context."
         )
+
+
+def bulk(thing: object) -> Any:
+    """Leave the data of tensors, arrays and tables where it is.
+
+    Tensors are refused here in the words of torch, whose own reducers would move every storage to
+    shared memory.
+    """
+    refuse_forked_lock(thing)
     torch = cast("Any", sys.modules.get("torch"))
     kind = type(thing)
     if torch is not None and hasattr(torch, "UntypedStorage"):

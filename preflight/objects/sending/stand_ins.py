@@ -18,7 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from preflight.objects.paths import type_name
-from preflight.objects.sending.pickle_trial import NOTHING, InheritedDescriptor, bulk
+from preflight.objects.sending.pickle_trial import (
+    NOTHING,
+    InheritedDescriptor,
+    bulk,
+    refuse_forked_lock,
+)
 
 LARGE = 1 << 20
 """Bytes from which on zeros are sent, in the data of arrays and tensors and in long strings."""
@@ -81,6 +86,7 @@ class StandIns:
         """Say how an object is pickled; NotImplemented for what travels as any object does."""
         if self.left_out and self.left_out.has(thing):
             return NOTHING
+        refuse_forked_lock(thing)
         if type(thing) is _Call:
             return thing.function, thing.arguments
         if type(thing) is array.array:

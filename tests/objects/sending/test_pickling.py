@@ -26,6 +26,7 @@ from torch.utils.data import ChainDataset, ConcatDataset, IterableDataset, Subse
 from preflight.objects.paths import PATHS
 from preflight.objects.sending.pickle_trial import refusal
 from preflight.objects.sending.pickling import walk
+from preflight.objects.sending.stand_ins import StandIns
 
 
 def paths(thing: object, name: str = "x") -> dict[str, str]:
@@ -630,3 +631,13 @@ def test_a_lock_of_a_forking_context_is_refused() -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
     assert list(paths([multiprocessing.get_context("fork").Lock()])) == ["x[0]"]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python 3.12 refuses it by itself")
+def test_a_lock_of_a_forking_context_is_refused_on_the_way_to_a_real_worker() -> None:
+    """Python 3.10 sends it; the worker dies where it uses the lock, and not where it gets it."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    with pytest.raises(RuntimeError, match="in a fork context"):
+        StandIns().reduction(multiprocessing.get_context("fork").Lock())
+    assert StandIns().reduction(multiprocessing.get_context("spawn").Lock()) is NotImplemented

@@ -1,0 +1,54 @@
+"""The user's own lines among those of a traceback, and an exception in words."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterable
+
+from preflight.users_code.facts import Frame
+from preflight.values.names import name_of
+
+# Characters of an exception's text that are kept.
+_LONGEST = 2_000
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def is_users(path: str, base: str) -> bool:
+    """Whether a file lies below a folder, and is neither ours nor of an installed package.
+
+    What an extension was compiled from is told relative to where that was done, and is not here.
+    """
+    mine = path.startswith(base) and not path.startswith(_OURS)
+    installed = "site-packages" in path.split(os.sep)
+    return mine and not installed and os.path.isfile(path)
+
+
+def said_by(error: BaseException) -> str:
+    """Give an exception's type and text; its `__str__` is the user's code too, and may raise."""
+    kind = type(error)
+    home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
+    try:
+        text = str(error.msg if isinstance(error, SyntaxError) else error)
+    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
+        text = "(its text cannot be had)"
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
+
+
+def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Frame, ...]:
+    """Keep the user's own lines of a traceback: those under the job's folder or the current one."""
+    base = os.path.abspath(root) + os.sep
+    here = os.path.abspath(os.getcwd()) + os.sep
+    return tuple(
+        Frame(
+            file=name_of(frame.filename, root),
+            line=frame.lineno or 0,
+            function=frame.name,
+            text=frame.line or "",
+        )
+        for frame in trace
+        if is_users(os.path.abspath(frame.filename), base)
+        or is_users(os.path.abspath(frame.filename), here)
+    )

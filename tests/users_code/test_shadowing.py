@@ -1,0 +1,94 @@
+"""A file that Python takes for a module of its own is told where it keeps torch from importing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Report
+from tests.files import put
+
+TRAIN = b"""
+from torch.utils.data import DataLoader
+def make():
+    return DataLoader([1, 2])
+"""
+
+
+def report_of(folder: Path, word: str = "train.py:make") -> Report:
+    return preflight.run(
+        word, folder=str(folder), select=["target-unbuildable", "loader-unpicklable"]
+    )
+
+
+def python_says(folder: Path) -> str:
+    """What the last line is of the job itself, started in its folder; nothing where it runs."""
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+
+
+@pytest.mark.parametrize("file", ["numbers.py", "json.py", "typing/__init__.py", "token.py"])
+def test_a_file_that_keeps_torch_from_importing_is_named(tmp_path: Path, file: str) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+    put(tmp_path, file, content=b"speed = 1\n")
+
+    (finding,) = report_of(tmp_path).findings
+
+    assert finding.at.file == file
+    assert f"takes {file} for another module" in finding.message
+    assert finding.message.rpartition(": ")[2].split(" (")[0] in python_says(tmp_path)
+
+
+def test_a_folder_of_pythonpath_may_hold_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+    put(tmp_path, "lib/numbers.py", content=b"speed = 1\n")
+    before = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'lib'}{os.pathsep}{before}")
+
+    (finding,) = report_of(tmp_path).findings
+
+    assert finding.at.file == "lib/numbers.py"
+
+
+HARMLESS = {
+    "a name that torch does not ask for": ["calendar.py", "chess.py"],
+    "a folder without __init__, which is no package": ["numbers/notes.txt", "json/a.py"],
+    "a file in a folder that is not the script's": ["own/numbers.py", "own/__init__.py"],
+    "a module of another program": ["click.py", "rich.py", "preflight.py", "checks/__init__.py"],
+}
+
+
+@pytest.mark.parametrize("files", HARMLESS.values(), ids=HARMLESS)
+def test_a_job_that_runs_is_left_alone(tmp_path: Path, files: list[str]) -> None:
+    put(tmp_path, "train.py", content=TRAIN)
+    put(tmp_path, *files, content=b"speed = 1\n")
+
+    assert python_says(tmp_path) == ""
+    assert report_of(tmp_path).verdict == "go"
+
+
+def test_a_file_that_does_what_is_asked_of_it_is_left_alone(tmp_path: Path) -> None:
+    """A copy of the standard library's own, say."""
+    import numbers
+
+    put(tmp_path, "train.py", content=TRAIN)
+    put(tmp_path, "numbers.py", content=Path(numbers.__file__).read_bytes())
+
+    assert report_of(tmp_path).verdict == "go"
+
+
+def test_a_module_below_the_jobs_folder_is_left_alone(tmp_path: Path) -> None:
+    """Whatever script imports it lies elsewhere, and has not its folder first on the path."""
+    put(tmp_path, "data/loader.py", content=TRAIN)
+    put(tmp_path, "data/numbers.py", content=b"speed = 1\n")
+
+    assert report_of(tmp_path, "data/loader.py:make").findings == ()
