@@ -152,7 +152,10 @@ def _fix(one: Unloadable, loaded: Loaded, job: Job) -> str:
             "Send a function in place of the bound method, which drags all of its object along: "
             "at the top level of a module, with functools.partial for the values that it needs."
         )
+    home, _, name = one.type.rpartition(".")
+    if not home or home == "builtins":
+        return "Send what it is made of, and make it in the worker, when an item is first read."
     return (
-        "Let it be made again from what is sent: a __reduce__ that gives its class and all that "
-        "the class asks for."
+        f"Let it be made again from what is sent: give {shown(name)} a __reduce__ that returns "
+        f"{shown(name)} and a tuple of what {shown(name)}(...) was called with."
     )

@@ -7,21 +7,18 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn
 from preflight.targets.targets import Built
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
+from preflight.users_code.frames import is_users, said_by, user_frames
 from preflight.users_code.lacking import chain, lacking
+from preflight.users_code.shadowing import Shadow
 from preflight.users_code.unfound import unfound
 from preflight.values.names import name_of
-
-# Characters of an exception's text that are kept.
-_LONGEST = 2_000
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class RaisedError(Exception):
@@ -59,16 +56,6 @@ def blaming_users(root: str) -> Iterator[None]:
         raise
 
 
-def is_users(path: str, base: str) -> bool:
-    """Whether a file lies below a folder, and is neither ours nor of an installed package.
-
-    What an extension was compiled from is told relative to where that was done, and is not here.
-    """
-    mine = path.startswith(base) and not path.startswith(_OURS)
-    installed = "site-packages" in path.split(os.sep)
-    return mine and not installed and os.path.isfile(path)
-
-
 # Nothing of this is raised because a tensor is on the CPU.
 _ON_ANY_DEVICE = (NameError, SyntaxError, ImportError, FileNotFoundError)
 
@@ -89,7 +76,7 @@ def unbuilt(
         step=raised.step,
         error=said_by(error),
         frames=(
-            *_user_frames(traceback.extract_tb(error.__traceback__), root),
+            *user_frames(traceback.extract_tb(error.__traceback__), root),
             *_unparsed(error, root),
         ),
         lacks=lacks,
@@ -97,9 +84,21 @@ def unbuilt(
     )
 
 
+def unimportable(built: Built, shadow: Shadow, root: str) -> Unbuilt:
+    """Say as facts that a file of the job's stands where torch looks for another one."""
+    frame = Frame(file=name_of(shadow.file, root), line=1, function="<module>", text="")
+    return Unbuilt(
+        name=built.name or built.spec,
+        step="import",
+        error=shadow.error,
+        frames=(frame,),
+        shadows=shadow.module,
+    )
+
+
 def made_on_cpu(name: str, stood_in: StoodIn, root: str) -> MadeOnCpu:
     """Say where a GPU was asked for first, for which the CPU stood in."""
-    frames = _user_frames(stood_in.frames or (), root)
+    frames = user_frames(stood_in.frames or (), root)
     return MadeOnCpu(name=name, at=frames[-1] if frames else None)
 
 
@@ -108,18 +107,6 @@ def _takes_device(factory: object) -> bool:
         return callable(factory) and "device" in inspect.signature(factory).parameters
     except (TypeError, ValueError):
         return False
-
-
-def said_by(error: BaseException) -> str:
-    """Give an exception's type and text; its `__str__` is the user's code too, and may raise."""
-    kind = type(error)
-    home = "" if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}."
-    try:
-        text = str(error.msg if isinstance(error, SyntaxError) else error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        text = "(its text cannot be had)"
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
 
 
 def _unparsed(error: BaseException, root: str) -> tuple[Frame, ...]:
@@ -131,20 +118,3 @@ def _unparsed(error: BaseException, root: str) -> tuple[Frame, ...]:
     file = name_of(error.filename, root)
     text = (error.text or "").strip()
     return (Frame(file=file, line=error.lineno, function="<module>", text=text),)
-
-
-def _user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Frame, ...]:
-    """Keep the user's own lines of a traceback: those under the job's folder or the current one."""
-    base = os.path.abspath(root) + os.sep
-    here = os.path.abspath(os.getcwd()) + os.sep
-    return tuple(
-        Frame(
-            file=name_of(frame.filename, root),
-            line=frame.lineno or 0,
-            function=frame.name,
-            text=frame.line or "",
-        )
-        for frame in trace
-        if is_users(os.path.abspath(frame.filename), base)
-        or is_users(os.path.abspath(frame.filename), here)
-    )

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from preflight.batches.facts import Drawn
+from preflight.batches.pass_facts import Further
 from preflight.built.wanting import is_no_fault, why_not_made
 from preflight.findings.looks import Cleared, Look, Looked
 from preflight.kinds.gather import Gather, Run
@@ -74,6 +76,9 @@ class BuiltTargets(Gather):
                 assert isinstance(question.target, Built)  # noqa: S101  for the type checker
                 error, fix = why_not_made(one, question.target, self.run.job)
                 yield from self.failed(question, error, fix)
+                continue
+            if isinstance(one, (Drawn, Further)):  # judged when it is known what else tells of it
+                self.run.tell(question.target, one)
                 continue
             look = Looked(facts=one, target=question.target, read_at=read_at)
             if isinstance(one, Copied) and one.error is not None:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
-import re
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
 
-from preflight.built import holders
-from preflight.built.blame import (
-    RaisedError,
-    blaming,
-    blaming_users,
-    is_users,
-    made_on_cpu,
-    said_by,
-    unbuilt,
-)
+from preflight.built.blame import RaisedError, blaming_users, made_on_cpu, unbuilt, unimportable
+from preflight.built.drawn import Drawing, walk, wrapped
+from preflight.built.making import Named, attribute, imported, made, named
 from preflight.findings.check import Facts
-from preflight.kinds.asked import Asked, CannotLookError, MistypedError
+from preflight.kinds.asked import Asked, CannotLookError
 from preflight.loaders import sent as loader
 from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
@@ -33,29 +23,16 @@ from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
 from preflight.objects import evaluated, where
 from preflight.objects.paths import type_name
-from preflight.objects.stand_in import StoodIn, in_place_of_cuda
+from preflight.objects.stand_in import StoodIn
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
-from preflight.targets.targets import BUILT, Built
+from preflight.users_code.frames import is_users
 from preflight.users_code.importing import (
     files_of_workers,
-    import_named,
     import_torch,
-    join_world,
-    refuse_unguarded,
 )
-from preflight.users_code.lacking import sees_gpu
-from preflight.values.code_name import Spec, Step, parse_pick, parse_spec, write_pick
-from preflight.values.wire import from_exact, from_wire
-
-# What holds loaders may be held itself; more is nobody's code.
-_DEEPEST = 3
-
-# As Python says it of a function, or of the class whose `__init__` it is.
-_LACKS = re.compile(
-    r"(?:[\w.<>]*\.)?(?!__)(\w+?)(?:\.__(?:init|new|call)__)?\(\) "
-    r"(missing \d+ required (?:positional|keyword-only) arguments?: .+)"
-)
+from preflight.users_code.shadowing import shadowed
+from preflight.values.code_name import Spec
 
 
 def look(asked: Asked) -> list[Facts]:
@@ -68,34 +45,31 @@ def look(asked: Asked) -> list[Facts]:
             neither a loader nor a model.
         MistypedError: the module or the name does not exist.
     """
-    plain = dict(asked.wire)
-    kind, args, kwargs = plain.pop("kind"), plain.pop("args"), plain.pop("kwargs")
-    bare = from_wire(BUILT[kind], plain)
-    built = replace(bare, args=tuple(from_exact(args)), kwargs=from_exact(kwargs))
-    options, step = asked.options, asked.step
-    spec = parse_spec(built.spec)
-    if spec is None:
-        raise MistypedError(f"{built.spec} is no module:name and no file.py:name")
-    root = options["root"]
+    drawing = Drawing(asked, named(asked.wire, asked.options, asked.step), os.getcwd())
+    try:
+        return _look(asked, drawing)
+    finally:
+        drawing.close()
+
+
+def _look(asked: Asked, drawing: Drawing) -> list[Facts]:
+    options, step, its = asked.options, asked.step, drawing.its
+    built, spec, root = its.built, its.spec, options["root"]
     factory: object = None
     with step("import torch"):
         import_torch()
+    shadow = shadowed(spec, root, options["timeout"])
+    if shadow is not None:
+        return [unimportable(built, shadow, root)]
     evaluated.listen()
     stood_in = StoodIn()
     try:
-        if options["ranks"] > 1:
-            with step("make the process group"):
-                join_world(options["ranks"], options["nodes"])
-        if not options["import_anyway"]:
-            refuse_unguarded(spec, root)
         path = list(sys.path)
-        with _on_what_is_here(stood_in, options):
-            with step(f"import {spec.home}"), blaming("import"):
-                module = import_named(spec)
-            factory = _attribute(module, spec)
-            with step(f"call {spec.name}"), blaming("call"):
-                made = _call(factory, built)
-            made = _pick(made, spec.pick + (parse_pick(built.pick or "") or ()), built)
+        drawing.watch_for_threads()
+        module = imported(its, stood_in)
+        factory = attribute(module, spec)
+        drawing.begin(factory, stood_in)
+        thing = made(its, factory, stood_in)
         around = Surroundings(
             timeout=options["timeout"],
             alive=asked.alive,
@@ -107,23 +81,17 @@ def look(asked: Asked) -> list[Facts]:
         # We import late, also what the user's code has taken off the path.
         sys.path += [folder for folder in path if folder not in sys.path]
         with step(f"look at {spec.name}"), blaming_users(options["root"]):
-            look_at = functools.partial(_look_at_one, built, factory, options, around)
-            found = _look_at_parts(built.spec, made, look_at)
+            look_at = functools.partial(_look_at_one, its, factory, around, drawing.names)
+            found = walk(built.spec, thing, look_at)
     except RaisedError as raised:
         return [unbuilt(built, raised, root, factory, stood_in)]
     if found is None:
-        raise _neither(spec, module, made)
+        raise _neither(spec, module, thing)
+    del thing
+    found += drawing.draw(found)
     if stood_in.frames is None:
         return found
     return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]
-
-
-def _on_what_is_here(
-    stood_in: StoodIn, options: Mapping[str, Any]
-) -> contextlib.AbstractContextManager[None]:
-    """Have the CPU stand in for a GPU, where the job runs on another machine and none is here."""
-    alone = options["elsewhere"] and not sees_gpu()
-    return in_place_of_cuda(stood_in) if alone else contextlib.nullcontext()
 
 
 def _with_cuda(facts: Facts) -> Facts:
@@ -131,91 +99,6 @@ def _with_cuda(facts: Facts) -> Facts:
     if not isinstance(facts, Sent) or facts.inherited is None:
         return facts
     return replace(facts, inherited=replace(facts.inherited, cuda=True))
-
-
-def _attribute(module: ModuleType, spec: Spec) -> object:
-    with blaming("import"):
-        try:
-            return getattr(module, spec.name)
-        except AttributeError as error:
-            raise MistypedError(_no_such_name(module, spec)) from error
-
-
-def _no_such_name(module: ModuleType, spec: Spec) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(spec.name, vars(module), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{spec.home} has no {spec.name}{hint}"
-
-
-def _call(thing: object, built: Built) -> object:
-    """Call functions, partials and classes; take everything else as it is."""
-    if not (isinstance(thing, (type, functools.partial)) or inspect.isroutine(thing)):
-        return thing
-    try:
-        signature = inspect.signature(thing)
-    except (TypeError, ValueError):  # some things made in C have none
-        return thing(*built.args, **built.kwargs)
-    try:
-        signature.bind(*built.args, **built.kwargs)
-    except TypeError as error:
-        raise _lacks_arguments(thing, built, str(error)) from error
-    try:
-        return thing(*built.args, **built.kwargs)
-    except TypeError as error:
-        lacks = _LACKS.fullmatch(str(error))  # behind a wrapper that takes `*args, **kwargs`
-        if lacks is not None and lacks[1] in (getattr(thing, "__name__", ""), _last_of(built)):
-            raise _lacks_arguments(thing, built, lacks[2]) from error
-        raise
-
-
-def _lacks_arguments(thing: object, built: Built, said: str) -> CannotLookError:
-    named = "model" in _last_of(built).lower()
-    is_module = any(base.__name__ == "Module" for base in getattr(thing, "__mro__", ()))
-    table = built.kind or ("model" if named or is_module else "loader")
-    return CannotLookError(
-        f"{built.spec} cannot be called with what is known: {said}",
-        fix=f"Give its arguments in preflight.toml:  {table} = [{{ call = "
-        f'"{built.spec}", kwargs = {{ … }} }}]',
-    )
-
-
-def _last_of(built: Built) -> str:
-    return built.spec.rpartition(":")[2]
-
-
-def _pick(made: Any, steps: tuple[Step, ...], built: Built) -> object:
-    for kind, key in steps:
-        holders.ready(made)
-        with blaming("pick"):
-            try:
-                if isinstance(made, types.GeneratorType):
-                    made = holders.variables_of(made)[str(key)]
-                else:
-                    made = getattr(made, str(key)) if kind == "attr" else made[key]
-            except (AttributeError, LookupError, TypeError) as error:
-                part = write_pick(((kind, key),))
-                raise MistypedError(
-                    f"{built.spec}: what it gives has no part {part}: {said_by(error)}"
-                ) from error
-        made = holders.called(made)
-    return made
-
-
-def _look_at_parts(
-    name: str, made: object, look_at: Callable[[str, object], list[Facts] | None], depth: int = 0
-) -> list[Facts] | None:
-    """Look at what was made, or at the loaders and models that it holds; None: there are none."""
-    found = look_at(name, made)
-    if found is not None or depth > _DEEPEST:
-        return found
-    looks = [
-        _look_at_parts(name + write_pick(steps), part, look_at, depth + 1)
-        for steps, part in holders.parts_of(made)
-    ]
-    known = [one for one in looks if one is not None]
-    return [facts for one in known for facts in one] if known else None
 
 
 def _neither(spec: Spec, module: ModuleType, made: object) -> CannotLookError:
@@ -255,14 +138,15 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
 
 
 def _look_at_one(
-    built: Built,
+    its: Named,
     factory: object,
-    options: Mapping[str, Any],
     around: Surroundings,
+    names: list[str],
     name: str,
     thing: object,
 ) -> list[Facts] | None:
-    """Give the facts of a model or a loader; None of anything else."""
+    """Give the facts of a model or a loader, of which the name is noted; None of anything else."""
+    built, options = its.built, its.options
     wants, root = options["wants"], options["root"]
     if model.is_model(thing) and built.kind != "loader":
         if "Copied" not in wants:
@@ -272,9 +156,10 @@ def _look_at_one(
     if built.kind == "model":
         return None
     if loader.is_dataset(thing):
-        thing = _wrapped(thing, options)
+        thing = wrapped(thing, options)
     if not loader.is_loader(thing):
         return None
+    names.append(name)
     known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
     told = reads_of(thing, known)
     if "Loaded" in wants:
@@ -288,18 +173,6 @@ def reads_of(thing: object, known: loader.Known) -> list[Facts]:
     made = where.defined(known.factory, known.root).at
     found = reads(thing, known.name, made, Lines(made, known.root, _own_sources(known.root)))
     return [] if found is None else [found]
-
-
-def _wrapped(dataset: Any, options: Mapping[str, Any]) -> object:
-    """Wrap a bare data set as the job would: its batch size, its workers (by default one)."""
-    from torch.utils.data import DataLoader
-
-    workers = options["num_workers"]
-    return DataLoader(
-        dataset,
-        batch_size=options["batch_size"] or 1,
-        num_workers=1 if workers is None else workers,
-    )
 
 
 def _own_sources(root: str) -> list[str]:

@@ -101,5 +101,12 @@ class HostFacts:
     recorded: bool = False
     """Whether these are the answers of another machine, recorded."""
 
+    shm_size: int | None = None
+    """Bytes of /dev/shm, through which workers hand batches over; None: there is none."""
+
+    shm_free: int | None = None
+    open_files: int | None = None
+    """Files that a process may have open (`ulimit -n`); None: as many as it likes, or not known."""
+
     packages: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Versions of the packages that most failures have to do with, where they are installed."""

@@ -17,6 +17,7 @@ from preflight.host.facts import Gpus, HostFacts
 from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
 from preflight.host.limits import control_group_limits, least, physical_memory, usable_cpus
 from preflight.host.nvml_recording import Replay
+from preflight.host.room import open_files, shared_memory
 from preflight.host.visible import visible_devices
 from preflight.kinds.asked import Asked, MistypedError
 from preflight.targets.targets import Host
@@ -62,11 +63,13 @@ def read_host(host: Host, root: str) -> HostFacts:
 
     A recording is a JSON file of two objects: `nvml`, as preflight.host.nvml_recording has it,
     and `environment`, name to value; without them the machine has no driver, or nothing is set.
+    It may have a third one, `room`: `shm_size`, `shm_free` and `open_files`.
 
     Raises:
         OSError: the recording cannot be read.
         ValueError: it is no recording.
     """
+    recording: Mapping[str, Any] | None = None
     if host.recording is None:
         environment: Mapping[str, str] = os.environ
         answer = _other_maker(ask_this_machine())
@@ -87,18 +90,29 @@ def read_host(host: Host, root: str) -> HostFacts:
         environment=launcher_variables(environment),
         recorded=host.recording is not None,
         packages=_installed(),
+        **_room(recording),
     )
 
 
 def _read_recording(path: str) -> dict[str, Any]:
     with open(path, encoding="utf-8") as file:
         recording = json.load(file)
-    known = {"nvml": {"init": {"error": "LIBRARY_NOT_FOUND"}}, "environment": {}}
+    known = {"nvml": {"init": {"error": "LIBRARY_NOT_FOUND"}}, "environment": {}, "room": {}}
     if not isinstance(recording, dict) or not set(recording) <= set(known):
-        raise ValueError("it would be an object of `nvml` and `environment`")
+        raise ValueError("it would be an object of `nvml`, `environment` and `room`")
     if not all(isinstance(value, dict) for value in recording.values()):
-        raise ValueError("its `nvml` and `environment` would be objects")
+        raise ValueError("its `nvml`, `environment` and `room` would be objects")
     return {**known, **recording}
+
+
+def _room(recording: Mapping[str, Any] | None) -> dict[str, int | None]:
+    """Say how much room there is for batches on their way from workers."""
+    if recording is not None:
+        return {
+            name: recording["room"].get(name) for name in ("shm_size", "shm_free", "open_files")
+        }
+    size, free = shared_memory()
+    return {"shm_size": size, "shm_free": free, "open_files": open_files()}
 
 
 def _gpus(answer: NvmlAnswers, environment: Mapping[str, str]) -> Gpus:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from preflight.objects.facts import Definition, Weight
 
@@ -78,6 +79,20 @@ class Inherited:
     """What was not looked at because there is too much of it."""
 
 
+class EpochLength(NamedTuple):
+    """How much one epoch is, by the lengths that torch itself goes by."""
+
+    samples: int
+    """Of the data set."""
+
+    drawn: int
+    """Of those that the sampler draws."""
+
+    batches: int
+    batch_size: int | None
+    drop_last: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """What a DataLoader hands to each of its workers, walked as pickle walks it."""
@@ -117,6 +132,10 @@ class Sent:
     shard_stages: tuple[str, ...] = ()
     """Those of its stages that give shards out, and see to that each worker has some:
     `split_by_node`, `split_by_worker`, `check_empty`."""
+
+    epoch: EpochLength | None = None
+    """None where that is not known before it is drawn: of streams, and of samplers that are not
+    torch's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

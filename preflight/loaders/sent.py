@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from preflight.loaders.epoch import epoch_of
 from preflight.loaders.facts import Sent
 from preflight.loaders.inherited import inherited
 from preflight.loaders.refused import described
@@ -35,7 +36,7 @@ SENT = ("dataset", "collate_fn", "worker_init_fn")
 
 def is_loader(thing: object) -> bool:
     """Whether it is a DataLoader, or holds its dataset and its workers as one does."""
-    return {"dataset", "num_workers", "collate_fn"} <= parts_of(_real_loader(thing)).keys()
+    return {"dataset", "num_workers", "collate_fn"} <= parts_of(real_loader(thing)).keys()
 
 
 def is_dataset(thing: object) -> bool:
@@ -75,7 +76,7 @@ def walk_loader(
     Nothing is walked where there are no workers: then nothing is sent.
     """
     name, root, factory, num_workers, start_method = known
-    real = _real_loader(loader)
+    real = real_loader(loader)
     method, method_from = start_method_of(own_attributes(real), start_method, root)
     parts = parts_of(configured(real, num_workers, start_method))
     workers = parts.get("num_workers", 0) if num_workers is None else num_workers
@@ -102,6 +103,7 @@ def walk_loader(
         resampled=resamples(own_attributes(real)),
         own_workers=own_workers if isinstance(own_workers, int) else None,
         shards=_listed(stages),
+        epoch=epoch_of(real),
         shard_stages=tuple(
             one.__name__
             for one in stages
@@ -114,7 +116,7 @@ def _sent(parts: Mapping[str, Any]) -> Mapping[str, Any]:
     return {part: parts[part] for part in SENT if parts.get(part) is not None}
 
 
-def _real_loader(thing: object) -> object:
+def real_loader(thing: object) -> object:
     """Give a loader itself; of webdataset's WebLoader, the DataLoader in it."""
     stages = own_attributes(thing).get("pipeline")
     return stages[0] if type(stages) is list and stages else thing

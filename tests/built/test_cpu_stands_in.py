@@ -78,6 +78,15 @@ HONEST = {
     "made there": "return Net('cuda:0')",
     "made in a context": "with torch.device('cuda'):\n    return Net()",
     "a tensor made there": "net = Net()\nnet.scale = torch.ones(2, device='cuda')\nreturn net",
+    "a number alone": "return Net().to(0)",
+    "a number by its name": "return Net().to(device=0, dtype=torch.bfloat16)",
+    "the GPU of this number": "return Net().to(torch.device(0))",
+    "a number, by method": "return Net().cuda(0)",
+    "the GPU of this rank": "torch.cuda.set_device(0)\nreturn Net().cuda()",
+    "the default": "torch.set_default_device('cuda')\nnet = Net()\n"
+    "torch.set_default_device('cpu')\nreturn net",
+    "a number as the default": "torch.set_default_device(0)\nnet = Net()\n"
+    "torch.set_default_device(None)\nreturn net",
     "a number for a device": "net = Net()\nnet.scale = torch.ones(2, device=0)\nreturn net",
     "a step under autocast": (
         "net = Net().cuda()\n"
@@ -117,15 +126,17 @@ def test_what_asks_for_no_gpu_is_told_as_ever(honest: Report) -> None:
 
 
 NOT_HERE = {
+    "an accelerator by name and number": "torch.Generator(torch.device('cuda', 0))",
     "the name of the GPU": "torch.cuda.get_device_name()",
-    "the GPU of this rank": "torch.cuda.set_device(0)",
+    "what the GPU of this rank is": "torch.cuda.set_device(0); torch.cuda.current_device()",
     "its memory": "torch.cuda.get_device_properties(0).total_memory",
     "a stream": "torch.cuda.Stream()",
     "a generator": "torch.Generator(device='cuda')",
     "pinned memory": "torch.ones(2).pin_memory()",
     "a type of tensors": "torch.cuda.FloatTensor(2)",
     "a sum of one in the other": "assert next(Net().cuda().parameters()).is_cuda",
-    "a number alone": "Net().to(0)",
+    "a look at whether the default is one": "torch.set_default_device('cuda'); n = torch.ones(2)\n"
+    "torch.set_default_device('cpu'); assert n.is_cuda",
 }
 
 
@@ -171,10 +182,14 @@ def test_a_model_that_cannot_be_copied_is_found_behind_its_move(raises: Report) 
     assert [one.check for one in found(raises, it)] == ["model-uncopyable"]
 
 
+DEFAULT = "(torch.set_default_device('{}'), TensorDataset)[1](torch.ones(8, 2"
+
 # Data sets, and whether the job has what they hold on the GPU.
 LOADERS = {
     "on the GPU": ("TensorDataset(torch.ones(8, 2).cuda())", True),
     "made of one there": ("TensorDataset(torch.ones(8, 2, device='cuda') * 2)", True),
+    "made there by default": (f"{DEFAULT.format('cuda:1')}, device=None))", True),
+    "made on the CPU after all": (f"{DEFAULT.format('cuda:1')}, device='cpu'))", False),
     "back on the CPU": ("TensorDataset((torch.ones(8, 2).cuda() * 2).cpu())", False),
     "the one that was moved": ("(lambda x: (x.cuda(), TensorDataset(x))[1])(torch.ones(8))", False),
 }
@@ -183,7 +198,8 @@ LOADERS = {
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Report:
     bodies = {
-        name: f"return DataLoader({dataset}, batch_size=2, num_workers=2)"
+        name: f"data = {dataset}\ntorch.set_default_device('cpu')\n"
+        "return DataLoader(data, batch_size=2, num_workers=2)"
         for name, (dataset, _) in LOADERS.items()
     }
     return made(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from preflight.findings.finding import Location, Severity
+import preflight
+from preflight.findings.finding import Finding, Location, Severity
 from preflight.loaders.facts import Loaded, Trip, Unloadable
 from preflight.objects.facts import Definition
 from preflight.settings.job import Job
@@ -133,3 +135,47 @@ def test_what_was_not_tried_is_no_pass(outcome: str, reason: str) -> None:
     judged = outcome_of("loader-unloadable", replace(LOADED, objects=(), trips=trips), JOB)
 
     assert (judged.outcome, [one.reason for one in judged.skipped]) == ("skipped", [reason])
+
+
+# As the advice has it: `give Unreadable a __reduce__ that returns Unreadable and a tuple of what it
+# was called with`.
+NEEDS_A_NAME = """
+from torch.utils.data import DataLoader
+class Unreadable(Exception):
+    def __init__(self, name, line):
+        super().__init__(f"{name} at {line}")
+        self.name, self.line = name, line
+#    def __reduce__(self): return Unreadable, (self.name, self.line)
+class Data(list):
+    def __init__(self):
+        super().__init__([1, 2])
+        self.last = Unreadable("a.txt", 7)
+    def __reduce__(self): return make_data, (self.last,)
+def make_data(last):
+    return [1, 2, last]
+def make():
+    return DataLoader(Data(), num_workers=1, multiprocessing_context="spawn")
+"""
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_the_advice_names_the_class_and_works(tmp_path: Path) -> None:
+    def found() -> list[Finding]:
+        report = preflight.run("train.py:make", folder=str(tmp_path), select=["loader"])
+        return [one for one in report.findings if one.check == "loader-unloadable"]
+
+    (tmp_path / "train.py").write_text(NEEDS_A_NAME)
+    (finding,) = found()
+    (tmp_path / "train.py").write_text(NEEDS_A_NAME.replace("#    def", "    def"))
+
+    assert finding.fix is not None
+    assert "give Unreadable a __reduce__ that returns Unreadable and a tuple of" in finding.fix
+    assert found() == []
+
+
+def test_of_what_python_brings_along_no_class_is_to_be_changed() -> None:
+    listed = replace(CONFIG, type="builtins.list", paths=("dataset.items",))
+    (finding,) = ask("loader-unloadable", replace(LOADED, objects=(listed,)))
+
+    assert finding.fix is not None
+    assert "__reduce__" not in finding.fix

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import linecache
 import multiprocessing
 import re
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +21,7 @@ from preflight.findings.finding import Finding
 from preflight.loaders.sent import Known, walk_loader
 from preflight.objects import evaluated
 from preflight.testing import ask
+from tests.archives import least_seconds
 
 SOURCE = '''\
 import functools
@@ -246,6 +247,7 @@ EVALUATED = """\
 import collections
 import dataclasses
 import json
+import linecache
 import pathlib
 
 CONFIG = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
@@ -293,6 +295,30 @@ def test_what_was_evaluated_before_anybody_listened_is_searched_for(folder: Path
     assert (one.at.file, one.at.line) == ("earlier.py", 5)
 
 
+def test_what_python_keeps_of_its_own_command_hides_no_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python 3.13 keeps what `python -c` runs under the name that all evaluated code has."""
+    lines = ["import sys\n", "run()\n"]
+    monkeypatch.setitem(linecache.cache, "<string>", (20, None, lines, "<string>"))
+    text = 'CODE = "lambda x: x - 7"\n\n\ndef make():\n    return eval(CODE)\n'
+    (one,) = found(module(folder, "beside", text).make(), folder)
+
+    assert (one.at.file, one.at.line) == ("beside.py", 5)
+
+
+def test_what_a_notebook_keeps_is_in_its_own_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, text = "<cell 3>", "make = lambda x: x - 8\n"
+    monkeypatch.setitem(linecache.cache, name, (len(text), None, [text], name))
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, name, "exec"), scope)
+    (one,) = found(scope["make"], folder)
+
+    assert (one.at.file, one.at.line) == (name, 1)
+
+
 def test_where_two_calls_could_have_been_it_none_is_named(folder: Path) -> None:
     text = (
         'CODE = "lambda x: x * 5"\n\n\ndef make():\n    return eval(CODE)\n\n\nother = eval("1")\n'
@@ -313,10 +339,9 @@ class Part:
 
 def test_many_locks_are_one_finding_in_under_a_second(folder: Path) -> None:
     parts = [Part() for _ in range(300)]
-    begun = time.process_time()
     (one,) = found(parts, folder)
 
-    assert time.process_time() - begun < 1
+    assert least_seconds(lambda: found(parts, folder)) < 1
     assert "one of 300 that are kept alike" in one.message
     assert len(one.also) == 299
 

@@ -147,7 +147,9 @@ def test_the_verdict_is_what_really_happens(
 ) -> None:
     """For each loader, down to the type of the error where pickle refuses it."""
     words = words_of(module)[part :: GROUPS[module]]
-    start_copies(monkeypatch)
+    # The memory of a copy is where ours was: there, a lock that Python 3.10 sends does work.
+    if module != "varying" or sys.version_info >= (3, 11):
+        start_copies(monkeypatch)
 
     real, ours = both(words, tmp_path)
 

@@ -9,7 +9,6 @@ import copy
 import copyreg
 import functools
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from torch.optim.swa_utils import AveragedModel
 from preflight.findings.finding import Finding, Severity
 from preflight.models.read import copy_model
 from preflight.testing import ask
+from tests.archives import least_seconds
 
 HERE = str(Path(__file__).parent)
 
@@ -338,11 +338,10 @@ def test_where_the_look_stops_it_is_said(tmp_path: Path) -> None:
 
 def test_many_locks_are_one_finding_in_under_a_second(tmp_path: Path) -> None:
     model = locks()
-    begun = time.process_time()
     (one,) = found(model, tmp_path)
 
-    assert time.process_time() - begun < 1
     assert len(one.also) == 299
+    assert least_seconds(lambda: found(model, tmp_path)) < 1
 
 
 def test_the_lock_of_a_partial_is_shared_where_it_can_be_written(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import enum
 import functools
 import itertools
 import multiprocessing
+import operator
 import struct
 import tempfile
 import time
@@ -17,15 +18,16 @@ import arriving
 import numpy
 import torch
 import travelling
-from makers import Held, as_is, holding, spawned
+from makers import Held, Using, as_is, asked, holding, spawned
 from torch.utils.data import DataLoader
 
+ACQUIRE = operator.methodcaller("acquire", False)  # noqa: FBT003  as a lock takes it
 Moment = enum.Enum("Moment", {"NOW": time.time_ns()})
 
 
 def lock_for_forking() -> DataLoader:
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    return holding(multiprocessing.get_context(method).Lock())
+    return spawned(Using(multiprocessing.get_context(method).Lock(), ACQUIRE))
 
 
 def config_with_attributes_of_its_own() -> DataLoader:
@@ -38,11 +40,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "iterators": lambda: holding(
         itertools.chain([1], [2]), itertools.count(3), itertools.cycle([1])
     ),
-    "lock_of_the_default_context": lambda: holding(multiprocessing.Lock()),
-    "queue_of_the_default_context": lambda: holding(multiprocessing.Queue()),
-    "value_of_the_default_context": lambda: holding(multiprocessing.Value("i", 1)),
+    "lock_of_the_default_context": lambda: spawned(Using(multiprocessing.Lock(), ACQUIRE)),
+    "queue_of_the_default_context": lambda: spawned(
+        Using(multiprocessing.Queue(), operator.methodcaller("put", 1))
+    ),
+    "value_of_the_default_context": lambda: spawned(Using(multiprocessing.Value("i", 1), ACQUIRE)),
     "event_of_the_default_context": lambda: spawned(
-        Held(), worker_init_fn=functools.partial(as_is, multiprocessing.Event())
+        Held(), worker_init_fn=functools.partial(asked, multiprocessing.Event())
     ),
     "cached_property": lambda: holding(functools.cached_property(as_is)),
     "static_method": lambda: holding(vars(travelling.Augment)["static"]),

@@ -1,0 +1,130 @@
+"""What Python says when a loop takes something apart that is made of other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from preflight.facts import Structure
+from preflight.settings.taking import Taking
+from preflight.values.names import first_of, shown
+
+_NAMES = {"none": "NoneType", "number": "float"}
+
+# Mappings that give their keys when a loop goes through them.
+_KEYED = ("", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict")
+_KEYED_ENDS = ("BatchEncoding", "BatchFeature", "ModelOutput")
+
+
+class Misfit(NamedTuple):
+    """Why a part of a batch cannot be taken as it is."""
+
+    error: str
+    """What Python raises; empty: nothing, and names stand for something else."""
+
+    what: str
+    """What comes, as `{loop} takes it apart, and {what}`."""
+
+
+def misfit(taking: Taking, what: Structure) -> Misfit | None:
+    """Say what is wrong; None: it fits, or nobody knows."""
+    if taking.keys:
+        return _without(taking.keys, what)
+    if taking.parts is None:
+        return None
+    match what.kind:
+        case "tuple" | "list":
+            return _of_row(taking, what.length or 0, what.parts)
+        case "dict" if what.type in _KEYED or what.type.endswith(_KEYED_ENDS):
+            return _of_dict(taking, what)
+        case "str" | "bytes":
+            inner = what.kind if what.kind == "str" else "int"
+            letters = tuple(Structure(kind=inner, length=1) for _ in taking.parts)
+            return _of_row(taking, what.length or 0, letters)
+        case "tensor" if not what.shape:
+            return Misfit("TypeError: iteration over a 0-d tensor", described(what))
+        case "array" if not what.shape:
+            return Misfit("TypeError: iteration over a 0-d array", described(what))
+        case "tensor" | "array":
+            row = Structure(kind=what.kind, dtype=what.dtype, shape=what.shape[1:])
+            is_number = what.kind == "array" and not row.shape
+            rows = () if is_number else tuple(row for _ in taking.parts)
+            return _of_row(taking, what.shape[0], rows)
+        case "int" | "float" | "bool" | "none":
+            name = _NAMES.get(what.kind, what.kind)
+            return Misfit(f"TypeError: cannot unpack non-iterable {name} object", described(what))
+    return None
+
+
+def _of_row(taking: Taking, length: int, parts: tuple[Structure, ...]) -> Misfit | None:
+    wanted = taking.parts or ()
+    star = taking.starred
+    number = len(wanted)
+    if star is not None and length < number - 1:
+        text = f"not enough values to unpack (expected at least {number - 1}, got {length})"
+        return Misfit(f"ValueError: {text}", f"{length} come")
+    if star is None and length > number:
+        return Misfit(f"ValueError: too many values to unpack (expected {number})", "")
+    if star is None and length < number:
+        text = f"not enough values to unpack (expected {number}, got {length})"
+        return Misfit(f"ValueError: {text}", "")
+    for place, one in enumerate(wanted):
+        if place == star:
+            continue
+        at = place if star is None or place < star else length - number + place
+        found = misfit(one, parts[at]) if at < len(parts) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _of_dict(taking: Taking, what: Structure) -> Misfit | None:
+    keys = tuple(Structure(kind="str", length=len(one)) for one in what.keys)
+    found = _of_row(taking, what.length or 0, keys)
+    if found is not None:
+        return found
+    names = [shown(one.text) for one in taking.parts or ()]
+    given = ", ".join(f"{one} is {key!r}" for one, key in zip(names, what.keys, strict=False))
+    return Misfit("", given if taking.starred is None else "they are its keys")
+
+
+def _without(keys: Iterable[str | int], what: Structure) -> Misfit | None:
+    if what.kind in {"int", "float", "bool", "none"}:
+        name = _NAMES.get(what.kind, what.kind)
+        return Misfit(f"TypeError: '{name}' object is not subscriptable", described(what))
+    for key in keys:
+        if what.kind == "dict" and not what.type and what.length == len(what.keys):
+            if str(key) not in what.keys:
+                return Misfit(f"KeyError: {key!r}", described(what))
+        elif what.kind in {"tuple", "list"} and isinstance(key, str):
+            if not what.type:
+                text = f"{what.kind} indices must be integers or slices, not str"
+                return Misfit(f"TypeError: {text}", described(what))
+        elif what.kind in {"tuple", "list"} and isinstance(key, int):
+            length = what.length or 0
+            if not -length <= key < length:
+                return Misfit(f"IndexError: {what.kind} index out of range", described(what))
+    return None
+
+
+def described(what: Structure, depth: int = 0) -> str:
+    """Say for people what a batch, or a part of one, is."""
+    match what.kind:
+        case "tensor" | "array":
+            size = " x ".join(map(str, what.shape)) or "no dimension"
+            return f"a {what.kind} of {what.dtype}, {size}"
+        case "dict":
+            names = first_of([*what.keys], what.length or 0, most=5)
+            return f"a {shown(what.type) or 'dict'} with {names}" if what.keys else "an empty dict"
+        case "tuple" | "list":
+            name = f"a {shown(what.type) or what.kind} of {what.length}"
+            if depth or not what.parts or (what.length or 0) > 4:
+                return name
+            return f"{name} ({'; '.join(described(one, 1) for one in what.parts)})"
+        case "none":
+            return "None"
+        case "str":
+            return f"a text of {what.length}"
+        case "int" | "float" | "bool" | "bytes":
+            return "an int" if what.kind == "int" else f"a {what.kind}"
+    return f"a {shown(what.type)}"

@@ -1,0 +1,180 @@
+"""A loader whose batches are not what the loop over it takes them for.
+
+What it finds
+    The first batches of each loader, drawn as the job draws them, are held against the loop that
+    takes them apart: what `unpack` of a `[[loader]]` says, or else `for images, labels in loader`,
+    `images, labels = batch` and `next(iter(loader))` as they stand in sources. Found are batches
+    that cannot be taken apart so, and dicts that can, so that names stand for keys. Found as well:
+    batches that are None or False, and batches that differ in their parts, keys, types or
+    dimensions. How many samples there are, and how long texts and sequences are, may differ.
+
+Why it matters
+    The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the
+    names of fields in place of images. What differs from batch to batch stops it later, at the
+    first batch of the other kind.
+
+What to do
+    Let the loop and the collate function agree: take a dict by its keys, and let each sample give
+    the same parts, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import FirstBatches, Structure, TakenFor
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.settings.taking import Taking, parse_taking
+from preflight.values.names import shown
+
+from ._batch_changes import changes
+from ._taken_apart import Misfit, described, misfit
+
+
+def _none(facts: FirstBatches, _: Job) -> str | None:
+    return None if facts.batches else "no batch came of it"
+
+
+@check(
+    over=FirstBatches,
+    title="batches that are not what the loop takes them for",
+    many="loaders give batches that are not what their loops take them for",
+    severity=Severity.ERROR,
+    skip=_none,
+)
+def loader_contract(facts: FirstBatches, _job: Job) -> Iterator[Finding]:
+    """Hold each batch against the loops over it, and against the first one."""
+    wrong = [one for taken in facts.taken_for if (one := _untaken(taken, facts)) is not None]
+    yield from wrong
+    if not wrong:
+        nothing = _nothing(facts)
+        yield from [nothing] if nothing is not None else _changed(facts)
+
+
+# --- held against loops ---------------------------------------------------------------------------
+
+
+def _untaken(taken: TakenFor, facts: FirstBatches) -> Finding | None:
+    """Say of one loop which batch it cannot take; None where it takes each of them."""
+    taking = parse_taking(taken.takes)
+    if taking is None or not taking.takes_apart:
+        return None
+    for number, batch in enumerate(facts.batches, 1):
+        found = misfit(taking, batch)
+        if found is not None:
+            return _of_loop(taken, taking, found, number, facts)
+    return None
+
+
+def _of_loop(
+    taken: TakenFor, taking: Taking, found: Misfit, number: int, facts: FirstBatches
+) -> Finding:
+    batch = facts.batches[number - 1]
+    which = "each batch" if number == 1 else f"batch {number}"
+    loop = f"`{shown(taken.takes)}`"
+    what = f"takes {which} of {shown(facts.name)} for {loop}, which is {described(batch)}"
+    is_said = taken.by == "settings"
+    why = f"Python raises `{found.error}` at step {number - 1}, and training stops there."
+    if not found.error:
+        why = (
+            "A loop over a dict gives its keys, and Python says nothing: "
+            f"{found.what}, the texts, in place of what they name."
+        )
+    return loader_contract.found(
+        what,
+        at=Location(file=taken.file, line=taken.line, name=None if taken.file else facts.name),
+        also=_made_at(facts),
+        severity=Severity.ERROR if taken.is_sure else Severity.WARNING,
+        why=why,
+        fix=_fix(taking, batch, is_said=is_said),
+        evidence={
+            "loader": facts.name,
+            "takes": taken.takes,
+            "batch": number,
+            "gives": described(batch),
+            **({"raises": found.error} if found.error else {}),
+        },
+        about=f"{facts.name} {taken.takes}",
+    )
+
+
+def _fix(taking: Taking, batch: Structure, *, is_said: bool) -> str:
+    where = "Say in `unpack` what the loop takes" if is_said else "Take the batch as it comes"
+    if batch.kind == "dict" and batch.keys:
+        keys = ", ".join(f"batch[{key!r}]" for key in batch.keys[:3])
+        return f"{where}, by its keys: {keys}."
+    return f"{where}; or have the collate function give {shown(taking.text)}."
+
+
+# --- held against each other ----------------------------------------------------------------------
+
+
+def _nothing(facts: FirstBatches) -> Finding | None:
+    """Tell a batch that is None or False, where no loop asks for that."""
+    if any(one.asks for one in facts.taken_for):
+        return None
+    empty = [place for place, one in enumerate(facts.batches, 1) if one.kind in ("none", "bool")]
+    if not empty:
+        return None
+    is_each = len(empty) == len(facts.batches)
+    name = "None" if facts.batches[empty[0] - 1].kind == "none" else "a bool"
+    which = "each batch" if is_each else f"batch {empty[0]}"
+    return loader_contract.found(
+        f"gives {name} as {which}",
+        at=_place(facts),
+        why="A loop that does not ask for that stops there, or trains on nothing.",
+        fix="Return the batch at the end of the collate function or of the iterator, and leave out "
+        "what is none.",
+        evidence={"loader": facts.name, "batch": empty[0], "batches": len(facts.batches)},
+        about=facts.name,
+    )
+
+
+def _changed(facts: FirstBatches) -> Iterator[Finding]:
+    """Tell what is different in a later batch, each part once."""
+    first, *later = facts.batches
+    seen = set()
+    fits = any(_takes_all(one, facts) for one in facts.taken_for)
+    for number, batch in enumerate(later, 2):
+        for one in changes(first, batch):
+            if one.at in seen or (fits and one.stops) or any(t.asks for t in facts.taken_for):
+                continue
+            seen.add(one.at)
+            part = f", at {shown(one.at)}," if one.at else ""
+            yield loader_contract.found(
+                f"gives a batch {number} that{part} {one.what}",
+                at=_place(facts),
+                severity=Severity.ERROR if one.stops else Severity.WARNING,
+                why=f"What takes the first batch does not take this one: step {number - 1} stops, "
+                "or trains on something else.",
+                fix="Have each sample give the same parts, and have the collate function fill what "
+                "one lacks.",
+                evidence={
+                    "loader": facts.name,
+                    "batch": number,
+                    "first": described(first),
+                    "later": described(batch),
+                },
+                about=f"{facts.name} {one.at}",
+            )
+
+
+def _takes_all(taken: TakenFor, facts: FirstBatches) -> bool:
+    taking = parse_taking(taken.takes)
+    if taking is None or not taking.takes_apart:
+        return False
+    return all(misfit(taking, one) is None for one in facts.batches)
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+def _place(facts: FirstBatches) -> Location:
+    made = facts.defined
+    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)
+
+
+def _made_at(facts: FirstBatches) -> tuple[Location, ...]:
+    return (_place(facts),) if facts.defined.file else ()

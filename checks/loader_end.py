@@ -1,0 +1,305 @@
+"""A loader whose epochs do not end as the job counts on it.
+
+What it finds
+    A DataLoader of which an epoch has no batch: its data set is empty, its sampler draws nothing
+    for this rank, `drop_last=True` leaves out the only batch because it is not full, or a stream
+    ends without one. Then, loaders are run past their end and into a second epoch, where that takes
+    no longer than a quarter of `--budget` (15 s where none is given), in a process of their own.
+    Found are a second epoch that gives nothing, or raises; an exception, a hang or a worker that
+    dies behind the first batches; a `len()` that is not the number of batches that come; epochs of
+    different sizes; samples that come once from each worker; and samples that are left out of
+    batches.
+
+Why it matters
+    A loop over an empty loader ends at once, without an error: the average of its losses is a
+    division by zero, and a loop that goes on until so many steps are done never ends. A second
+    epoch without batches is over at once, and the job goes on as if it had trained. Schedules of
+    learning rates, progress and the end of training are computed from `len()`. A stream that does
+    not ask which worker it runs in gives each sample as often as there are workers.
+
+What to do
+    Look whether the data set found its files; take a smaller batch, fewer ranks, or
+    `drop_last=False`. Open files and make generators in `__iter__`, and not in `__init__`. Divide a
+    stream among its workers by `torch.utils.data.get_worker_info()`. Have `__len__` count what
+    really comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import Foreign, check
+from preflight.facts import Epoch, EpochLength, FirstBatches, Sent, Standing, WholePass
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.exit_status import ending
+from preflight.values.names import counted, shown
+
+# Part of an epoch by which another one may differ: groups by length do not come out even.
+_UNEVEN = 0.05
+
+_BATCH = ("batch", "batches")
+
+
+def _no_length(facts: Sent | FirstBatches | WholePass, _job: Job) -> str | None:
+    if isinstance(facts, Sent) and facts.epoch is None:
+        return Foreign("its epoch has no length that is known before")
+    return None
+
+
+@check(
+    over=(Sent, FirstBatches, WholePass),
+    title="loader whose epochs do not end as they should",
+    many="loaders do not end their epochs as they should",
+    severity=Severity.ERROR,
+    skip=_no_length,
+)
+def loader_end(facts: Sent | FirstBatches | WholePass, _job: Job) -> Iterator[Finding]:
+    """Hold epochs against each other, and against what the loader says of itself."""
+    if isinstance(facts, WholePass):
+        yield from _epochs(facts)
+    elif isinstance(facts, FirstBatches):
+        if facts.ended == "over" and not facts.batches and not facts.told_by:
+            yield _empty(
+                facts, "ends without a batch", "Look whether its data set found its files."
+            )
+    elif facts.epoch is not None and not facts.epoch.batches:
+        few = "Take a smaller batch, fewer ranks, or drop_last=False."
+        fix = few if facts.epoch.samples else "Look whether its data set found its files."
+        yield _empty(facts, f"has 0 batches in an epoch: {_cause(facts.epoch)}", fix)
+
+
+def _empty(facts: Sent | FirstBatches, message: str, fix: str) -> Finding:
+    return loader_end.found(
+        message,
+        at=Location(file=facts.defined.file, line=facts.defined.line, name=facts.name),
+        why="The loop over it ends at once, without an error, and nothing is trained.",
+        fix=fix,
+        about="empty",
+        line_text=facts.defined.line_text,
+    )
+
+
+def _cause(epoch: EpochLength) -> str:
+    have = counted(epoch.samples, "sample")
+    if epoch.drawn != epoch.samples:
+        have += f", of which its sampler draws {epoch.drawn:,}"
+    if not epoch.drawn:
+        return have
+    return f"{have}, batch_size={epoch.batch_size}, drop_last={epoch.drop_last}"
+
+
+def _epochs(facts: WholePass) -> Iterator[Finding]:
+    last = facts.epochs[-1]
+    if last.ended in ("raised", "died", "stuck"):
+        yield _broken(facts, last)
+    elif any(one.ended == "over" and not one.batches for one in facts.epochs):
+        yield _nothing(facts)
+    elif facts.alike and facts.by_itself and _is_repeated(facts):
+        yield _repeated(facts, facts.by_itself)
+    elif _differ(facts):
+        yield _uneven(facts)
+    else:
+        if facts.length is not None and not _agrees(facts, facts.length):
+            yield _miscounted(facts, facts.length)
+        if facts.takes is not None and _leaves_out(facts, facts.takes):
+            yield _left_out(facts, facts.takes)
+
+
+# --- epochs that end badly ------------------------------------------------------------------------
+
+
+def _broken(facts: WholePass, last: Epoch) -> Finding:
+    """Tell of an exception, a worker that dies or a hang, behind the first batches."""
+    which = "" if len(facts.epochs) == 1 else " of the second epoch"
+    count = counted(last.batches, *_BATCH)
+    after = f"after {count}{which}" if last.batches else f"at the begin{which}"
+    standing = _telling(facts.standing) if last.ended == "stuck" else None
+    frames = facts.frames if standing is None else standing.users
+    match last.ended:
+        case "raised":
+            what = f"raises{'' if facts.worker is None else ' in a worker'} {after}: "
+            what += _first_line(facts.error)
+        case "died":
+            status = "has ended" if facts.exit_status is None else ending(facts.exit_status)
+            who = "the process that draws" if facts.worker is None else "a worker"
+            what = f"gives no batch {after}, since {who} {status}"
+        case _:
+            what = f"gives no batch for {facts.waited or 0:g} s {after}"
+            inner = None if standing is None else (standing.users or standing.lines)[-1]
+            if standing is not None and inner is not None:
+                line = shown(inner.text or inner.function)
+                what += f": {standing.process} stands in {shown(inner.function)} (`{line}`)"
+    return loader_end.found(
+        what,
+        at=Location(file=frames[-1].file, line=frames[-1].line, name=facts.name)
+        if frames
+        else _place(facts),
+        also=tuple(Location(file=one.file, line=one.line) for one in frames[:-1]),
+        why=f"Training {'stands' if last.ended == 'stuck' else 'stops'} there"
+        + (", when its first epoch was trained." if which else "."),
+        fix="Mend this line, or what it is given." if frames else "Mend what it waits for there.",
+        evidence=_evidence(facts),
+        about=facts.name,
+    )
+
+
+def _nothing(facts: WholePass) -> Finding:
+    first = facts.epochs[0].batches
+    gave = f"gives {counted(first, *_BATCH)} in its first epoch" if first else "gives batches once"
+    return loader_end.found(
+        f"{gave}, and none in its second",
+        at=_place(facts),
+        why="Each epoch but the first is over at once, and the job goes on as if it had trained."
+        + (
+            " Workers that outlive an epoch keep what they have used up." if _used_up(facts) else ""
+        ),
+        fix="Make the iterator anew in __iter__: a generator, a file or a counter that was used up "
+        "is not wound back.",
+        evidence=_evidence(facts),
+        about=facts.name,
+    )
+
+
+def _used_up(facts: WholePass) -> bool:
+    return facts.persistent and facts.num_workers > 0
+
+
+# --- samples that come more than once -------------------------------------------------------------
+
+
+def _is_repeated(facts: WholePass) -> bool:
+    """Whether an epoch has as many times the samples of one without workers as it has workers."""
+    return facts.epochs[0].rows == (facts.by_itself or 0) * facts.num_workers
+
+
+def _repeated(facts: WholePass, by_itself: int) -> Finding:
+    rows = facts.epochs[0].rows or 0
+    return loader_end.found(
+        f"gives each sample {facts.num_workers} times in an epoch, once from each worker: "
+        f"{rows:,} in place of {by_itself:,}",
+        at=_place(facts),
+        severity=Severity.WARNING,
+        why="The data set does not ask which worker it runs in, so each goes through all of it: an "
+        f"epoch is {facts.num_workers} times as long, and trains on everything as often.",
+        fix="Have __iter__ give every n-th sample, or every n-th file, by "
+        "torch.utils.data.get_worker_info().",
+        workaround="num_workers=1 gives each sample once.",
+        evidence={**_evidence(facts), "samples": rows, "without_workers": by_itself},
+        about=f"{facts.name} twice",
+    )
+
+
+# --- epochs of other sizes ------------------------------------------------------------------------
+
+
+def _differ(facts: WholePass) -> bool:
+    """Whether a second epoch has another number of batches, and of samples, than the first."""
+    if len(facts.epochs) < 2 or facts.resampled:
+        return False
+    first, second = facts.epochs
+    if second.ended == "cut" and second.batches <= first.batches:
+        return False
+    if first.batches == second.batches or first.rows == second.rows is not None:
+        return False
+    few, many = sorted((first.batches, second.batches))
+    return many - few > _tolerated(facts) and (many - few > _UNEVEN * many or facts.length == few)
+
+
+def _uneven(facts: WholePass) -> Finding:
+    first, second = facts.epochs
+    more = "at least " if second.ended != "over" else ""
+    return loader_end.found(
+        f"gives {counted(first.batches, *_BATCH)} in its first epoch, and {more}{second.batches:,} "
+        "in its second",
+        at=_place(facts),
+        severity=Severity.WARNING,
+        why="What an epoch leaves behind changes the next one; ranks whose epochs differ wait for "
+        "each other for ever.",
+        fix="Have __iter__ begin with what __init__ was given, and change nothing of it.",
+        evidence=_evidence(facts),
+        about=f"{facts.name} epochs",
+    )
+
+
+# --- what it says of itself -----------------------------------------------------------------------
+
+
+def _tolerated(facts: WholePass) -> int:
+    """Say how many batches more or fewer each worker's own last one makes."""
+    return max(facts.num_workers - 1, 0) if facts.is_iterable else 0
+
+
+def _agrees(facts: WholePass, length: int) -> bool:
+    first = facts.epochs[0]
+    if first.ended == "cut":
+        return first.batches <= length + _tolerated(facts)
+    return facts.resampled or abs(first.batches - length) <= _tolerated(facts)
+
+
+def _miscounted(facts: WholePass, length: int) -> Finding:
+    first = facts.epochs[0]
+    more = "" if first.ended == "over" else "at least "
+    why = f"Training that counts by len() ends, and has its learning rate, after {length:,} steps"
+    if first.ended == "over" and first.batches < length:
+        why = f"A schedule of {length:,} steps does not come to its end"
+    return loader_end.found(
+        f"len() is {length:,}, and {more}{counted(first.batches, *_BATCH)} come",
+        at=_place(facts),
+        severity=Severity.WARNING if first.ended == "over" else Severity.NOTE,
+        why=f"{why}; a loop over the loader has another number.",
+        fix="Have __len__ give what comes: samples, of a data set; batches, of a batch sampler.",
+        evidence=_evidence(facts),
+        about=f"{facts.name} len",
+    )
+
+
+def _leaves_out(facts: WholePass, takes: int) -> bool:
+    """Whether batches lack samples, where each would be a full one."""
+    first = facts.epochs[0]
+    if facts.batch_size is None or first.ended != "over" or first.rows is None:
+        return False
+    is_by_sample = first.most_rows == facts.batch_size and first.batches == facts.length
+    return is_by_sample and takes // 2 < first.rows < takes
+
+
+def _left_out(facts: WholePass, takes: int) -> Finding:
+    rows = facts.epochs[0].rows or 0
+    return loader_end.found(
+        f"leaves out {takes - rows:,} of {counted(takes, 'sample')}",
+        at=_place(facts),
+        severity=Severity.WARNING,
+        why="They are taken from the data set, and are in no batch: what batches them drops them "
+        "without a word, as is done with samples that could not be loaded.",
+        fix="Count what is dropped, and mend these samples or take them out of the data set.",
+        evidence={**_evidence(facts), "samples": rows},
+        about=f"{facts.name} left out",
+    )
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _first_line(error: str) -> str:
+    return shown(error.strip().partition("\n")[0])
+
+
+def _telling(standing: tuple[Standing, ...]) -> Standing | None:
+    """Give the process whose place tells most: a worker in a line of the user's own."""
+    users = [one for one in standing if one.users]
+    return users[-1] if users else next((one for one in standing if one.lines), None)
+
+
+def _place(facts: WholePass) -> Location:
+    made = facts.defined
+    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)
+
+
+def _evidence(facts: WholePass) -> dict[str, str | int | float]:
+    length = {} if facts.length is None else {"len": facts.length}
+    return {
+        "loader": facts.name,
+        "epochs": ", ".join(f"{one.batches} ({one.ended})" for one in facts.epochs),
+        "num_workers": facts.num_workers,
+        **length,
+    }

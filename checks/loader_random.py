@@ -1,0 +1,64 @@
+"""A loader whose workers, or whose epochs, draw the same random numbers.
+
+What it finds
+    Two of the loader's workers are asked for one and the same sample, again and again, and so is a
+    worker of a second epoch. Where one worker gives another one each time, so that it is random,
+    and another worker, or another epoch, begins with just the same, random numbers repeat.
+
+Why it matters
+    A generator that is made before workers start, as `np.random.default_rng(0)` in `__init__` or at
+    the top of a module, is copied to each of them: all workers crop, flip and drop alike, and each
+    epoch does as the one before. There is less augmentation than it seems.
+
+What to do
+    Make the generator in the worker, by `torch.initial_seed()`, which differs among workers and
+    epochs. torch seeds its own generator, `random` and numpy's global one so by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import RandomDraws
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import first_of
+
+
+@check(
+    over=RandomDraws,
+    title="loader whose workers draw the same random numbers",
+    many="loaders have workers that draw the same random numbers",
+    severity=Severity.WARNING,
+    skip=lambda facts, _job: facts.why_not or None,
+)
+def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
+    """Say whose draws repeat, where one worker's own do not."""
+    if not facts.varies or not (facts.workers_alike or facts.epochs_alike):
+        return
+    who = [
+        *(["all workers"] if facts.workers_alike else []),
+        *(["all epochs"] if facts.epochs_alike else []),
+    ]
+    made = facts.defined
+    held = first_of(facts.generators, len(facts.generators)) if facts.generators else ""
+    where = f" ({held})" if held else ""
+    yield loader_random.found(
+        f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} gave one sample "
+        f"in {facts.draws} random versions, and the same {facts.draws} again",
+        at=Location(file=made.file, line=made.line if made.file else None, name=facts.name),
+        why="The generator was seeded before the workers were started, or alike in each: each gets "
+        "a copy of it, and draws from its begin.",
+        fix="Make it in the worker, when it is first needed, from torch.initial_seed(), which "
+        "differs among workers and epochs.",
+        evidence={
+            "loader": facts.name,
+            "dataset": facts.dataset,
+            "workers_alike": facts.workers_alike,
+            "epochs_alike": facts.epochs_alike,
+            "draws": facts.draws,
+            "num_workers": facts.num_workers,
+        },
+        about=facts.name,
+    )

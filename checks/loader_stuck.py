@@ -1,0 +1,231 @@
+"""A loader that gives no batch when it is started as the job starts it.
+
+What it finds
+    In every run that makes a loader, the first batches are drawn from it: with the job's workers,
+    started as the job starts them, in a process of their own. Found are a loader that gives nothing
+    for as long as `--timeout` says, with the lines at which its workers stand; a worker that dies,
+    with what it said; an exception, with the user's own line; and threads of the job that die
+    meanwhile. A loader that ends without a batch is told by `loader-end`.
+
+Why it matters
+    Training stops at its first step, or stands there and says nothing. What a worker said when it
+    died is in nobody's log, and of one that waits for ever nothing is known at all.
+
+What to do
+    Mend the line that is named. A lock, a queue or a connection that a worker waits for is best
+    made in the worker. An error that is swallowed has to be counted: a stream in which each sample
+    fails never gives one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import FirstBatches, Frame, Standing, Traceback
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.code_name import command_for
+from preflight.values.exit_status import ending
+from preflight.values.names import counted, shown
+
+_IN_THREAD = "Exception in thread"
+
+_MEND_THREAD = "Mend this line, or have the thread hand its exception to whoever waits for it."
+
+
+def _told(facts: FirstBatches, _: Job) -> str | None:
+    return f"{facts.told_by} tells why no batch comes" if facts.told_by else None
+
+
+@check(
+    over=FirstBatches,
+    title="loader that gives no batch",
+    many="loaders give no batch",
+    severity=Severity.ERROR,
+    skip=_told,
+)
+def loader_stuck(facts: FirstBatches, job: Job) -> Iterator[Finding]:
+    """Say how the drawing ended, where no batch came of it, and which threads have died."""
+    if facts.told_by:
+        return
+    match facts.ended:
+        case "stuck":
+            yield _stuck(facts, job)
+        case "died":
+            yield _died(facts)
+        case "raised":
+            yield _raised(facts)
+    if facts.ended not in ("raised", "stuck"):
+        yield from _threads(facts)
+
+
+def _stuck(facts: FirstBatches, job: Job) -> Finding:
+    unsent = next((one for one in facts.printed if one.unsent), None)
+    if unsent is not None:
+        return loader_stuck.found(
+            f"{_after(facts)} no batch for {facts.waited:g} s: a worker cannot send what it has "
+            f"made: {_first_line(unsent.error)}",
+            at=_place(unsent.frames, facts),
+            why="The batch is lost in the worker, which says so to nobody: training waits for it "
+            "for ever.",
+            fix="Give out tensors, arrays, numbers and texts, or objects that pickle can send.",
+            evidence=_evidence(facts),
+            about=facts.name,
+        )
+    at = _telling(facts)
+    dead = next((one for one in facts.printed if _is_thread(one) and one.frames), None)
+    if dead is not None:
+        return loader_stuck.found(
+            f"{_after(facts)} no batch for {facts.waited:g} s: its {_thread(dead)} has died of "
+            f"{_first_line(dead.error)}",
+            at=_place(dead.frames, facts),
+            also=tuple(_at(one.users[-1]) for one in facts.standing if one.users),
+            why="A thread that dies does not stop the job: training waits for it for ever.",
+            fix=_MEND_THREAD,
+            evidence=_evidence(facts),
+            about=facts.name,
+        )
+    here = "" if at is None else f": {at.process} stands in {_written(at)}"
+    longer = command_for(facts.name, "--timeout", f"{job.look.timeout * 5:g}")
+    return loader_stuck.found(
+        f"{_after(facts)} no batch for {facts.waited:g} s{here}",
+        at=_place(() if at is None else at.users, facts),
+        also=_others(facts, at),
+        why=f"Training stands at step {len(facts.batches)}, and says nothing.",
+        fix=f"Mend what it waits for there; or give it longer, if it is only slow:  {longer}",
+        workaround=None
+        if not facts.num_workers
+        else "num_workers=0 tells whether the workers are at fault: it loads in the training "
+        "process.",
+        evidence={
+            **_evidence(facts),
+            **{one.process: " < ".join(map(_line, one.lines[:-6:-1])) for one in facts.standing},
+        },
+        about=facts.name,
+    )
+
+
+def _died(facts: FirstBatches) -> Finding:
+    own = next((one for one in reversed(facts.printed) if not _is_thread(one)), None)
+    status = "ended" if facts.exit_status is None else ending(facts.exit_status)
+    who = "the process that draws" if facts.worker is None else f"its worker {facts.worker + 1}"
+    if facts.worker is None and facts.num_workers and facts.exit_status is None:
+        who = "a worker of it"
+    said = "" if own is None else f", which said: {_first_line(own.error)}"
+    return loader_stuck.found(
+        f"{_after(facts)} no batch, since {who} {status}{said}",
+        at=_place(own.frames if own is not None else facts.frames, facts),
+        why="The training process is told only that a worker exited unexpectedly, and stops."
+        if facts.num_workers
+        else "The training ends there.",
+        fix="Mend the line that is named."
+        if own is not None and own.frames
+        else "Load one sample by hand, without workers; where the kernel killed it, take fewer "
+        "workers or smaller batches.",
+        evidence=_evidence(facts),
+        about=facts.name,
+    )
+
+
+def _raised(facts: FirstBatches) -> Finding:
+    inner = facts.frames[-1] if facts.frames else None
+    where = "" if facts.worker is None else " in a worker"
+    line = "the same line" if inner is None else f"`{shown(inner.text)}`"
+    number = len(facts.batches)
+    return loader_stuck.found(
+        f"raises{where} at {'its first batch' if not number else f'batch {number + 1}'}: "
+        f"{_first_line(facts.error)}",
+        at=_place(facts.frames, facts),
+        also=tuple(_at(one) for one in facts.frames[:-1]),
+        why=f"The job runs {line} at step {number}, too, and stops there.",
+        fix="Mend this line, or what it is given.",
+        evidence=_evidence(facts),
+        about=facts.name,
+    )
+
+
+def _threads(facts: FirstBatches) -> Iterator[Finding]:
+    """Tell threads that have died: nobody is told of that who waits for what they do."""
+    seen = set()
+    for one in filter(_is_thread, facts.printed):
+        key = (one.error, one.frames[-1:])
+        if key in seen or not one.frames:
+            continue
+        seen.add(key)
+        yield loader_stuck.found(
+            f"loses its {_thread(one)}, which dies of {_first_line(one.error)}",
+            at=_place(one.frames, facts),
+            severity=Severity.WARNING if facts.batches else Severity.ERROR,
+            why="A thread that dies does not stop the job: whoever waits for what it does waits "
+            "for ever.",
+            fix=_MEND_THREAD,
+            evidence={"loader": facts.name},
+            about=f"{facts.name} thread",
+        )
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _is_thread(one: Traceback) -> bool:
+    return one.title.startswith(_IN_THREAD)
+
+
+def _thread(one: Traceback) -> str:
+    return f"thread {shown(one.title.removeprefix(_IN_THREAD).strip(' :'))}"
+
+
+def _after(facts: FirstBatches) -> str:
+    number = len(facts.batches)
+    return f"gives {counted(number, 'batch', 'batches')}, and then" if number else "gives"
+
+
+def _first_line(error: str) -> str:
+    return shown(error.strip().partition("\n")[0])
+
+
+def _telling(facts: FirstBatches) -> Standing | None:
+    """Give the process whose place tells most: a worker in a line of the user's own."""
+    *others, first = facts.standing[::-1] or (None,)
+    workers = [one for one in others if one is not None][::-1]
+    users = [one for one in (*workers, first) if one is not None and one.users]
+    return users[0] if users else first
+
+
+def _written(one: Standing) -> str:
+    inner = one.users[-1] if one.users else one.lines[-1]
+    return f"{shown(inner.function)} (`{shown(inner.text)}`)" if inner.text else _line(inner)
+
+
+def _line(one: Frame) -> str:
+    return f"{shown(one.file)}:{one.line} in {shown(one.function)}"
+
+
+def _at(one: Frame) -> Location:
+    return Location(file=one.file, line=one.line)
+
+
+def _others(facts: FirstBatches, but: Standing | None) -> tuple[Location, ...]:
+    """Give the lines of the user's own at which other processes stand, each once."""
+    mine = _at(but.users[-1]) if but is not None and but.users else None
+    places = [_at(one.users[-1]) for one in facts.standing if one.users]
+    return tuple(dict.fromkeys(one for one in places if one != mine))
+
+
+def _place(frames: tuple[Frame, ...], facts: FirstBatches) -> Location:
+    if frames:
+        return Location(file=frames[-1].file, line=frames[-1].line, name=facts.name)
+    made = facts.defined
+    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)
+
+
+def _evidence(facts: FirstBatches) -> dict[str, str | int | float]:
+    seconds = {} if facts.seconds_to_first is None else {"seconds": facts.seconds_to_first}
+    return {
+        "loader": facts.name,
+        "batches": len(facts.batches),
+        "num_workers": facts.num_workers,
+        "start_method": facts.start_method,
+        **seconds,
+    }

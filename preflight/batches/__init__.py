@@ -1,0 +1,1 @@
+"""Batches as they come out of a loader, drawn with the job's workers, and what keeps them away."""

@@ -1,0 +1,160 @@
+"""Runs in a process of its own: draws batches from loaders, and says of each what it is made of.
+
+It has no thread, so that workers are forked as in the job. Whoever watches it does so from outside.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from multiprocessing.process import active_children
+from typing import Any, NamedTuple
+
+from preflight.batches.facts import Structure
+from preflight.batches.parcels import opened, parcel_of, way_of
+from preflight.batches.structure import structure_of
+from preflight.batches.tracebacks import Printed, printed
+from preflight.users_code.facts import Lack
+from preflight.users_code.frames import said_by, user_frames
+from preflight.users_code.lacking import lacking
+from preflight.values.wire import to_wire
+
+# Batches that are drawn while that takes no longer than so many seconds.
+_MOST, _WHILE = 4, 1.0
+
+# Loaders whose workers are left alone: to end them waits for whatever they are at.
+_HELD = 3
+
+# What torch says of a worker that is no more.
+_ENDED = re.compile(
+    r"DataLoader worker \(pid(?:\(s\))? (\d+).*(?:exited unexpectedly|is killed by)"
+)
+_IN_WORKER = re.compile(r"Caught .+ in DataLoader worker process (\d+)\.")
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_GROUP = "torch/distributed/"
+
+
+class Drawable(NamedTuple):
+    """A loader that is to be drawn from, and what is said of it."""
+
+    name: str
+    loader: Any
+    about: dict[str, Any]
+    """As fields of `FirstBatches`."""
+
+
+def draw(
+    loaders: Iterable[Drawable], tell: Callable[..., None], *, root: str, folders: Sequence[str]
+) -> None:
+    """Draw the first batches of each loader, and tell each step."""
+    held: deque[Iterator[Any]] = deque(maxlen=_HELD)
+    for one in loaders:
+        tell(loader=one.name, about=to_wire({**one.about, "length": length_of(one.loader)}))
+        try:
+            begins = way_of(one.loader) if one.about.get("num_workers") else None
+            tell(way=to_wire(begins))
+            ended = "enough" if _drawn(one.loader, tell, held) else "over"
+            tell(ended=ended)
+        except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+            tell(ended=ending_of(error), **raised(error, root, folders))
+
+
+def length_of(loader: Any) -> int | None:
+    """Give the `len()` of a loader; None where it has none."""
+    try:
+        return len(loader)
+    except Exception:  # noqa: BLE001  of a stream it is a TypeError, or whatever its author chose
+        return None
+
+
+def _drawn(loader: Any, tell: Callable[..., None], held: deque[Iterator[Any]]) -> bool:
+    """Draw a few batches; say whether as many came as were wanted."""
+    begun = last = time.perf_counter()
+    batches: Iterator[Any] = iter(loader)
+    held.append(batches)
+    for _ in range(_MOST):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return False
+        now = time.perf_counter()
+        tell(workers=[one.pid for one in active_children()])
+        structure, parcel, before = _structure(batch), parcel_of(batch), opened()
+        del batch
+        let_go = replace(parcel, descriptors=max(before - opened(), 0))
+        tell(batch=to_wire(structure), seconds=now - last, parcel=to_wire(let_go))
+        if now - begun > _WHILE:
+            break
+        last = time.perf_counter()
+    return True
+
+
+def _structure(batch: Any) -> Structure:
+    try:
+        return structure_of(batch)
+    except Exception:  # noqa: BLE001  a class of the user's may refuse to be asked
+        return Structure(kind="other", type=type(batch).__qualname__)
+
+
+# --- what was raised ------------------------------------------------------------------------------
+
+
+def ending_of(error: BaseException) -> str:
+    """Say whether a worker died, or something was raised."""
+    return "died" if _ENDED.search(_text(error)) else "raised"
+
+
+def raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str, Any]:
+    """Say what was raised, where, and for want of what; of a worker, what it said."""
+    trace = traceback.extract_tb(error.__traceback__)
+    inside = _IN_WORKER.search(_text(error))
+    own = printed(_text(error)) if inside is not None else []
+    said = own[-1] if own else Printed("", said_by(error), tuple(trace))
+    status, worker = _died(error)
+    return {
+        "error": said.error,
+        "frames": to_wire(user_frames(said.calls, root)),
+        "lacks": to_wire(_lacking(error, said, folders)),
+        "worker": int(inside[1]) if inside is not None else worker,
+        "exit_status": status,
+    }
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
+        return ""
+
+
+def _lacking(error: BaseException, said: Printed, folders: Sequence[str]) -> Lack | None:
+    """Say what is not here; a worker's exception has lost all but its text."""
+    calls = said.calls
+    if calls and any(_GROUP in one.filename.replace("\\", "/") for one in calls):
+        return Lack(kind="group", name="a process group")
+    missing = _NO_MODULE.match(said.error)
+    if missing is not None:
+        error = ModuleNotFoundError(said.error, name=missing[1])
+    inner = calls[-1] if calls else None
+    asks_os = inner is not None and inner.filename.endswith(("os.py", "<frozen os>"))
+    if asks_os and said.error.startswith("KeyError: "):
+        return Lack(kind="variable", name=said.error.partition(": ")[2].strip("'"))
+    return lacking(error, folders)
+
+
+def _died(error: BaseException) -> tuple[int | None, int | None]:
+    """Give the exit status of a worker that died, and which it was, by torch's iterator."""
+    ended = _ENDED.search(_text(error))
+    if ended is None:
+        return None, None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        workers = getattr(frame.f_locals.get("self"), "_workers", None)
+        for number, worker in enumerate(workers if isinstance(workers, list) else ()):
+            if getattr(worker, "pid", None) == int(ended[1]):
+                worker.join(1.0)
+                return worker.exitcode, number
+    return None, None

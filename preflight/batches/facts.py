@@ -1,0 +1,204 @@
+"""What was seen of batches that were drawn from a loader, and how the drawing ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from preflight.objects.facts import Definition
+from preflight.users_code.facts import Frame, Lack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Structure:
+    """What a batch is made of, without its values."""
+
+    kind: str
+    """`tuple`, `list`, `dict`, `tensor`, `array`, `str`, `bytes`, `int`, `float`, `bool`, `none`,
+    `other`."""
+
+    type: str = ""
+    """Its class, where its kind alone does not say it: `transformers.BatchEncoding`."""
+
+    length: int | None = None
+    """Of a tuple, list, dict, text or bytes."""
+
+    dtype: str = ""
+    """Of a tensor or array: `float32`."""
+
+    shape: tuple[int, ...] = ()
+    """Of a tensor or array."""
+
+    bytes: int | None = None
+    """Of the data of a tensor or array."""
+
+    keys: tuple[str, ...] = ()
+    """Of a dict, or the fields of a named tuple; as many as there are parts."""
+
+    parts: tuple[Structure, ...] = ()
+    """What is in it, in its order: of a long one, only the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a process stood when it was given up."""
+
+    process: str
+    """`worker 1 of 2`, `the training process`."""
+
+    lines: tuple[Frame, ...] = ()
+    """The calls of its main thread, the innermost last; of a deep one only those that are inner."""
+
+    users: tuple[Frame, ...] = ()
+    """Those of them that are the user's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traceback:
+    """An exception that a process printed to standard error, and that nobody was told of."""
+
+    title: str
+    """What stood above it: `Exception in thread Thread-1 (prefetch):`; may be empty."""
+
+    error: str
+    frames: tuple[Frame, ...] = ()
+    """The user's own lines, the innermost last."""
+
+    unsent: bool = False
+    """Whether a worker could not send what it had made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """What one batch takes while it is on its way from a worker, or is held."""
+
+    tensors: int = 0
+    """Pieces of shared memory: tensors that share their data are one."""
+
+    bytes: int = 0
+    """Of shared memory, in whole pages."""
+
+    descriptors: int = 0
+    """Open files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnTheWay:
+    """How many batches of a loader are on their way at a time, and what room there is for them."""
+
+    prefetch: int = 2
+    """Batches that each worker makes ahead."""
+
+    length: int | None = None
+    """Batches of an epoch, as the loader says."""
+
+    pinned: bool = False
+    """Whether each is copied to pinned memory as soon as it comes."""
+
+    parcel: Parcel = Parcel()
+    """The largest of the batches that were drawn."""
+
+    open_before: int = 0
+    """Files that were open before the workers were started."""
+
+    open_files: int | None = None
+    """Files that a process may have open; None: as many as it likes."""
+
+    shm_free: int | None = None
+    """Bytes of /dev/shm that were free before the workers were started; None: there is none."""
+
+    shm_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenFor:
+    """What the job takes each batch of a loader for."""
+
+    takes: str
+    """As code: `images, labels`."""
+
+    file: str | None = None
+    line: int | None = None
+    by: str = "source"
+    """What says so: `source`, a loop over the loader; or `settings`."""
+
+    is_sure: bool = True
+    """Whether the loop is come to, as far as its source tells."""
+
+    asks: bool = False
+    """Whether it asks what a batch is before it takes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstBatches:
+    """The first batches of a loader, as far as any came."""
+
+    name: str
+    """What the user called the loader: `train:make_loader`."""
+
+    ended: str
+    """`enough` came; `over`: the epoch ended before; `raised`; `died`: a process ended; `stuck`:
+    nothing came by the deadline; `not-drawn`."""
+
+    reason: str = ""
+    """Why none was drawn (`not-drawn`)."""
+
+    told_by: str = ""
+    """The check that tells why no batch comes, where another one does."""
+
+    defined: Definition = Definition()
+    """Where the factory is."""
+
+    num_workers: int = 0
+    start_method: str = ""
+    start_method_from: str = ""
+    length: int | None = None
+    """Its `len()`, before it was drawn from."""
+
+    past_end: int | None = None
+    """Batches of an epoch, where it was run past its end."""
+
+    batches: tuple[Structure, ...] = ()
+    """What each batch that came is made of."""
+
+    seconds_to_first: float | None = None
+    """From the start of the workers to the first batch."""
+
+    seconds_each: tuple[float, ...] = ()
+    """For each batch behind it."""
+
+    waited: float | None = None
+    """Seconds without a batch, at the end of which it was given up (`stuck`)."""
+
+    error: str = ""
+    """What was raised, with the exception's type; what was said of a process that ended."""
+
+    frames: tuple[Frame, ...] = ()
+    """The user's own lines of it, the innermost last."""
+
+    lacks: Lack | None = None
+    """What it was raised for want of."""
+
+    worker: int | None = None
+    """The worker that raised or died, counted from 0; None: the training process."""
+
+    exit_status: int | None = None
+    """Of a process that died; negative: the signal that killed it."""
+
+    standing: tuple[Standing, ...] = ()
+    """Where each process stood (`stuck`): the training process first."""
+
+    taken_for: tuple[TakenFor, ...] = ()
+    """What the settings, or else the sources, take its batches for."""
+
+    on_the_way: OnTheWay | None = None
+    """Of a loader with workers on this machine."""
+
+    printed: tuple[Traceback, ...] = ()
+    """Exceptions that processes and threads have printed by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What a process saw of a loader's first batches, before it is known what else tells of it."""
+
+    first: FirstBatches

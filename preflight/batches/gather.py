@@ -1,0 +1,133 @@
+"""Holds the first batches of loaders against what else was seen of these loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from preflight.batches.exhausted import is_exhausted
+from preflight.batches.facts import Drawn, FirstBatches, OnTheWay
+from preflight.batches.pass_facts import Further, RandomDraws, WholePass
+from preflight.batches.taken import taken_for
+from preflight.findings.looks import Failed, Left, Look, Looked
+from preflight.host.facts import HostFacts
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.target import Target
+from preflight.loaders.facts import Sent
+from preflight.pipelines.facts import Survival
+from preflight.sources.facts import SourceFacts
+from preflight.sources.flaws.facts import BatchLoop
+from preflight.targets.targets import Host, Source
+
+FACTS = (FirstBatches, WholePass, RandomDraws)
+NO_BATCH = "its first batches did not come"
+NOT_ANEW = "a live object cannot be made anew, so none of its batches was drawn"
+
+
+class Batches(Gather):
+    """All loaders of a run from which batches were drawn."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._drawn: list[tuple[Target, FirstBatches]] = []
+        self._further: dict[tuple[Target, str], Further] = {}
+        self._survivals: dict[tuple[Target, str], Survival] = {}
+        self._loops: list[BatchLoop] = []
+        self._host: HostFacts | None = None
+        self._empty: set[tuple[Target, str]] = set()
+        """Loaders whose lengths say already that no batch comes."""
+
+        self._live = 0
+
+    def needs(self, target: Target) -> bool:
+        """Whether sources say what takes batches apart, or the machine how much room there is."""
+        return isinstance(target, (Source, Host))
+
+    def add(self, _target: Target) -> Iterator[Look]:
+        """Leave targets to the rows whose readers draw."""
+        yield from ()
+
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in what was drawn, and what is known of how many samples come through."""
+        if isinstance(facts, Drawn):
+            self._drawn.append((target, facts.first))
+        elif isinstance(facts, Further):
+            for one in (facts.whole, facts.draws):
+                if one is not None:
+                    self._further[target, one.name] = facts
+        elif isinstance(facts, Survival):
+            self._survivals[target, facts.name] = facts
+        elif isinstance(facts, HostFacts):
+            self._host = facts
+        elif isinstance(facts, SourceFacts):
+            self._loops.extend(facts.loops)
+        elif isinstance(facts, Sent):
+            self._live += not self.run.targets
+            if facts.epoch is not None and not facts.epoch.batches:
+                self._empty.add((target, facts.name))
+
+    def finish(self) -> Iterator[Look]:
+        """Give what was drawn of each loader, when all else is known."""
+        for target, first in self._drawn:
+            if first.ended == "not-drawn":
+                yield Left(reason=first.reason, kinds=FACTS)
+            elif first.lacks is not None:
+                yield Failed(
+                    at=target.place(self.run.job.root),
+                    error=f"it needs {first.lacks.name}, which is not here, so that no batch came: "
+                    f"{first.error.splitlines()[0]}",
+                    kinds=FACTS,
+                    fix="Run preflight where the job runs.",
+                )
+            else:
+                further = self._further.get((target, first.name), Further())
+                yield from beyond_first(target, further, self.run.wants)
+                first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
+                survival = self._survivals.get((target, first.name))
+                told = survival is not None and _tells(survival, first)
+                taken = taken_for(first, target, self._loops, self.run.job)
+                way = None if self._host is None else there(first.on_the_way, self._host)
+                told_by = "dataset-survival" if told else ""
+                if not told and way is not None and is_exhausted(first):
+                    told_by = "loader-shm"
+                if first.ended == "over" and (target, first.name) in self._empty:
+                    told_by = "loader-end"
+                facts = replace(first, told_by=told_by, taken_for=taken, on_the_way=way)
+                yield Looked(facts=facts, target=target)
+        if self._live:
+            yield Left(reason=NOT_ANEW, kinds=FACTS, count=self._live)
+
+
+def beyond_first(target: Target, further: Further, wants: Callable[[type], bool]) -> Iterator[Look]:
+    """Give what was seen of a loader beyond its first batches, or why nothing was."""
+    for kind, facts in ((WholePass, further.whole), (RandomDraws, further.draws)):
+        if facts is None and wants(kind):
+            yield Left(reason=NO_BATCH, kinds=(kind,))
+        elif facts is not None and facts.reason:
+            yield Left(reason=facts.reason, kinds=(kind,))
+        elif isinstance(facts, WholePass) and facts.lacks is not None:
+            yield Left(reason=f"it needs {facts.lacks.name}, which is not here", kinds=(kind,))
+        elif facts is not None:
+            yield Looked(facts=facts, target=target)
+
+
+def _as_far_as(first: FirstBatches, whole: WholePass | None) -> FirstBatches:
+    if whole is None or not whole.is_past_the_end:
+        return first
+    return replace(first, past_end=whole.epochs[0].batches)
+
+
+def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:
+    """Say how much room there is on the machine of the job, which may be a recorded one."""
+    if way is None or not host.recorded:
+        return way
+    return replace(way, shm_free=host.shm_free, shm_size=host.shm_size, open_files=host.open_files)
+
+
+def _tells(survival: Survival, first: FirstBatches) -> bool:
+    """Whether what the files say explains that no batch came."""
+    hows = {one.how for one in survival.losses}
+    if first.ended == "raised":
+        return "raises" in hows
+    return bool(survival.losses) and not survival.through and not first.batches

@@ -1,0 +1,129 @@
+"""What was seen of a loader that was run past its end, and of one sample that was drawn often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from preflight.batches.facts import Standing
+from preflight.objects.facts import Definition
+from preflight.users_code.facts import Frame, Lack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """What came of one epoch, as far as it was run."""
+
+    batches: int
+    rows: int | None = None
+    """Samples in them; None where a batch does not say how many it holds."""
+
+    most_rows: int = 0
+    """Samples in the largest of them."""
+
+    ended: str = "over"
+    """`over`: by itself; `cut`: the time was used up; `beyond`: it gave far more than its `len()`,
+    and was left; `raised`, `died`, `stuck`: nothing more was to be had of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholePass:
+    """A loader that was run past its end, and into a second epoch, as far as time allowed."""
+
+    name: str
+    """What the user called the loader: `train:make_loader`."""
+
+    defined: Definition = Definition()
+    """Where the factory is."""
+
+    reason: str = ""
+    """Why it was not run; empty: it was."""
+
+    num_workers: int = 0
+    start_method: str = ""
+    length: int | None = None
+    """Its `len()`, before it was run."""
+
+    is_iterable: bool = False
+    """Whether its data set is one that each worker goes through by itself."""
+
+    resampled: bool = False
+    """Whether it draws shards with replacement."""
+
+    persistent: bool = False
+    """Whether its workers outlive an epoch."""
+
+    batch_size: int | None = None
+    takes: int | None = None
+    """Samples that its sampler takes in an epoch, each of the data set once; None: nobody knows."""
+
+    epochs: tuple[Epoch, ...] = ()
+    alike: bool = False
+    """Whether all workers gave the same samples in the first epoch."""
+
+    by_itself: int | None = None
+    """Samples of an epoch without workers, counted where all workers gave the same."""
+
+    error: str = ""
+    """What was raised, with the exception's type; what was said of a process that ended."""
+
+    frames: tuple[Frame, ...] = ()
+    """The user's own lines of it, the innermost last."""
+
+    lacks: Lack | None = None
+    """What it was raised for want of."""
+
+    worker: int | None = None
+    """The worker that raised or died, counted from 0; None: the training process."""
+
+    exit_status: int | None = None
+    waited: float | None = None
+    """Seconds without a batch, at the end of which it was given up."""
+
+    standing: tuple[Standing, ...] = ()
+    """Where each process stood then."""
+
+    @property
+    def is_past_the_end(self) -> bool:
+        """Whether its first epoch ended by itself."""
+        return bool(self.epochs) and self.epochs[0].ended == "over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomDraws:
+    """One sample of a loader's data set that its workers were asked for again and again."""
+
+    name: str
+    defined: Definition = Definition()
+    reason: str = ""
+    """Why it was not drawn."""
+
+    why_not: str = ""
+    """Why the question does not apply to the loader."""
+
+    num_workers: int = 0
+    persistent: bool = False
+    dataset: str = ""
+    """The class of the data set."""
+
+    draws: int = 0
+    """How often each worker was asked for it."""
+
+    varies: bool = False
+    """Whether one worker gave another one each time, or at times."""
+
+    workers_alike: bool = False
+    """Whether two workers gave the same ones in the same order."""
+
+    epochs_alike: bool = False
+    """Whether the workers of two epochs did."""
+
+    generators: tuple[str, ...] = ()
+    """Where the data set holds random number generators: `dataset.transform.rng`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Further:
+    """What a process saw of a loader beyond its first batches; None: nobody asked for it."""
+
+    whole: WholePass | None = None
+    draws: RandomDraws | None = None

@@ -1,0 +1,221 @@
+"""Runs in a process of its own: runs a loader past its end, and into a second epoch."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from preflight.batches import often, rows
+from preflight.batches.drawing import Drawable, ending_of, length_of, raised
+from preflight.batches.pass_facts import Epoch
+from preflight.loaders.sent import real_loader, resamples
+from preflight.loaders.starting import configured
+from preflight.objects.attributes import classes, own_attributes
+from preflight.values.wire import to_wire
+
+# Seconds after which it is judged whether an epoch will end in time.
+_JUDGED_AFTER = 1.0
+
+# How often it says how far it has come, in seconds; each of the first batches is told.
+_EACH = 0.05
+_TOLD = 100
+
+# Samples that are told apart at most.
+_MOST_ROWS = 20_000
+
+
+class Bounds(NamedTuple):
+    """How far a loader is run."""
+
+    seconds: float
+    length: int | None
+    num_workers: int
+
+    def far_beyond(self) -> float:
+        """Give the number of batches at which a loader is left that goes on behind its end."""
+        return float("inf") if self.length is None else 2 * self.length + self.num_workers + 8
+
+
+def go_on(
+    order: Mapping[str, Any],
+    found: list[Drawable],
+    again: Callable[[Sequence[str]], list[Drawable]],
+    tell: Callable[..., None],
+    where: tuple[str, Sequence[str]],
+) -> None:
+    """Do what is ordered beyond first batches.
+
+    Args:
+        order: the loaders to run past their end, and those of which one sample is drawn often.
+        found: those that were drawn from. They are let go before others are made.
+        again: makes loaders anew.
+        tell: says what came.
+        where: the job's folder, and those with modules of its own.
+    """
+    seconds = order["seconds"]
+    for one in [each for each in found if each.name in order["draws"]]:
+        tell(loader=one.name)
+        often.run(one.loader, one.about["num_workers"], seconds, tell)
+        del one
+    found.clear()
+    for one in again(order["whole"]) if order["whole"] else ():
+        tell(loader=one.name)
+        run(one.loader, one.about["num_workers"], seconds, tell, where)
+
+
+def run(
+    loader: Any,
+    workers: int,
+    seconds: float,
+    tell: Callable[..., None],
+    where: tuple[str, Sequence[str]],
+) -> None:
+    """Run a loader for two epochs, if time allows, and tell how each ended."""
+    about = _about(loader)
+    bounds = Bounds(seconds, about["length"], workers)
+    begun = time.monotonic()
+    tell(whole=about)
+    judges = about["is_iterable"] and workers > 1 and not about["resampled"]
+    samples = _Samples(workers) if judges else None
+    try:
+        first = _epoch(loader, bounds, tell, samples)
+        tell(epoch=to_wire(first))
+        if first.ended != "over":
+            return
+        if samples is not None and first.rows is not None and samples.alike():
+            tell(alike=True, by_itself=_by_itself(loader, first.rows, bounds, tell))
+        left = seconds - (time.monotonic() - begun)
+        tell(epoch=to_wire(_epoch(loader, bounds._replace(seconds=left), tell, None)))
+    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+        tell(ended=ending_of(error), **raised(error, *where))
+
+
+def _about(loader: Any) -> dict[str, Any]:
+    real = real_loader(loader)
+    own = own_attributes(real)
+    iterable = classes("torch.utils.data", "IterableDataset")
+    size = own.get("batch_size")
+    return {
+        "length": length_of(loader),
+        "is_iterable": isinstance(own.get("dataset"), iterable),
+        "resampled": resamples(own),
+        "persistent": own.get("persistent_workers") is True,
+        "batch_size": size if isinstance(size, int) else None,
+        "takes": _takes(own) if real is loader else None,
+    }
+
+
+def _takes(own: Any) -> int | None:
+    """Say how many samples an epoch has, where torch's own samplers take each once."""
+    sampler, batches = own.get("sampler"), own.get("batch_sampler")
+    if type(sampler) not in (
+        *classes("torch.utils.data", "SequentialSampler"),
+        *classes("torch.utils.data", "RandomSampler"),
+    ) or type(batches) not in classes("torch.utils.data", "BatchSampler"):
+        return None
+    if getattr(sampler, "replacement", False):
+        return None
+    taken = min(len(sampler), len(own["dataset"]))
+    return taken - taken % batches.batch_size if batches.drop_last else taken
+
+
+class _Samples:
+    """What each worker gave in an epoch, as far as that is noted."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._seen: dict[str, list[Counter[int]]] = {}
+        self._noted = 0
+        self._batches = 0
+        self._is_cut = False
+
+    def take(self, batch: Any) -> None:
+        """Note what is in a batch; workers give theirs in turn."""
+        worker = self._batches % self._workers
+        self._batches += 1
+        if self._is_cut:
+            return
+        try:
+            parts = rows.told_apart(batch)
+        except Exception:  # noqa: BLE001  a type of the user's that nobody can make bytes of
+            parts = {}
+        self._noted += max(map(len, parts.values()), default=0)
+        self._is_cut = not parts or self._noted > _MOST_ROWS
+        for name, numbers in parts.items():
+            by_worker = self._seen.setdefault(name, [Counter() for _ in range(self._workers)])
+            by_worker[worker].update(numbers)
+
+    def alike(self) -> bool:
+        """Whether all workers gave the same, by a part in which most samples differ."""
+        if self._is_cut or self._batches % self._workers:
+            return False
+        return any(
+            len(first) > 1 and 2 * len(first) >= first.total() and all(one == first for one in rest)
+            for first, *rest in self._seen.values()
+        )
+
+
+def _epoch(loader: Any, bounds: Bounds, tell: Callable[..., None], samples: _Samples | None) -> Any:
+    """Run one epoch, as far as it is bounded."""
+    begun = told = time.monotonic()
+    number, total, most = 0, 0, 0
+    ended, is_counted = "over", True
+    tell(at=0)
+    for batch in loader:
+        number += 1
+        held = _count(batch)
+        is_counted = is_counted and held is not None
+        total, most = total + (held or 0), max(most, held or 0)
+        if samples is not None:
+            samples.take(batch)
+        del batch
+        now = time.monotonic()
+        if number <= _TOLD or now - told > _EACH:
+            tell(at=number)
+            told = now
+        if _is_too_long(now - begun, number, bounds):
+            ended = "cut"
+            break
+        if number >= bounds.far_beyond():
+            ended = "beyond"
+            break
+    return Epoch(batches=number, rows=total if is_counted else None, most_rows=most, ended=ended)
+
+
+def _count(batch: Any) -> int | None:
+    try:
+        return rows.count(batch)
+    except Exception:  # noqa: BLE001  a class of the user's may refuse to be asked
+        return None
+
+
+def _is_too_long(spent: float, number: int, bounds: Bounds) -> bool:
+    """Say whether the time is used up, or will not do."""
+    likely = spent
+    if spent > _JUDGED_AFTER and bounds.length is not None:
+        likely = spent / number * bounds.length
+    return max(spent, likely) > bounds.seconds
+
+
+def _by_itself(loader: Any, total: int, bounds: Bounds, tell: Callable[..., None]) -> int | None:
+    """Count the samples of an epoch without workers; None where that cannot be said."""
+    if real_loader(loader) is not loader or not isinstance(
+        loader, classes("torch.utils.data", "DataLoader")
+    ):
+        return None
+    begun, seen = time.monotonic(), 0
+    try:
+        alone: Any = configured(loader, 0, None)
+        vars(alone).update(timeout=0, persistent_workers=False)
+        for batch in alone:
+            seen += _count(batch) or 0
+            tell(beside=seen)
+            if seen > total // bounds.num_workers:
+                return seen
+            if time.monotonic() - begun > bounds.seconds:
+                return None
+    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
+        return None
+    return seen

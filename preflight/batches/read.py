@@ -1,0 +1,198 @@
+"""Watches over a process that draws from loaders: how long it takes, and how it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from preflight.batches.facts import Drawn, FirstBatches, OnTheWay, Parcel
+from preflight.batches.stacks import stacks
+from preflight.batches.tracebacks import printed, told
+from preflight.users_code.anew import Anew
+from preflight.values.exit_status import ending
+from preflight.values.wire import from_wire
+
+_POLL = 0.02
+
+# How long an exception of a worker that died may take to be printed, in seconds.
+_SETTLES = 0.1
+
+# Loaders of one target are drawn by one process; where it is lost, by another one, so often.
+_MOST_STARTS = 5
+
+_LOST = "the process that draws from it was lost"
+
+
+class Watching(NamedTuple):
+    """How it is watched over."""
+
+    root: str
+    timeout: float
+    """Seconds of silence."""
+
+    until: float | None
+    """When the budget ends, by the monotonic clock."""
+
+    alive: Callable[[], None]
+
+
+def first_batches(
+    anew: Anew | None,
+    again: Callable[[], Anew],
+    names: Mapping[str, str],
+    watching: Watching,
+    then: Callable[[Anew, Mapping[str, FirstBatches]], None] = lambda _anew, _found: None,
+) -> list[Drawn]:
+    """Have each loader drawn from, and say what came.
+
+    Args:
+        anew: the process that draws; None: there is none as yet.
+        again: starts another one, where that one is lost.
+        names: the loaders, each with the reason why none of its batches is drawn; empty: they are.
+        watching: the deadline.
+        then: told of each process that has drawn, while it waits for more to do.
+    """
+    found: dict[str, FirstBatches] = {}
+    futile = ""
+    for _ in range(_MOST_STARTS):
+        left = [name for name, reason in names.items() if not reason and name not in found]
+        if futile or not left:
+            break
+        if anew is None or anew.is_over:
+            anew = again()
+        with anew.ending(watching.alive):
+            anew.go({"draw": left})
+            watch = _Watch(anew, watching)
+            seen = watch.run(left)
+            if not watch.futile:
+                then(anew, seen)
+        found |= seen
+        futile = watch.futile
+    return [
+        Drawn(
+            first=found.get(name)
+            or FirstBatches(name=name, ended="not-drawn", reason=reason or futile or _LOST)
+        )
+        for name, reason in names.items()
+    ]
+
+
+class _Watch:
+    """What has come of one process."""
+
+    def __init__(self, anew: Anew, watching: Watching) -> None:
+        self.anew = anew
+        self.watching = watching
+        self.futile = ""
+        """Why another process would not do better."""
+
+        self._found: dict[str, FirstBatches] = {}
+        self._name: str | None = None
+        self._seen: dict[str, Any] = {}
+        self._seconds: list[float] = []
+        self._parcels: list[Parcel] = []
+        self._way: Mapping[str, Any] | None = None
+        self._since = 0
+        self._last = time.monotonic()
+
+    def run(self, wanted: list[str]) -> dict[str, FirstBatches]:
+        """Listen until all is said, or nothing more is to be had."""
+        while not (self.futile or self._found.keys() >= {*wanted}):
+            said = self.anew.hear()
+            if said is not None and "done" in said:
+                break
+            if said is not None:
+                self._last = time.monotonic()
+                self._take(said)
+                continue
+            self.watching.alive()
+            if self.anew.poll() is not None:
+                self.anew.drain()
+                if not self.anew.lines:
+                    self._died()
+                    return self._found
+            elif self._is_late():
+                return self._found
+            time.sleep(_POLL)
+        if not self._found.keys() >= {*wanted}:
+            self.futile = self.futile or "the code did not give it a second time"
+        return self._found
+
+    def _take(self, said: Mapping[str, Any]) -> None:
+        match said:
+            case {"loader": str(name), "about": about}:
+                self._name, self._seconds = name, []
+                self._seen = {**about, "name": name, "batches": []}
+                self._parcels = []
+            case {"workers": [*pids]}:
+                self.anew.workers.update(pids)
+            case {"way": way}:
+                self._way = way
+            case {"batch": batch, "seconds": float(seconds)}:
+                self._seen["batches"].append(batch)
+                self._seconds.append(round(seconds, 4))
+                self._parcels.append(from_wire(Parcel, said["parcel"]))
+            case {"ended": str(ended)}:
+                self._close(**{**said, "ended": ended})
+            case {"unmade": str(reason)}:
+                self.futile = reason
+
+    def _close(self, **how: Any) -> None:
+        """Say what came of the loader that was drawn from."""
+        if how["ended"] != "enough":
+            time.sleep(_SETTLES)
+        first = self._seconds[0] if self._seconds else None
+        text = self.anew.text(self._since)
+        self._found[self._seen["name"]] = FirstBatches(
+            **{
+                **_facts_of(self._seen),
+                "seconds_to_first": first,
+                "seconds_each": tuple(self._seconds[1:]),
+                **_facts_of(how),
+                "on_the_way": self._on_the_way(),
+                "printed": tuple(told(one, self.watching.root) for one in printed(text)),
+            }
+        )
+        self._name, self._since = None, self.anew.printed
+
+    def _on_the_way(self) -> OnTheWay | None:
+        """Give what is known of the batches on their way, with the largest one that was drawn."""
+        if self._way is None:
+            return None
+        most = max(self._parcels, key=lambda one: (one.bytes, one.descriptors), default=Parcel())
+        return replace(from_wire(OnTheWay, self._way), parcel=most)
+
+    def _died(self) -> None:
+        """Say that the process itself has ended, at a loader or before it came to one."""
+        status = self.anew.status or 0
+        if self._name is None:
+            self.futile = f"the process that makes it a second time {ending(status)}"
+        else:
+            self._close(ended="died", exit_status=status, error=ending(status))
+
+    def _is_late(self) -> bool:
+        """Say so where nothing came for too long, and why."""
+        now = time.monotonic()
+        waited = now - self._last
+        if self.watching.until is not None and now > self.watching.until:
+            self.futile = "the budget was used up before its first batch came"
+            if self._seconds:
+                self._close(ended="enough")
+        elif waited > self.watching.timeout and self._name is None:
+            self.futile = f"the code took more than {self.watching.timeout:g} s to give it again"
+        elif waited > self.watching.timeout:
+            where = stacks(self.anew, self.watching.root, self.watching.alive)
+            self._close(ended="stuck", waited=round(waited, 1), standing=where)
+        else:
+            return False
+        return True
+
+
+def _facts_of(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Build values of facts of what was told."""
+    bare = {"name": "", "ended": "", **plain}
+    built = from_wire(FirstBatches, {k: v for k, v in bare.items() if k != "standing"})
+    more = {"standing": plain["standing"]} if "standing" in plain else {}
+    return {**{name: getattr(built, name) for name in plain if name != "standing"}, **more}

@@ -1,0 +1,100 @@
+"""Tells the samples of a batch apart: how many it holds, and a number for each part of each."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+from preflight.objects.attributes import classes
+
+# Bytes of a sample's part that are looked at: every n-th of a larger one.
+_MOST_BYTES = 1 << 16
+
+# Parts of a batch that are looked at.
+_MOST_PARTS = 8
+
+
+def count(batch: Any) -> int | None:
+    """Say how many samples a batch holds; None where its parts do not agree."""
+    sizes = {len(part) for _, part in _parts(batch)}
+    if len(sizes) == 1:
+        return sizes.pop()
+    return len(batch) if isinstance(batch, (list, tuple)) else None
+
+
+def told_apart(batch: Any) -> dict[str, list[int]]:
+    """Give a number for each sample, by each part of the batch by which they can be told apart."""
+    parts = dict(_parts(batch))
+    if len({len(part) for part in parts.values()}) > 1 or not parts:
+        parts = {"": batch} if isinstance(batch, (list, tuple)) else {}
+    return {name: [digest(one) for one in part] for name, part in parts.items()}
+
+
+def _parts(batch: Any) -> Iterator[tuple[str, Any]]:
+    """Give what has a row for each sample: tensors, arrays, lists of texts or numbers."""
+    return itertools.islice(_leaves("", batch, 0), _MOST_PARTS)
+
+
+def _leaves(name: str, thing: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    arrays: Any = _arrays()
+    if isinstance(thing, arrays):
+        if len(thing.shape):
+            yield name, thing
+    elif isinstance(thing, (list, tuple)):
+        if thing and all(isinstance(one, (str, bytes, int, float)) for one in thing):
+            yield name, thing
+        elif depth < 3:
+            for number, one in enumerate(thing[:_MOST_PARTS]):
+                yield from _leaves(f"{name}[{number}]", one, depth + 1)
+    elif depth < 3 and hasattr(thing, "items") and hasattr(thing, "keys"):
+        for key, one in list(thing.items())[: 4 * _MOST_PARTS]:
+            yield from _leaves(f"{name}[{key!r}]", one, depth + 1)
+
+
+def _arrays() -> tuple[type, ...]:
+    return (*classes("torch", "Tensor"), *classes("numpy", "ndarray"))
+
+
+def digest(thing: Any) -> int:
+    """Give a number that is the same for what is the same.
+
+    Raises:
+        Exception: it can be made no bytes of.
+    """
+    hashed = hashlib.blake2b(digest_size=6)
+    for piece in _bytes_of(thing):
+        hashed.update(piece)
+    return int.from_bytes(hashed.digest(), "big")
+
+
+def _bytes_of(thing: Any) -> Iterator[bytes]:
+    tensors: Any = classes("torch", "Tensor")
+    arrays: Any = classes("numpy", "ndarray")
+    if isinstance(thing, tensors):
+        import torch
+
+        dense = thing.detach().cpu()
+        dense = dense.to_dense() if dense.layout is not torch.strided else dense
+        plain = dense.resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
+        yield repr((thing.dtype, tuple(thing.shape))).encode()
+        yield plain[:: 1 + len(plain) // _MOST_BYTES].numpy().tobytes()
+    elif isinstance(thing, arrays) and not thing.dtype.hasobject:
+        yield repr((thing.dtype, thing.shape)).encode()
+        data = thing.tobytes()
+        yield data[:: 1 + len(data) // _MOST_BYTES]
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            yield repr(key).encode()
+            yield from _bytes_of(value)
+    elif isinstance(thing, (list, tuple)):
+        yield b"%d," % len(thing)
+        for value in thing:
+            yield from _bytes_of(value)
+    elif hasattr(thing, "tobytes") and hasattr(thing, "size"):  # a picture of Pillow's
+        data = thing.tobytes()
+        yield repr(thing.size).encode() + data[:: 1 + len(data) // _MOST_BYTES]
+    else:
+        yield pickle.dumps(thing)

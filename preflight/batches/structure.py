@@ -1,0 +1,74 @@
+"""Says what a batch is made of, as plain values; none of its data is kept."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from preflight.batches.facts import Structure
+from preflight.objects.attributes import classes
+from preflight.objects.paths import type_name
+
+# Of a longer one, the first: a batch of a thousand texts has a thousand parts that are alike.
+_MOST = 64
+
+_DEEPEST = 6
+
+_PLAIN = {str: "str", bytes: "bytes", int: "int", float: "float", bool: "bool"}
+
+
+def structure_of(thing: Any, depth: int = 0) -> Structure:
+    """Say what a batch, or a part of one, is made of."""
+    kind = type(thing)
+    if thing is None:
+        return Structure(kind="none")
+    if kind in _PLAIN:
+        sized = kind in (str, bytes)
+        return Structure(kind=_PLAIN[kind], length=len(thing) if sized else None)
+    name = type_name(kind)
+    if issubclass(kind, classes("torch", "Tensor")):
+        own = "" if name in ("torch.Tensor", "torch.nn.parameter.Parameter") else name
+        size = thing.numel() * thing.element_size()
+        dtype = str(thing.dtype).removeprefix("torch.")
+        shape = tuple(map(int, thing.shape))
+        return Structure(kind="tensor", type=own, dtype=dtype, shape=shape, bytes=size)
+    if issubclass(kind, classes("numpy", "ndarray")):
+        own = "" if name == "numpy.ndarray" else name
+        shape, dtype = tuple(map(int, thing.shape)), str(thing.dtype)
+        size = math.prod(shape) * thing.dtype.itemsize
+        return Structure(kind="array", type=own, dtype=dtype, shape=shape, bytes=size)
+    if depth < _DEEPEST and isinstance(thing, (tuple, list)):
+        return _of_row(thing, name, depth)
+    if depth < _DEEPEST and (isinstance(thing, dict) or _is_mapping(thing)):
+        return _of_dict(thing, name, depth)
+    return Structure(kind="other", type=name)
+
+
+def _of_row(thing: Any, name: str, depth: int) -> Structure:
+    fields = getattr(type(thing), "_fields", ())
+    return Structure(
+        kind="tuple" if isinstance(thing, tuple) else "list",
+        type="" if type(thing) in (tuple, list) else name,
+        length=len(thing),
+        keys=tuple(map(str, fields[:_MOST])) if isinstance(fields, tuple) else (),
+        parts=tuple(structure_of(one, depth + 1) for one in thing[:_MOST]),
+    )
+
+
+def _is_mapping(thing: object) -> bool:
+    """Whether it holds values by keys without being a dict, as a `BatchEncoding` does."""
+    from collections import UserDict
+
+    return isinstance(thing, UserDict)
+
+
+def _of_dict(thing: Any, name: str, depth: int) -> Structure:
+    items = list(itertools.islice(thing.items(), _MOST))
+    return Structure(
+        kind="dict",
+        type="" if type(thing) is dict else name,
+        length=len(thing),
+        keys=tuple(str(key) for key, _ in items),
+        parts=tuple(structure_of(value, depth + 1) for _, value in items),
+    )

@@ -1,0 +1,100 @@
+"""Says what a job takes the batches of a loader for: by its settings, or by loops in sources."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator
+
+from preflight.batches.facts import FirstBatches, TakenFor
+from preflight.kinds.target import Target
+from preflight.settings.job import Job
+from preflight.sources.flaws.facts import BatchLoop
+from preflight.targets.targets import Built
+from preflight.values.code_name import Spec, parse_pick, parse_spec, write_pick
+
+
+def taken_for(
+    first: FirstBatches, target: Target, loops: Iterable[BatchLoop], job: Job
+) -> tuple[TakenFor, ...]:
+    """Give what is said of one loader; the settings overrule what was read."""
+    if not isinstance(target, Built):
+        return ()
+    said = tuple(_said(target, job))
+    spec = parse_spec(first.name)
+    if said or spec is None:
+        return said
+    found = [
+        TakenFor(takes=one.takes, file=one.file, line=one.line, is_sure=one.is_sure, asks=one.asks)
+        for one in loops
+        if _is_over(one, first, spec, target)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _said(target: Built, job: Job) -> Iterator[TakenFor]:
+    for index, factory in enumerate(job.loader):
+        is_it = (factory.call, factory.name, factory.pick) == (
+            target.spec,
+            target.name,
+            target.pick,
+        )
+        same = factory.args == target.args and dict(factory.kwargs) == dict(target.kwargs)
+        if is_it and same and factory.unpack is not None:
+            file, line = job.origin(f"loader.{index}.unpack")
+            yield TakenFor(takes=factory.unpack, file=file, line=line, by="settings")
+
+
+def _is_over(loop: BatchLoop, first: FirstBatches, spec: Spec, target: Built) -> bool:
+    """Whether a loop is over this loader, and not over one that is made in another way."""
+    named, picked = parse_spec(target.spec), parse_pick(target.pick or "")
+    before = len(named.pick) if named is not None else 0
+    pick = (*spec.pick[:before], *(picked or ()), *spec.pick[before:])
+    if loop.maker != spec.name or loop.pick != write_pick(pick):
+        return False
+    return _same_home(loop, first, spec) and _same_words(loop.given, target)
+
+
+def _same_home(loop: BatchLoop, first: FirstBatches, spec: Spec) -> bool:
+    home = spec.file or f"{(spec.module or '').replace('.', '/')}.py"
+    files = {
+        one.replace(os.sep, "/").removeprefix("./") for one in (home, first.defined.file) if one
+    }
+    if not loop.module:
+        return any(_ends(loop.file, one) or _ends(one, loop.file) for one in files)
+    end = loop.module.removeprefix("./")
+    return any(_ends(one, f"{end}.py") or _ends(one, f"{end}/__init__.py") for one in files)
+
+
+def _ends(path: str, end: str) -> bool:
+    return path == end or path.endswith(f"/{end}")
+
+
+def _same_words(given: str | None, target: Built) -> bool:
+    """Whether a call may be the one that was looked at: nothing that is written out differs."""
+    if given is None or not (given or target.args or target.kwargs):
+        return True
+    try:
+        call = ast.parse(f"f({given})", mode="eval").body
+    except SyntaxError:
+        return False
+    assert isinstance(call, ast.Call)  # noqa: S101  for the type checker
+    words = {one.arg: one.value for one in call.keywords if one.arg is not None}
+    by_place = zip(call.args, target.args, strict=False)
+    by_name = [
+        (value, target.kwargs[name]) for name, value in words.items() if name in target.kwargs
+    ]
+    if any(_differs(one, other) for one, other in (*by_place, *by_name)):
+        return False
+    more = [
+        *call.args[len(target.args) :],
+        *(v for k, v in words.items() if k not in target.kwargs),
+    ]
+    return not any(isinstance(one, ast.Constant) for one in more)
+
+
+def _differs(node: ast.expr, value: object) -> bool:
+    try:
+        return bool(ast.literal_eval(node) != value)
+    except (ValueError, TypeError):
+        return False

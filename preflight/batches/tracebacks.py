@@ -1,0 +1,116 @@
+"""Reads tracebacks off what processes print: Python's own, and the stacks of faulthandler."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import traceback
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from preflight.batches.facts import Standing, Traceback
+from preflight.users_code.facts import Frame
+from preflight.users_code.frames import user_frames
+from preflight.values.names import name_of
+
+_BEGIN = "Traceback (most recent call last):"
+_CALL = re.compile(r'\s+File "(?P<file>.+)", line (?P<line>\d{1,9}),? in (?P<name>.+)')
+_THREAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-fA-F]+ ")
+
+# What Python writes between two exceptions of which one was raised while the other was handled.
+_CHAIN = ("During handling of the above", "The above exception was")
+
+_LONGEST = 2_000
+_MOST_LINES = 30
+
+
+class Printed(NamedTuple):
+    """An exception as it was printed."""
+
+    title: str
+    error: str
+    calls: tuple[traceback.FrameSummary, ...]
+    """The innermost last."""
+
+
+def printed(text: str) -> list[Printed]:
+    """Give the exceptions that a text has; of a chain, the last one that was raised."""
+    found: list[Printed] = []
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        if not line.rstrip().endswith(_BEGIN):  # torch writes another word before it
+            continue
+        one = _one(lines, place)
+        if one is None:
+            continue
+        before = next((each for each in reversed(lines[:place]) if each.strip()), "")
+        if found and before.startswith(_CHAIN):
+            one = one._replace(title=found.pop().title)
+        found.append(one)
+    return found
+
+
+def _one(lines: list[str], place: int) -> Printed | None:
+    """Read the exception that begins at a line; None where it was cut."""
+    calls: list[traceback.FrameSummary] = []
+    for number, line in enumerate(lines[place + 1 :], place + 1):
+        call = _CALL.fullmatch(line)
+        if call is not None:
+            calls.append(_summary(call))
+        elif line and not line.startswith(" "):
+            title = lines[place - 1].strip() if place else ""
+            error = "\n".join([line, *_rest(lines[number + 1 :])])
+            return Printed(title=title, error=error[:_LONGEST], calls=tuple(calls))
+    return None
+
+
+def _rest(lines: Iterable[str]) -> Iterator[str]:
+    """Give the further lines of a text that is indented: of an exception with several."""
+    for line in lines:
+        if not line.startswith("  ") or _CALL.fullmatch(line):
+            return
+        yield line
+
+
+def _summary(call: re.Match[str]) -> traceback.FrameSummary:
+    return traceback.FrameSummary(call["file"], int(call["line"]), call["name"])
+
+
+def told(one: Printed, root: str) -> Traceback:
+    """Give a printed exception as facts."""
+    return Traceback(
+        title=one.title,
+        error=one.error,
+        frames=user_frames(one.calls, root),
+        unsent=any(
+            call.name == "_feed" and call.filename.endswith("queues.py") for call in one.calls
+        ),
+    )
+
+
+def standing(process: str, text: str, root: str) -> Standing:
+    """Say where a process stands, by faulthandler's stacks: the main thread's is the last."""
+    calls: list[traceback.FrameSummary] = []
+    for line in text.splitlines():
+        if _THREAD.match(line):
+            calls.clear()
+        call = _CALL.fullmatch(line)
+        if call is not None:
+            calls.append(_summary(call))
+    calls = calls[:_MOST_LINES][::-1]
+    return Standing(
+        process=process,
+        lines=tuple(_frame(one, root) for one in calls),
+        users=user_frames(calls, root),
+    )
+
+
+def _frame(one: traceback.FrameSummary, root: str) -> Frame:
+    path = os.path.abspath(one.filename)
+    return Frame(
+        file=name_of(path, root) if os.path.isfile(path) else one.filename,
+        line=one.lineno or 0,
+        function=one.name,
+        text=linecache.getline(one.filename, one.lineno or 0).strip(),
+    )

@@ -1,0 +1,278 @@
+"""Has loaders made a second time, in a process of their own, and batches drawn from them there."""
+
+from __future__ import annotations
+
+import copy as copying
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from preflight.batches.beyond import Wanted, further
+from preflight.batches.drawing import Drawable, draw
+from preflight.batches.facts import Drawn, FirstBatches
+from preflight.batches.pass_facts import Further
+from preflight.batches.passing import go_on
+from preflight.batches.read import Watching, first_batches
+from preflight.built import holders
+from preflight.built.blame import RaisedError
+from preflight.built.making import Named, attribute, imported, made, named, unsaid
+from preflight.findings.check import Facts
+from preflight.host.start_method import SPAWNING
+from preflight.kinds.asked import Asked, CannotLookError, MistypedError
+from preflight.loaders import sent as loaders
+from preflight.loaders.facts import Loaded, Sent
+from preflight.loaders.starting import configured, parts_of, start_method_of
+from preflight.objects import where
+from preflight.objects.attributes import own_attributes
+from preflight.objects.stand_in import StoodIn
+from preflight.users_code import anew
+from preflight.users_code.frames import said_by
+from preflight.users_code.importing import files_of_workers, import_torch
+from preflight.users_code.orders import next_order, settle, teller
+from preflight.values.code_name import write_pick
+
+WHOLE, DRAWS = "WholePass", "RandomDraws"
+WANTED = ("FirstBatches", WHOLE, DRAWS)
+"""The facts for whose sake batches are drawn."""
+
+
+class Drawing:
+    """What draws from the loaders of one target, beside the process that looks at them."""
+
+    def __init__(self, asked: Asked, its: Named, folder: str) -> None:
+        self._asked = asked
+        self.its = its
+        self._folder = folder
+        self._crowd: anew.Crowd | None = None
+        self._begun = time.monotonic()
+        self._process: anew.Anew | None = None
+        self.names: list[str] = []
+        """The loaders that there are."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the job has batches drawn."""
+        options = self._asked.options
+        is_model = self.its.built.kind == "model"
+        wants = not {*WANTED}.isdisjoint(options["wants"])
+        return wants and options["depth"] != "index" and not is_model
+
+    def watch_for_threads(self) -> None:
+        """Note how many threads there are before the user's code runs."""
+        self._crowd = anew.Crowd()
+
+    def begin(self, factory: object, stood_in: StoodIn) -> None:
+        """Copy this process before a loader is made in it, where a copy will do."""
+        if self.is_wanted and self._crowd is not None and self._crowd.may_fork():
+            silent = self.its._replace(step=unsaid)
+            self._process = anew.copy(functools.partial(_serve, silent, factory, stood_in))
+
+    def draw(self, found: Iterable[Facts]) -> list[Drawn | Further]:
+        """Draw from the loaders, but from those of which it is known that no worker starts."""
+        if not (self.is_wanted and self.names):
+            return []
+        told = _told_already(found)
+        known = files_of_workers(self.its.spec)
+        spawned = {one.name for one in found if isinstance(one, Sent) and _spawns(one)}
+        reasons = {
+            name: told.get(name) or (_ONLY_AS_MAIN if known and name in spawned else "")
+            for name in self.names
+        }
+        options = self._asked.options
+        budget = options.get("budget")
+        watching = Watching(
+            root=options["root"],
+            timeout=options["timeout"],
+            until=None if budget is None else self._begun + budget,
+            alive=self._asked.alive,
+        )
+        if all(reasons.values()):
+            return [*first_batches(None, self._fresh, reasons, watching)]
+        with self._asked.step(f"draw batches of {self.its.built.spec}"):
+            beyond = _Beyond(self._asked, watching)
+            first = first_batches(self._process, self._fresh, reasons, watching, beyond.then)
+            return [*first, *beyond.found]
+
+    def _fresh(self) -> anew.Anew:
+        told = {"wire": self._asked.wire, "options": self._asked.options}
+        return anew.fresh("preflight.built.drawn:main", told, folder=self._folder)
+
+    def close(self) -> None:
+        """End what was started."""
+        if self._process is not None:
+            with self._process.ending(self._asked.alive):
+                pass
+
+
+class _Beyond:
+    """Has a process that has drawn go on, and keeps what came."""
+
+    def __init__(self, asked: Asked, watching: Watching) -> None:
+        self.found: list[Further] = []
+        self._asked = asked
+        self._watching = watching
+
+    def then(self, process: anew.Anew, first: Mapping[str, FirstBatches]) -> None:
+        """Have its loaders run further."""
+        wants, watching = self._asked.options["wants"], self._watching
+        wanted = Wanted(
+            whole=WHOLE in wants,
+            draws=DRAWS in wants,
+            root=watching.root,
+            timeout=watching.timeout,
+            budget=self._asked.options.get("budget"),
+            until=watching.until,
+            alive=watching.alive,
+            step=self._asked.step,
+        )
+        self.found += further(process, first, wanted)
+
+
+_ONLY_AS_MAIN = "a worker that is not forked finds its file only where that is the main module"
+
+
+def _spawns(sent: Sent) -> bool:
+    return bool(sent.num_workers) and sent.start_method in SPAWNING
+
+
+def _told_already(found: Iterable[Facts]) -> dict[str, str]:
+    """Name the loaders of which no worker comes to its first batch, and the check that says why."""
+    reasons = {}
+    for one in found:
+        if isinstance(one, Sent) and _spawns(one) and one.objects:
+            reasons[one.name] = "none of its workers starts, which loader-unpicklable tells"
+        elif isinstance(one, Loaded) and one.num_workers and one.start_method in SPAWNING:
+            if one.started_work is not None:
+                reasons[one.name] = "its workers would train, which loader-unguarded-main tells"
+            elif any(one.start_method in each.methods for each in one.objects):
+                reasons[one.name] = "none of its workers starts, which loader-unloadable tells"
+    return reasons
+
+
+# --- in the process that draws --------------------------------------------------------------------
+
+
+def main() -> None:
+    """Run in a fresh process: import what is named, and draw when that is ordered."""
+    orders, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    told = next_order(orders)
+    settle(told["folder"])
+    stood_in = StoodIn()
+    its = named(told["wire"], told["options"])
+    tell = teller(answers)
+    try:
+        import_torch()
+        factory = attribute(imported(its, stood_in), its.spec)
+    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+        tell(unmade=_unmade(error))
+    else:
+        _serve(its, factory, stood_in, orders, answers)
+
+
+def _serve(its: Named, factory: object, stood_in: StoodIn, orders: int, answers: int) -> None:
+    """Wait for an order, draw, and wait to be ended: what is started here is found below it."""
+    tell = teller(answers)
+
+    def again(names: Sequence[str]) -> list[Drawable]:
+        collect = functools.partial(_collect, its, factory, names)
+        return walk(its.built.spec, made(its, factory, stood_in), collect) or []
+
+    try:
+        found = again(next_order(orders)["draw"])
+    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+        tell(unmade=_unmade(error))
+    else:
+        root = its.options["root"]
+        folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
+        draw(found, tell, root=root, folders=folders)
+        tell(done=True)
+        order = next_order(orders)
+        try:
+            go_on(order, found, again, tell, (root, folders))
+        except BaseException as error:  # noqa: BLE001  as above
+            tell(unmade=_unmade(error))
+        tell(further="done")
+    next_order(orders)
+
+
+def _unmade(error: BaseException) -> str:
+    if isinstance(error, (CannotLookError, MistypedError)):
+        return str(error)
+    inner = error.error if isinstance(error, RaisedError) else error
+    return f"it could not be made a second time: {said_by(inner)}"
+
+
+def _collect(
+    its: Named, factory: object, wanted: Sequence[str], name: str, thing: object
+) -> list[Drawable] | None:
+    """Give a loader that is to be drawn from, as the job has it; None of anything else."""
+    options = its.options
+    if loaders.is_dataset(thing):
+        thing = wrapped(thing, options, collate_fn=list)
+    if not loaders.is_loader(thing):
+        return None
+    if name not in wanted:
+        return []
+    workers, start = options["num_workers"], options["start_method"]
+    real = loaders.real_loader(thing)
+    method, method_from = start_method_of(own_attributes(real), start, options["root"])
+    own = configured(real, workers, start)
+    number = parts_of(own).get("num_workers", 0) if workers is None else workers
+    about = {
+        "num_workers": int(number),
+        "start_method": method,
+        "start_method_from": method_from,
+        "defined": where.defined(factory, options["root"]).at,
+    }
+    return [Drawable(name, _with_part(thing, real, own), about)]
+
+
+def _with_part(thing: Any, real: object, own: object) -> object:
+    """Give a loader with its DataLoader as the job has it; the user's own stays as it is."""
+    if own is real:
+        return thing
+    if real is thing:
+        return own
+    copied = copying.copy(thing)
+    copied.pipeline = [own, *thing.pipeline[1:]]
+    return copied
+
+
+# --- for both processes ---------------------------------------------------------------------------
+
+# What holds loaders may be held itself; more is nobody's code.
+_DEEPEST = 3
+
+
+def walk(
+    name: str, made: object, look_at: Callable[[str, object], list[Any] | None], depth: int = 0
+) -> list[Any] | None:
+    """Look at what was made, or at the loaders and models that it holds; None: there are none."""
+    found = look_at(name, made)
+    if found is not None or depth > _DEEPEST:
+        return found
+    looks = [
+        walk(name + write_pick(steps), part, look_at, depth + 1)
+        for steps, part in holders.parts_of(made)
+    ]
+    known = [one for one in looks if one is not None]
+    return [facts for one in known for facts in one] if known else None
+
+
+def wrapped(dataset: Any, options: Mapping[str, Any], **given: Any) -> object:
+    """Wrap a bare data set as the job would: its batch size, its workers (by default one)."""
+    from torch.utils.data import DataLoader
+
+    workers = options["num_workers"]
+    return DataLoader(
+        dataset,
+        batch_size=options["batch_size"] or 1,
+        num_workers=1 if workers is None else workers,
+        **given,
+    )

@@ -1,0 +1,341 @@
+"""Loaders whose epochs end as they should, and others; one dict of each, made anew by each call."""
+
+# ruff: noqa: D101, D102, NPY002  (jobs are written so)
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    WeightedRandomSampler,
+    get_worker_info,
+)
+
+
+class Rows(Dataset):
+    """Forty samples, each with its number."""
+
+    def __init__(self, number: int = 40) -> None:
+        self.number = number
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.tensor([index, index * index])
+
+
+class Stream(IterableDataset):
+    """The same as a stream, which each worker goes through."""
+
+    def __init__(self, number: int = 40, *, divided: bool = False) -> None:
+        self.number, self.divided = number, divided
+
+    def __iter__(self) -> Any:
+        worker = get_worker_info()
+        first, step = (worker.id, worker.num_workers) if self.divided and worker else (0, 1)
+        return (self.sample(number) for number in range(first, self.number, step))
+
+    def sample(self, number: int) -> Any:
+        return torch.tensor([number, number * number])
+
+
+class Measured(Stream):
+    """A stream with a length."""
+
+    def __init__(self, number: int, length: int) -> None:
+        super().__init__(number, divided=True)
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class Captioned(Stream):
+    """A stream of samples that are augmented at random, each with its caption."""
+
+    def sample(self, number: int) -> Any:
+        return torch.rand(4), f"caption {number}"
+
+
+class Twice(Stream):
+    """A stream in whose data each sample stands two times, one behind the other."""
+
+    def sample(self, number: int) -> Any:
+        return torch.tensor([number // 2])
+
+
+class Alike(Stream):
+    """A stream of zeros."""
+
+    def sample(self, number: int) -> Any:
+        return torch.zeros(3)
+
+
+class Synthetic(Stream):
+    """Random numbers, as many from each worker."""
+
+    def sample(self, number: int) -> Any:
+        return torch.rand(4)
+
+
+class Endless(Stream):
+    def __iter__(self) -> Any:
+        return (self.sample(number) for number in itertools.count())
+
+
+class EndlessWithLength(Endless):
+    def __len__(self) -> int:
+        return 16
+
+
+class Spent(IterableDataset):
+    def __init__(self) -> None:
+        self.rows = iter(range(40))
+
+    def __iter__(self) -> Any:
+        return self.rows
+
+
+class Grows(IterableDataset):
+    """Adds to its files each time that it is asked for them."""
+
+    def __init__(self) -> None:
+        self.files: list[int] = []
+
+    def __iter__(self) -> Any:
+        self.files += range(20)
+        return iter(self.files)
+
+
+class RaisesAgain(Stream):
+    begun = 0
+
+    def __iter__(self) -> Any:
+        self.begun += 1
+        if self.begun > 1:
+            raise RuntimeError("the stream is closed")
+        return iter(range(40))
+
+
+class Raises(Rows):
+    def __getitem__(self, index: int) -> Any:
+        if index == 33:
+            raise ValueError("sample 33 is damaged")
+        return index
+
+
+class Stops(Rows):
+    def __getitem__(self, index: int) -> Any:
+        while index == 33:
+            time.sleep(0.05)
+        return index
+
+
+class Sampler(BatchSampler):
+    """Says of itself that it gives twice as many batches."""
+
+    def __len__(self) -> int:
+        return 2 * super().__len__()
+
+
+class ByLength:
+    """Groups what has been shuffled, so that epochs have other numbers of batches."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+
+    def __iter__(self) -> Any:
+        self.epoch += 1
+        size = 4 if self.epoch % 2 else 3
+        return (list(range(at, min(at + size, 40))) for at in range(0, 40, size))
+
+
+def without_none(batch: list[Any]) -> Any:
+    return torch.stack([one for one in batch if one[0] % 10])
+
+
+def packed(batch: list[Any]) -> Any:
+    return torch.cat([one for one in batch if one[0] % 10]).reshape(1, -1)
+
+
+def of(dataset: Any = None, **given: Any) -> Any:
+    return DataLoader(Rows() if dataset is None else dataset, **{"batch_size": 4, **given})
+
+
+def bad() -> dict[str, Any]:
+    return {
+        "spent": of(Spent()),
+        "spent_by_persistent": of(Spent(), num_workers=1, persistent_workers=True),
+        "grows": of(Grows()),
+        "raises_again": of(RaisesAgain()),
+        "raises_late": of(Raises(), num_workers=2),
+        "all_from_each": of(Stream(), num_workers=2),
+        "all_from_each_of_three": of(Stream(), num_workers=3, batch_size=None),
+        "all_captions_from_each": of(Captioned(), num_workers=2),
+        "too_long": of(Measured(40, 80), num_workers=2),
+        "too_short": of(Measured(40, 20)),
+        "batch_sampler": DataLoader(
+            Rows(), batch_sampler=Sampler(SequentialSampler(range(40)), 4, drop_last=False)
+        ),
+        "leaves_out": of(collate_fn=without_none),
+        "goes_on": of(EndlessWithLength()),
+    }
+
+
+def stops() -> Any:
+    return of(Stops(), num_workers=2)
+
+
+def sound() -> dict[str, Any]:
+    again = RandomSampler(Rows(), replacement=True, num_samples=60)
+    return {
+        "plain": of(),
+        "shuffled": of(shuffle=True, num_workers=2),
+        "uneven": of(Rows(41), num_workers=2),
+        "drops_last": of(Rows(43), drop_last=True, num_workers=2),
+        "persistent": of(num_workers=2, persistent_workers=True),
+        "divided": of(Stream(divided=True), num_workers=2),
+        "divided_unevenly": of(Stream(41, divided=True), num_workers=3),
+        "one_worker": of(Stream(), num_workers=1),
+        "with_length": of(Measured(40, 40), num_workers=2),
+        "with_length_unevenly": of(Measured(10, 10), num_workers=2),
+        "with_length_dropped": of(Measured(11, 11), num_workers=2, drop_last=True),
+        "twice_in_the_data": of(Twice(divided=True), num_workers=2),
+        "alike": of(Alike(), num_workers=2),
+        "synthetic": of(Synthetic(), num_workers=2),
+        "with_replacement": of(sampler=again),
+        "weighted": of(sampler=WeightedRandomSampler([1.0] * 40, 40), num_workers=2),
+        "some": of(sampler=RandomSampler(Rows(), num_samples=12)),
+        "by_length": DataLoader(Rows(), batch_sampler=ByLength()),
+        "packed": of(collate_fn=packed),
+        "texts": of([f"caption {number}" for number in range(40)], num_workers=2),
+        "lists": of(collate_fn=list),
+        "without_batches": of(batch_size=None),
+        "generator": of(Stream()),
+    }
+
+
+def endless() -> Any:
+    return of(Endless(), num_workers=2)
+
+
+# --- random numbers -------------------------------------------------------------------------------
+
+OF_MODULE = np.random.default_rng(0)
+
+
+class Random(Rows):
+    """Adds a number to each sample that `draw` gives."""
+
+    def __init__(self, draw: Any, **held: Any) -> None:
+        super().__init__()
+        self.draw = draw
+        self.__dict__.update(held)
+
+    def __getitem__(self, index: int) -> Any:
+        return index, float(self.draw(self, index))
+
+
+class Transform:
+    def __init__(self) -> None:
+        self.rng = np.random.RandomState(1)
+
+    def __call__(self, _dataset: Any, _index: int) -> float:
+        return self.rng.rand()
+
+
+def own(dataset: Any, _index: int) -> float:
+    return dataset.rng.random()
+
+
+def of_torch(dataset: Any, _index: int) -> Any:
+    return torch.rand((), generator=dataset.rng)
+
+
+def of_module(_dataset: Any, _index: int) -> float:
+    return OF_MODULE.random()
+
+
+def of_each_library(_dataset: Any, _index: int) -> Any:
+    return torch.rand(()) + random.random() + np.random.rand()
+
+
+def by_index(_dataset: Any, index: int) -> float:
+    return np.random.default_rng(index).random()
+
+
+def lazily(dataset: Any, _index: int) -> float:
+    if dataset.rng is None:
+        dataset.rng = np.random.default_rng(torch.initial_seed())
+    return dataset.rng.random()
+
+
+def flips(dataset: Any, _index: int) -> float:
+    return dataset.rng.random() < 0.5
+
+
+def nothing(_dataset: Any, _index: int) -> float:
+    return 0.0
+
+
+def seed_alike(_worker: int) -> None:
+    np.random.seed(0)
+
+
+def seed_by_number(worker: int) -> None:
+    np.random.seed(worker)
+
+
+def seed_well(_worker: int) -> None:
+    np.random.seed(torch.initial_seed() % 2**32)
+
+
+def of_numpy(_dataset: Any, _index: int) -> float:
+    return np.random.rand()
+
+
+def randomly(draw: Any, held: Any = None, **given: Any) -> Any:
+    return of(Random(draw, rng=held), **{"num_workers": 2, **given})
+
+
+def same_numbers() -> dict[str, Any]:
+    return {
+        "of_numpy": randomly(own, np.random.default_rng(0)),
+        "of_python": randomly(own, random.Random(0)),
+        "of_torch": randomly(of_torch, torch.Generator().manual_seed(0)),
+        "flips": randomly(flips, random.Random(0)),
+        "of_module": randomly(of_module),
+        "of_transform": randomly(Transform()),
+        "one_worker": randomly(own, random.Random(0), num_workers=1),
+        "seeded_alike": randomly(of_numpy, worker_init_fn=seed_alike),
+        "seeded_by_number": randomly(of_numpy, worker_init_fn=seed_by_number),
+    }
+
+
+def other_numbers() -> dict[str, Any]:
+    return {
+        "of_each_library": randomly(of_each_library),
+        "by_index": randomly(by_index),
+        "lazily": randomly(lazily),
+        "constant": randomly(nothing),
+        "seeded_well": randomly(of_numpy, worker_init_fn=seed_well),
+        "seeded_by_number_for_long": randomly(
+            of_numpy, worker_init_fn=seed_by_number, persistent_workers=True
+        ),
+        "no_workers": randomly(own, random.Random(0), num_workers=0),
+        "shuffled": randomly(
+            of_each_library, shuffle=True, generator=torch.Generator().manual_seed(0)
+        ),
+    }

@@ -1,0 +1,216 @@
+"""Loaders are run past their end, and asked for one sample again and again: what is told of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding
+from preflight.findings.report import Report
+from tests.warming import start_copies
+
+EPOCHS = Path(__file__).with_name("epochs.py")
+
+# What is said of each, and at which severity.
+BAD: Mapping[str, tuple[str, str]] = {
+    "spent": ("gives 10 batches in its first epoch, and none in its second", "error"),
+    "spent_by_persistent": ("gives 10 batches in its first epoch, and none in its", "error"),
+    "grows": ("gives 5 batches in its first epoch, and 10 in its second", "warning"),
+    "raises_again": ("raises at the begin of the second epoch: RuntimeError: the", "error"),
+    "raises_late": ("raises in a worker after 8 batches: ValueError: sample 33 is", "error"),
+    "all_from_each": ("gives each sample 2 times in an epoch, once from each", "warning"),
+    "all_from_each_of_three": ("gives each sample 3 times in an epoch, once from", "warning"),
+    "all_captions_from_each": ("gives each sample 2 times in an epoch", "warning"),
+    "too_long": ("len() is 20, and 10 batches come", "warning"),
+    "too_short": ("len() is 5, and 10 batches come", "warning"),
+    "batch_sampler": ("len() is 20, and 10 batches come", "warning"),
+    "leaves_out": ("leaves out 4 of 40 samples", "warning"),
+    "goes_on": ("len() is 4, and at least 16 batches come", "note"),
+}
+
+# Iterates over each as a training script does, and says how many batches each epoch had.
+PLAIN = """
+import itertools, json, epochs
+
+def fate(loader):
+    counts = []
+    for _ in range(2):
+        try:
+            counts.append(sum(1 for _ in itertools.islice(loader, 100)))
+        except Exception as error:
+            return [*counts, type(error).__name__]
+    return counts
+
+print(json.dumps({name: fate(one) for name, one in {**epochs.bad(), **epochs.sound()}.items()}))
+"""
+
+
+def look(folder: Path, name: str, **flags: Any) -> Report:
+    shutil.copy(EPOCHS, folder / "epochs.py")
+    checks = ["loader-end", "loader-random", "loader-stuck"]
+    return preflight.run(f"epochs:{name}", folder=str(folder), **{"select": checks, **flags})
+
+
+def found(report: Report) -> dict[str, list[Finding]]:
+    """Give what was found, by the key of the loader."""
+    by_name: dict[str, list[Finding]] = {}
+    for one in report.findings:
+        by_name.setdefault(str(one.at.name).partition("[")[2].strip("'\"]"), []).append(one)
+    return by_name
+
+
+@pytest.fixture(scope="module")
+def copies() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def seen(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
+    """Look at a dict of loaders, once for all tests."""
+    return cache(lambda name: look(tmp_path_factory.mktemp(name), name))
+
+
+@pytest.fixture(scope="module")
+def fates(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Any]]:
+    """Give what becomes of each in a plain script."""
+    folder = tmp_path_factory.mktemp("plain")
+    shutil.copy(EPOCHS, folder / "epochs.py")
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN],
+        cwd=folder,
+        stdin=subprocess.PIPE,  # as what starts copies expects it
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    given: Mapping[str, list[Any]] = json.loads(done.stdout)
+    return given
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_epoch_that_does_not_end_as_it_should_is_told_once(
+    name: str, seen: Callable[[str], Report]
+) -> None:
+    message, severity = BAD[name]
+    (finding,) = found(seen("bad"))[name]
+
+    assert finding.check == "loader-end"
+    assert finding.message.startswith(message)
+    assert finding.severity.word == severity
+
+
+def test_loaders_that_end_well_are_left_alone(seen: Callable[[str], Report]) -> None:
+    report = seen("sound")
+    outcome = next(one for one in report.checks if one.id == "loader-end")
+
+    assert found(report) == {}
+    assert outcome.broken == ()
+    assert {one.reason for one in outcome.skipped} <= {
+        "its epoch has no length that is known before"
+    }
+    assert "past the end" in report.targets[0].text
+
+
+def test_what_is_told_is_what_a_plain_script_meets(
+    fates: Mapping[str, list[Any]], seen: Callable[[str], Report]
+) -> None:
+    told = {name: those[0].evidence["epochs"] for name, those in found(seen("bad")).items()}
+
+    for name, (first, *second) in fates.items():
+        if name not in told:
+            assert first == second[0] or name == "by_length", name
+        elif isinstance(first, int) and first < 100:
+            assert str(told[name]).startswith(f"{first} (over), "), name
+            assert [str(one) for one in second if isinstance(one, int)] in (
+                [],
+                [str(told[name]).partition(", ")[2].partition(" ")[0]],
+            ), name
+
+
+RECORDING = """
+import epochs
+
+class Noted(epochs.Rows):
+    def __init__(self):
+        super().__init__()
+        note("made")
+
+def note(what, *_):
+    with open("noted.txt", "a") as file:
+        file.write(f"{what}\\n")
+
+def begin(worker):
+    note("begun" if worker == 0 else "beside")
+
+def make():
+    return epochs.of(Noted(), num_workers=2, worker_init_fn=begin)
+"""
+
+
+def test_a_loader_is_made_three_times_and_its_workers_start_at_most_six(
+    copies: None, tmp_path: Path
+) -> None:
+    """To look at it, to draw from it, and to run it past its end; two of these for two epochs."""
+    (tmp_path / "train.py").write_text(RECORDING, encoding="utf-8")
+    shutil.copy(EPOCHS, tmp_path / "epochs.py")
+    report = preflight.run("train:make", folder=str(tmp_path))
+    noted = (tmp_path / "noted.txt").read_text(encoding="utf-8").split()
+
+    assert report.verdict == "go"
+    assert "10 batches, past the end" in report.targets[0].text
+    assert noted.count("made") == 3
+    assert noted.count("begun") <= 6
+
+
+def test_a_hang_behind_the_first_batches_is_told_with_its_line(
+    copies: None, tmp_path: Path
+) -> None:
+    report = look(tmp_path, "stops", timeout=4.0)
+    (finding,) = report.findings
+
+    assert finding.check == "loader-end"
+    assert "stands in __getitem__ (`time.sleep(0.05)`)" in finding.message
+    assert finding.at.file == "epochs.py"
+
+
+def test_an_endless_stream_is_run_as_long_as_the_budget_allows(
+    copies: None, tmp_path: Path
+) -> None:
+    report = look(tmp_path, "endless", budget=12.0)
+
+    assert report.findings == ()
+    assert "drawn" in report.targets[0].text
+
+
+def test_workers_that_draw_the_same_numbers_are_told(seen: Callable[[str], Report]) -> None:
+    by_name = found(seen("same_numbers"))
+
+    assert by_name.keys() == {
+        *("of_numpy", "of_python", "of_torch", "flips", "of_module", "of_transform"),
+        *("one_worker", "seeded_alike", "seeded_by_number"),
+    }
+    assert {one.check for those in by_name.values() for one in those} == {"loader-random"}
+    assert "(dataset.draw.rng)" in by_name["of_transform"][0].message
+    assert by_name["one_worker"][0].message.startswith("all epochs draw the same")
+    assert by_name["seeded_by_number"][0].message.startswith("all epochs draw the same")
+    assert by_name["seeded_alike"][0].message.startswith("all workers and all epochs draw")
+
+
+def test_workers_that_draw_other_numbers_are_left_alone(seen: Callable[[str], Report]) -> None:
+    report = seen("other_numbers")
+    outcome = next(one for one in report.checks if one.id == "loader-random")
+
+    assert found(report) == {}
+    assert [one.reason for one in outcome.skipped] == ["it has no workers"]
+    assert outcome.broken == ()

@@ -1,0 +1,108 @@
+"""How epochs are held against each other: words, places and edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from preflight.facts import Epoch, Frame, WholePass
+from preflight.finding import Severity
+from preflight.objects.facts import Definition
+from preflight.testing import ask
+
+
+def facts(*batches: int | Epoch, **given: Any) -> WholePass:
+    epochs = [one if isinstance(one, Epoch) else Epoch(batches=one) for one in batches]
+    made = Definition(file="train.py", line=7)
+    return WholePass(name="train:loader", defined=made, epochs=tuple(epochs), **given)
+
+
+def cut(batches: int, ended: str = "cut") -> Epoch:
+    return Epoch(batches=batches, ended=ended)
+
+
+def rows(number: int, batches: int = 10, most: int = 4) -> Epoch:
+    return Epoch(batches=batches, rows=number, most_rows=most)
+
+
+STREAM: dict[str, Any] = {"is_iterable": True, "num_workers": 2}
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        facts(10, 10, length=10),
+        facts(10, 10),
+        facts(cut(10), length=10_000),
+        facts(cut(10)),
+        facts(10, cut(1), length=10),
+        facts(11, 11, length=10, **STREAM),
+        facts(9, 9, length=10, **STREAM),
+        facts(rows(40, 10), rows(40, 14)),
+        facts(100, 96),
+        facts(10, 30, resampled=True),
+        facts(cut(60, "beyond"), length=10, resampled=True),
+        facts(rows(40), rows(40), length=10, takes=40, batch_size=4),
+        facts(rows(10, most=1), length=10, takes=40, batch_size=4),
+        facts(rows(36, 12), length=10, takes=40, batch_size=4, is_iterable=True, num_workers=4),
+        facts(rows(40), rows(40), alike=True, by_itself=40, **STREAM),
+        facts(rows(40), rows(40), alike=True, by_itself=None, **STREAM),
+    ],
+)
+def test_an_epoch_like_the_others_is_left_alone(sound: WholePass) -> None:
+    assert ask("loader-end", sound) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "message", "severity"),
+    [
+        (facts(10, 0), "gives 10 batches in its first epoch, and none in its second", "error"),
+        (facts(0), "gives batches once, and none in its second", "error"),
+        (facts(10, 20), "gives 10 batches in its first epoch, and 20 in its second", "warning"),
+        (facts(10, cut(28, "cut")), "10 batches in its first epoch, and at least 28", "warning"),
+        (facts(10, 9, length=9), "gives 10 batches in its first epoch, and 9 in", "warning"),
+        (facts(10, 10, length=12), "len() is 12, and 10 batches come", "warning"),
+        (facts(13, 13, length=10, **STREAM), "len() is 10, and 13 batches come", "warning"),
+        (facts(cut(50, "beyond"), length=20), "len() is 20, and at least 50 batches", "note"),
+        (
+            facts(rows(37), length=10, takes=40, batch_size=4),
+            "leaves out 3 of 40 samples",
+            "warning",
+        ),
+        (
+            facts(rows(80, 20), rows(80, 20), alike=True, by_itself=40, length=10, **STREAM),
+            "gives each sample 2 times in an epoch, once from each worker: 80 in place of 40",
+            "warning",
+        ),
+        (
+            facts(cut(8, "died"), exit_status=-9, worker=1, **STREAM),
+            "gives no batch after 8 batches, since a worker was killed by SIGKILL",
+            "error",
+        ),
+        (
+            facts(10, cut(0, "stuck"), waited=4.0),
+            "gives no batch for 4 s at the begin of the second epoch",
+            "error",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_once(seen: WholePass, message: str, severity: str) -> None:
+    (finding,) = ask("loader-end", seen)
+
+    assert message in finding.message
+    assert finding.severity is Severity[severity.upper()]
+    assert (finding.at.file, finding.at.line) == ("train.py", 7)
+
+
+def test_an_exception_is_told_at_the_users_own_line() -> None:
+    frame = Frame(file="data.py", line=3, function="__getitem__", text="return rows[at]")
+    (finding,) = ask(
+        "loader-end",
+        facts(10, cut(2, "raised"), error="IndexError: 9\nmore", frames=(frame,), worker=0),
+    )
+
+    assert finding.message == (
+        "raises in a worker after 2 batches of the second epoch: IndexError: 9"
+    )
+    assert (finding.at.file, finding.at.line) == ("data.py", 3)

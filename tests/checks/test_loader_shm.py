@@ -1,0 +1,249 @@
+"""What batches take on their way is held against what is measured, and what loaders come to."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.facts import FirstBatches, OnTheWay, Parcel, Structure
+from preflight.finding import Finding
+from preflight.job import Job, Launch
+from preflight.testing import ask
+from tests.hosts import reason
+from tests.warming import start_copies
+
+ID = "loader-shm"
+MIB = 2**20
+
+WAY = OnTheWay(
+    prefetch=2,
+    parcel=Parcel(tensors=2, bytes=10 * MIB, descriptors=2),
+    open_files=1024,
+    shm_size=64 * MIB,
+    shm_free=64 * MIB,
+)
+ONE = FirstBatches(
+    name="train:make",
+    ended="enough",
+    num_workers=4,
+    batches=(Structure(kind="none"),),
+    on_the_way=WAY,
+)
+
+
+def found(way: OnTheWay | None = WAY, job: Job | None = None, **more: object) -> list[Finding]:
+    facts = dataclasses.replace(ONE, on_the_way=way, **more)  # type: ignore[arg-type]
+    return ask(ID, facts, *([job] if job is not None else []))
+
+
+def way(**more: object) -> OnTheWay:
+    return dataclasses.replace(WAY, **more)  # type: ignore[arg-type]
+
+
+def test_more_than_is_free_is_found_with_the_workers_that_fit() -> None:
+    (one,) = found()
+
+    assert one.evidence["needed"] == 90 * MIB
+    assert one.evidence["largest_num_workers"] == 2
+    assert "docker run --shm-size 1g`, or take num_workers=2." in (one.fix or "")
+    assert "prefetch_factor=1 fits today" in (one.workaround or "")
+    assert found(num_workers=2) == []
+    assert found(num_workers=3) != []
+
+
+def test_the_ranks_of_a_node_share_it() -> None:
+    roomy = way(shm_free=200 * MIB)
+    job = Job(launch=Launch(nodes=2, world_size=8))
+
+    assert found(roomy) == []
+    (one,) = found(roomy, job)
+    assert (one.evidence["ranks"], one.evidence["needed"]) == (4, 360 * MIB)
+
+
+def test_no_more_is_on_its_way_than_an_epoch_has() -> None:
+    assert found(way(length=6)) == []
+    assert found(way(length=7)) != []
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        way(shm_free=None, shm_size=None),
+        way(parcel=Parcel()),
+        way(shm_free=90 * MIB),
+    ],
+    ids=["no /dev/shm", "nothing shared", "just enough"],
+)
+def test_what_has_room_is_left_alone(sound: OnTheWay) -> None:
+    assert found(sound) == []
+
+
+def test_without_workers_nothing_is_on_its_way() -> None:
+    assert found(None, num_workers=0) == []
+    assert reason(ID, dataclasses.replace(ONE, num_workers=0, on_the_way=None), Job()) is None
+
+
+def test_another_machine_is_not_judged() -> None:
+    job = Job(launch=Launch(elsewhere=True))
+    said = reason(ID, dataclasses.replace(ONE, on_the_way=None), job)
+
+    assert said is not None
+    assert "another machine" in said
+
+
+MANY = Parcel(tensors=400, bytes=400, descriptors=400)
+
+
+@pytest.mark.parametrize(
+    ("limit", "pinned", "severity"),
+    [
+        (None, False, []),
+        (65_536, False, []),
+        (1_024, False, ["ERROR"]),
+        (2_048, False, ["WARNING"]),
+        (2_048, True, []),
+        (1_024, True, ["ERROR"]),
+    ],
+)
+def test_tensors_are_held_against_open_files(
+    limit: int | None,
+    pinned: bool,  # noqa: FBT001
+    severity: list[str],
+) -> None:
+    """A worker needs 1,200 for sure; the training process 3,600, if one worker is slow."""
+    said = found(way(parcel=MANY, open_files=limit, pinned=pinned))
+
+    assert [one.severity.name for one in said] == severity
+    assert all("ulimit -n 65536" in (one.fix or "") for one in said)
+
+
+def test_tensors_that_are_shared_by_files_take_no_descriptor() -> None:
+    assert found(way(parcel=dataclasses.replace(MANY, descriptors=0), open_files=256)) == []
+
+
+JOB = '''\
+"""Loaders of which some take more open files than there are."""
+
+import os
+import resource
+import signal
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+class Zeros(Dataset):
+    def __init__(self, size=10):
+        self.size = size
+
+    def __len__(self):
+        return 2000
+
+    def __getitem__(self, index):
+        return torch.zeros(self.size)
+
+
+def share_by_files(_):
+    torch.multiprocessing.set_sharing_strategy("file_system")
+
+
+def of(tensors, **given):
+    return DataLoader(Zeros(), batch_size=tensors, collate_fn=list, num_workers=2, **given)
+
+
+def many():
+    return of(20, prefetch_factor=8)
+
+
+def large():
+    return of(90, prefetch_factor=2)
+
+
+def few():
+    return of(5, prefetch_factor=4)
+
+
+def by_files():
+    return of(20, prefetch_factor=8, worker_init_fn=share_by_files)
+
+
+def stacked():
+    return DataLoader(Zeros(), batch_size=20, num_workers=2, prefetch_factor=8)
+
+
+def alone():
+    return DataLoader(Zeros(), batch_size=500, collate_fn=list)
+
+
+def memory():
+    return DataLoader(Zeros(2**18), batch_size=1, num_workers=2, prefetch_factor=4)
+
+
+def free():
+    told = os.statvfs("/dev/shm")
+    return told.f_bavail * told.f_frsize
+
+
+def train(make):
+    before, used = free(), 0
+    for step, batch in enumerate(make()):
+        time.sleep(0.1)
+        used = max(used, before - free())
+        if step == 7:
+            return used
+
+
+if __name__ == "__main__":
+    for make in (many, large, few, stacked, alone, memory):
+        sys.stdout.flush()
+        pid = os.fork()
+        if not pid:
+            signal.alarm(10)
+            try:
+                print(make.__name__, train(make), flush=True)
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+'''
+
+NAMES = ("many", "large", "few", "by_files", "stacked", "alone", "memory")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="batches travel by descriptors on Linux")
+def test_verdicts_agree_with_what_becomes_of_loaders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is run as it is; who dies of it was found, and what it takes is what was said."""
+    (tmp_path / "job.py").write_text(JOB, "utf-8")
+    room = {"shm_size": 64 * MIB, "shm_free": 4 * MIB, "open_files": 128}
+    (tmp_path / "host.json").write_text(json.dumps({"room": room}), "utf-8")
+    start_copies(monkeypatch)
+    report = preflight.run(
+        "host=host.json",
+        *(f"job:{name}" for name in NAMES),
+        folder=str(tmp_path),
+        select=["loader-shm", "loader-stuck"],
+        timeout=20.0,
+    )
+    ran = subprocess.run(
+        [sys.executable, "job.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    lived = dict(line.split() for line in ran.stdout.splitlines() if len(line.split()) == 2)
+
+    assert [one.check for one in report.findings if one.check != ID] == []
+    said = {str(one.evidence["loader"]).removeprefix("job:"): one for one in report.findings}
+    assert said.keys() == {"many", "large", "memory"}
+    assert {*NAMES} - lived.keys() == {"many", "large", "by_files"}
+    needed = said["memory"].evidence["needed"]
+    assert isinstance(needed, int)
+    assert abs(needed - int(lived["memory"])) <= MIB
