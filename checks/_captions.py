@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from preflight.check import Foreign
 from preflight.facts import CaptionFlaw, FolderFacts, ShardFacts
 from preflight.finding import Location
 from preflight.job import Job
@@ -15,7 +16,7 @@ def not_read(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
         return None
     if job.look.depth == "index":
         return "with --depth index no caption is read"
-    return "there is no caption of plain text"
+    return Foreign("there is no caption of plain text")
 
 
 def place_of(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> Location:

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import CacheKeys, LackedKind
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
@@ -64,7 +64,7 @@ from ._incomplete_words import (
 def _cannot_tell(facts: CacheKeys, _: Job) -> str | None:
     """Say so where nothing leads from samples to entries, or there are none."""
     if facts.is_file:
-        return "it is one file, and no folder of entries"
+        return Foreign("it is one file, and no folder of entries")
     if facts.is_unfilled:
         return None
     if not facts.samples and facts.uncaptioned:

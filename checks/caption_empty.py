@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import CaptionLengths, FolderFacts, ShardFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
@@ -31,7 +31,7 @@ from ._captions import examples, not_read, of_many, place_of
 
 def _is_nothing_to_ask(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
     if _are_labels(facts.captions):
-        return "the texts are numbers, and no captions"
+        return Foreign("the texts are numbers, and no captions")
     return not_read(facts, job)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import FolderFacts, ShardFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
@@ -34,10 +34,12 @@ _SHARE = 0.1
 def _is_named(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
     pairing = facts.pairing
     if pairing is None or not pairing.suffixes:
-        return "there is no caption of plain text"
+        return Foreign("there is no caption of plain text")
     if any("/" in one for one in pairing.looks_for):
         return "a table may caption the same images"
-    return "the settings name the extension of captions" if len(pairing.looks_for) == 1 else None
+    if len(pairing.looks_for) != 1:
+        return None
+    return Foreign("the settings name the extension of captions")
 
 
 @check(

@@ -10,31 +10,41 @@ What it finds
     epoch. Where some shards were not read, samples are not counted; where a loader of the job, or
     else a source, draws its shards with replacement (`resampled=True`), nothing is asked.
 
+    A shard without a sample beside full ones is a warning, however shards are drawn. Where those
+    that hold samples are fewer than ranks times workers, it counts as one shard too few.
+
 Why it matters
     A loader that drops its last batch gives none at all, and an epoch passes without a step. A
     worker of webdataset that has no shard raises ValueError (No samples found in dataset); a rank
-    without data lets the others wait in their first all-reduce until it times out.
+    without data lets the others wait in their first all-reduce until it times out. An empty shard
+    says that a packing or a download came to nothing: webdataset goes on without a word, unless a
+    worker has no other, and then raises there.
 
 What to do
-    Take a smaller batch, or fewer ranks or workers; or pack the data into more shards. Sampling
-    with replacement (`resampled=True`) needs no more than one shard.
+    Pack an empty shard again, or leave it out. Take a smaller batch, or fewer ranks or workers; or
+    pack the data into more shards. Sampling with replacement (`resampled=True`) needs no more than
+    one shard.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import DatasetFacts
-from preflight.finding import Finding, Severity
+from preflight.finding import Finding, Location, Severity
 from preflight.job import DataSettings, Job
-from preflight.values.names import counted
+from preflight.values.names import counted, first_of
+
+_MOST_PLACES = 20
 
 
 def _may_be_more(facts: DatasetFacts, job: Job) -> str | None:
     """Say so where shards never end, or where samples that nobody counted may be enough."""
+    if facts.empty and (facts.samples or facts.unread):
+        return None
     if facts.resampled is not None and (facts.samples or facts.unread):
-        return f"shards are drawn with replacement ({facts.resampled})"
+        return Foreign(f"shards are drawn with replacement ({facts.resampled})")
     if not facts.samples and not facts.unread and facts.damaged:
         return "its shards are damaged; see shard-damaged"
     if not facts.unread or _lacks_shards(facts, job) or _passes(facts, job) >= _step(facts, job):
@@ -62,8 +72,13 @@ def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
             fix="Look whether it was packed, downloaded and named as it was meant.",
         )
         return
+    lacks = facts.resampled is None and _lacks_shards(facts, job)
+    if facts.empty and not lacks:
+        yield _some_empty(facts)
+    if facts.resampled is not None:
+        return
     short = [_too_few_samples(facts, job)] if _lacks_samples(facts, job) else []
-    if _lacks_shards(facts, job):
+    if lacks:
         sure = facts.drawn_once is not None and facts.perhaps_resampled is None
         yield dataset_small.found(
             "; ".join([*short, _too_few_shards(facts, job)]),
@@ -73,7 +88,7 @@ def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
             "webdataset raises ValueError (No samples found in dataset) there.",
             fix="Pack the data into more shards, or take fewer ranks or workers.",
             workaround="resampled=True lets every worker draw from all shards.",
-            evidence={"samples": facts.samples, "step": _step(facts, job), "shards": _all(facts)},
+            evidence={"samples": facts.samples, "step": _step(facts, job), "shards": _full(facts)},
         )
     elif short:
         yield dataset_small.found(
@@ -85,6 +100,25 @@ def dataset_small(facts: DatasetFacts, job: Job) -> Iterator[Finding]:
             fix="Take a smaller batch, or add data.",
             evidence={"samples": facts.samples, "step": _step(facts, job)},
         )
+
+
+def _some_empty(facts: DatasetFacts) -> Finding:
+    first, *others = (Location(file=one) for one in facts.empty)
+    also = f", nor {'do' if len(others) > 1 else 'does'} {len(others):,} more" if others else ""
+    return dataset_small.found(
+        f"holds no sample{also}; its data set has {_all(facts):,} shards",
+        at=first,
+        severity=Severity.WARNING,
+        also=tuple(others[:_MOST_PLACES]),
+        why="What was to be in it is not trained on, and webdataset goes on without a word.",
+        fix="Pack it again, or leave it out.",
+        evidence={"empty": len(facts.empty), "shards": _all(facts)},
+        about=facts.name,
+    )
+
+
+def _named(facts: DatasetFacts) -> str:
+    return first_of(facts.empty, len(facts.empty))
 
 
 def _settings(facts: DatasetFacts, job: Job) -> DataSettings:
@@ -131,6 +165,11 @@ def _all(facts: DatasetFacts) -> int:
     return len(facts.shards) + facts.unread
 
 
+def _full(facts: DatasetFacts) -> int:
+    """Count the shards that give a worker something, as far as is known."""
+    return _all(facts) - len(facts.empty)
+
+
 def _how_drawn(facts: DatasetFacts) -> str:
     if facts.perhaps_resampled is not None:
         return f", unless they are drawn with replacement, which {facts.perhaps_resampled} decides"
@@ -153,7 +192,7 @@ def _takers(facts: DatasetFacts, job: Job) -> int:
 
 
 def _lacks_shards(facts: DatasetFacts, job: Job) -> bool:
-    return not facts.is_folder and _all(facts) < _takers(facts, job)
+    return not facts.is_folder and _full(facts) < _takers(facts, job)
 
 
 def _too_few_shards(facts: DatasetFacts, job: Job) -> str:
@@ -162,8 +201,11 @@ def _too_few_shards(facts: DatasetFacts, job: Job) -> str:
     who = "workers" if workers > 1 else "ranks" if number > 1 else "worker"
     own = f" of {facts.drawn_once}" if facts.workers is not None else ""
     product = f": {ranks} x {counted(workers, 'worker')}{own}" if workers > 1 else ""
-    return f"has {counted(_all(facts), 'shard')} for {_takers(facts, job):,} {who}{product}"
+    full = counted(_full(facts), "shard")
+    if facts.empty:
+        full += f" with samples and {len(facts.empty):,} without ({_named(facts)})"
+    return f"has {full} for {_takers(facts, job):,} {who}{product}"
 
 
 def _without_shard(facts: DatasetFacts, job: Job) -> str:
-    return counted(_takers(facts, job) - _all(facts), "of them gets", "of them get")
+    return counted(_takers(facts, job) - _full(facts), "of them gets", "of them get")

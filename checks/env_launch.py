@@ -4,7 +4,8 @@ What it finds
     In the environment: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and the like set only
     in part, or to values that cannot be together, such as a rank beyond the world size. In the
     sources: environment variables that are read without a default, and are not set, such as
-    `int(os.environ.get("SLURM_LOCALID"))`.
+    `int(os.environ.get("SLURM_LOCALID"))`; also by `init_process_group("nccl")`, which by itself
+    takes rank, size and address from there.
 
 Why it matters
     A job started without the launcher that it was written for stops in its first second with
@@ -210,8 +211,14 @@ def _contradiction(
 def _unset(facts: SourceFacts, job: Job) -> Iterator[Finding]:
     """Give one finding for each variable of each file."""
     places: dict[tuple[str, str], list[EnvironmentRead]] = {}
+    beside: dict[tuple[str, int, str], list[str]] = {}
     for read in facts.reads:
-        if not read.is_set and not read.guarded and read.raises is not None:
+        if read.is_set or read.guarded or read.raises is None:
+            continue
+        # A process group asks for several; which is the first one, torch says.
+        expression = beside.setdefault((read.file, read.line, read.code), [])
+        expression.append(read.variable)
+        if len(expression) == 1:
             places.setdefault((read.file, read.variable), []).append(read)
     for reads in places.values():
         judged = [(read, _severity(read, facts, job)) for read in reads]
@@ -220,8 +227,11 @@ def _unset(facts: SourceFacts, job: Job) -> Iterator[Finding]:
             continue
         first = next(read for read, one in judged if one == severity)
         others = [read for read in reads if read is not first]
+        _, *rest = beside[first.file, first.line, first.code]
+        nor = f" (nor {'is' if len(rest) == 1 else 'are'} {', '.join(rest)})" if rest else ""
         yield env_launch.found(
-            f"reads {first.variable}, which is not set: {shown(first.code)} raises {first.raises}",
+            f"reads {first.variable}, which is not set{nor}: {shown(first.code)} raises "
+            f"{first.raises}",
             at=Location(file=first.file, line=first.line),
             severity=severity,
             also=tuple(Location(file=read.file, line=read.line) for read in others[:_MOST_PLACES]),

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
@@ -55,11 +55,17 @@ _FIX = {
 }
 
 
+def _is_without(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
+    some = facts.images or facts.damaged_images or facts.more_damaged
+    return None if some else Foreign("there is no image")
+
+
 @check(
     over=(ShardFacts, FolderFacts),
     title="image that does not decode, or only in part",
     many="images do not decode, or only in part",
     severity=Severity.ERROR,
+    skip=_is_without,
     more=attrgetter("more_damaged"),
 )
 def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:

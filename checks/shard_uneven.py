@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import DatasetFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
@@ -33,9 +33,9 @@ _PART = 0.1
 def _is_not_divided(facts: DatasetFacts, job: Job) -> str | None:
     """Say why no rank can run out before another, or why that cannot be known."""
     if facts.is_folder:
-        return "a folder is divided by its samples"
+        return Foreign("a folder is divided by its samples")
     if facts.resampled is not None:
-        return f"shards are drawn with replacement ({facts.resampled})"
+        return Foreign(f"shards are drawn with replacement ({facts.resampled})")
     if facts.perhaps_resampled is not None:
         return f"shards may be drawn with replacement ({facts.perhaps_resampled})"
     if job.launch.ranks == 1:

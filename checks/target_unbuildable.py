@@ -4,7 +4,9 @@ What it finds
     A module that raises while it is imported, or a factory that raises or calls `sys.exit` when it
     is called as the job calls it. Only lines of the user's own code are told. What is raised for
     want of something that is not here (a GPU, NCCL, a launcher, a package) is no finding of this
-    check: it could not be looked at, or `gpu-unusable` tells it.
+    check: it could not be looked at, or `gpu-unusable` tells it. A file beside the script, or in a
+    folder of PYTHONPATH, that Python takes for a module of its own or of a package (`numbers.py`),
+    so that torch cannot be imported.
 
 Why it matters
     The job runs the same lines at its start, and stops there. Where a line asks for a variable that
@@ -61,12 +63,27 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
     why, fix = _of_code(inner) if lacks is None else _of_variable(lacks.name)
     if facts.unfound is not None:
         fix = _of_import(facts.unfound)
+    if facts.shadows:
+        yield _in_place_of(facts, place)
+        return
     yield target_unbuildable.found(
         f"raises {_DOING.get(facts.step, facts.step)}: {shown(facts.error)}",
         at=place,
         also=tuple(Location(file=one.file, line=one.line) for one in outer if one is not None),
         why=why,
         fix=fix,
+        about=facts.step,
+    )
+
+
+def _in_place_of(facts: Unbuilt, place: Location) -> Finding:
+    file = place.file or "a file of the job"
+    return target_unbuildable.found(
+        f"cannot import torch, which takes {file} for another module: {shown(facts.error)}",
+        at=place,
+        why="A script that is started in this folder stops at `import torch`, since its own folder "
+        "and what PYTHONPATH names come first.",
+        fix=f"Give {file} another name, or leave its folder out of PYTHONPATH.",
         about=facts.step,
     )
 

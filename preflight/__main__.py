@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False  # typing itself may be a file of the job's, until start() has seen to it
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _OURS = "train_preflight-"
 _MARK = b"preflight/__init__.py,"
@@ -16,7 +17,8 @@ def start() -> None:
     """Run the command line, away from whatever lies in the current folder.
 
     `python -m` puts the current folder first on the path, and a user's own click.py or numbers.py
-    there would be taken for the real one.
+    there would be taken for the real one. So would one that PYTHONPATH leads to: what Python brings
+    along comes first, for us.
     """
     _open_all_streams()
     try:
@@ -26,6 +28,7 @@ def start() -> None:
         sys.exit(2)
     if sys.path and sys.path[0] in {"", here}:
         del sys.path[0]
+    sys.path.insert(0, os.path.dirname(os.__file__))
     rival = rival_distribution(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if rival is not None:
         sys.stderr.write(
@@ -33,6 +36,8 @@ def start() -> None:
             f"uninstall it, then train-preflight, and install train-preflight again.\n"
         )
         sys.exit(2)
+    import contextlib
+
     try:
         if sys.argv[1:2] == ["run"]:
             from preflight.processes.orphans import say_ours
@@ -43,7 +48,8 @@ def start() -> None:
                 make_ready()
         try:
             from preflight.command.cli import main
-        except (ImportError, AttributeError) as error:  # Python itself would exit as NO-GO does
+        # Python itself would exit as NO-GO does; and a file of the job's may raise what it likes.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             _say_what_shadows(error)
             sys.exit(2)
         _leave(main())
@@ -51,18 +57,26 @@ def start() -> None:
         os._exit(130)  # a second Ctrl-C, or one before anything was there to catch it
 
 
-def _say_what_shadows(error: ImportError | AttributeError) -> None:
+def _say_what_shadows(error: BaseException) -> None:
     """Say what is missing in which file, which may be one of the job's that PYTHONPATH leads to."""
-    source = getattr(error, "path", None) or getattr(getattr(error, "obj", None), "__file__", None)
-    place = f" ({source})" if source else ""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raised = trace.tb_frame.f_code.co_filename if trace is not None else None
+    wanted = getattr(error, "path", None) or getattr(getattr(error, "obj", None), "__file__", None)
+    source = wanted or (None if isinstance(error, ImportError) else raised)
+    place = f" ({source})" if source and source not in str(error) else ""
+    said = str(error) or type(error).__name__
     sys.stderr.write(
-        f"Error: preflight cannot start: {error}{place}. Either a package that it needs is not "
+        f"Error: preflight cannot start: {said}{place}. Either a package that it needs is not "
         f"installed here, or PYTHONPATH leads to a file of the same name.\n"
     )
 
 
 def _leave(code: int) -> NoReturn:
     """Exit without taking apart all that was imported, which takes as long as a small shard."""
+    import atexit
+
     atexit._run_exitfuncs()  # noqa: SLF001  there is no other name for it
     try:
         sys.stdout.flush()

@@ -3,6 +3,16 @@
 Files are named as reports name them: relative to the job's folder, with forward slashes.
 """
 
+from preflight.batches.facts import (
+    FirstBatches,
+    OnTheWay,
+    Parcel,
+    Standing,
+    Structure,
+    TakenFor,
+    Traceback,
+)
+from preflight.batches.pass_facts import Epoch, RandomDraws, WholePass
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
@@ -19,7 +29,16 @@ from preflight.findings.check import Facts
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
-from preflight.loaders.facts import Held, Inherited, Loaded, Sent, Trip, Unloadable, Unsendable
+from preflight.loaders.facts import (
+    EpochLength,
+    Held,
+    Inherited,
+    Loaded,
+    Sent,
+    Trip,
+    Unloadable,
+    Unsendable,
+)
 from preflight.models.facts import Copied, Remedy, Uncopyable
 from preflight.objects.facts import Definition, Part, Weight
 from preflight.pairing.facts import (
@@ -74,9 +93,12 @@ __all__ = [
     "DatasetFacts",
     "Definition",
     "EnvironmentRead",
+    "Epoch",
+    "EpochLength",
     "Facts",
     "Field",
     "FieldSet",
+    "FirstBatches",
     "Flaws",
     "FolderFacts",
     "Frame",
@@ -101,10 +123,13 @@ __all__ = [
     "MadeOnCpu",
     "OddContent",
     "Oddity",
+    "OnTheWay",
     "Pairing",
+    "Parcel",
     "Part",
     "Picture",
     "Pictures",
+    "RandomDraws",
     "Reads",
     "Remedy",
     "Respelled",
@@ -117,8 +142,12 @@ __all__ = [
     "SourceFacts",
     "Spot",
     "Stage",
+    "Standing",
+    "Structure",
     "Survival",
+    "TakenFor",
     "Thread",
+    "Traceback",
     "Trip",
     "TupleLoop",
     "UnboundRead",
@@ -132,4 +161,5 @@ __all__ = [
     "Unsendable",
     "UnstableOrder",
     "Weight",
+    "WholePass",
 ]

@@ -15,6 +15,7 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.ledger.recall import Memory
 from preflight.processes import ask as asking
+from preflight.processes import results
 from preflight.session.summary import words
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
@@ -54,13 +55,13 @@ def questions(
 
 def ask(
     batch: tuple[Question, ...], root: object, *, timeout: float = 60, **options: Any
-) -> list[asking.Result]:
+) -> list[results.Result]:
     """Ask one process, and give all that it says but how long its steps took."""
     told = {**told_of(Job(root=str(root))), **options}
     how = asking.Asking(options=told, python=None, jobs=1, timeout=timeout)
-    results = asking.ask([batch], how)
-    steps = asking.Began, asking.Took
-    return [one for one in results if not isinstance(one, steps)]
+    heard = asking.ask([batch], how)
+    steps = results.Began, results.Took
+    return [one for one in heard if not isinstance(one, steps)]
 
 
 def outcome_of(check: str, facts: object, job: Job) -> Outcome:

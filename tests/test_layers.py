@@ -57,6 +57,7 @@ FLOORS = {
     "keys": 27,
     "loaders": 28,
     "models": 29,
+    "batches": 29,
     "datasets": 30,
     "built": 31,
     "processes": 32,

@@ -178,7 +178,7 @@ class Caches(Gather):
         one, places = question.whole, question.places or ()
         table, piece = one.table, facts_of(told[0])
         table.put(places, piece)
-        question.stamp = sum(map(table.size, places)), 0
+        question.size = sum(map(table.size, places))
         one.read = True
         yield from self._told(one, places, piece)
         yield from self._whole(one, places, None)

@@ -76,8 +76,7 @@ def run(targets: tuple[str, ...], **given: Any) -> int:
     typed = shlex.join(["preflight", *sys.argv[1:]])
     with output.watching() as watch:
         report = session.run(*targets, watch=watch, command=typed, **given)
-    shown.write(report)
-    return gate.exit_code(report)
+    return _code_of(gate.exit_code(report), said=shown.write(report))
 
 
 @preflight.command()
@@ -96,9 +95,9 @@ def demo(*, healthy: bool, **given: Any) -> int:
         settings = os.path.join(folder, "preflight.toml")
         report = session.run(folder=folder, config=settings, watch=watch, command="preflight demo")
     folder = broken.leave(folder)
-    shown.write(replace(report, last=os.path.join(folder, report.last or "")))
+    said = shown.write(replace(report, last=os.path.join(folder, report.last or "")))
     click.echo(f"The job is in {folder}", err=True)
-    return gate.exit_code(report)
+    return _code_of(gate.exit_code(report), said=said)
 
 
 @preflight.command()
@@ -117,11 +116,10 @@ def report(file: str | None, form: str, outputs: tuple[str, ...], *, schema: boo
     from preflight.command import output
 
     if schema:
-        output.write_schema()
-        return 0
+        return _code_of(EXIT_GO, said=output.write_schema())
     saved = output.read_saved(file, os.getcwd())
-    output.Shown(form=form, outputs=output.files(outputs)).write(saved)
-    return 0
+    shown = output.Shown(form=form, outputs=output.files(outputs))
+    return _code_of(EXIT_GO, said=shown.write(saved))
 
 
 @preflight.command()
@@ -182,6 +180,11 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  whatever it is, the user gets a report of it
         return _failed(error)
     return code if isinstance(code, int) else EXIT_GO
+
+
+def _code_of(code: int, *, said: bool) -> int:
+    """Give the verdict's exit code; what could not be said is no GO."""
+    return EXIT_CANNOT_JUDGE if code == EXIT_GO and not said else code
 
 
 def _failed(error: Exception) -> int:

@@ -20,7 +20,7 @@ from preflight.session.progress import Progress, Watch
 from preflight.session.run import LAST, UsageError, nobody_watches
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
-from preflight.values.small_files import read_small
+from preflight.values.small_files import OddFileError, read_small
 from preflight.values.version import __version__
 
 
@@ -46,29 +46,31 @@ class Shown:
         shown = {one.name: given.pop(one.name) for one in fields(cls)}
         return cls(**{**shown, "outputs": files(shown["outputs"])})
 
-    def write(self, report: Report) -> None:
+    def write(self, report: Report) -> bool:
         """Write to stdout and to the files, without secrets; each page is scanned once more.
 
-        Raises:
-            OutputError: a file cannot be written; stdout has its report by then.
+        What cannot be written is told on stderr, and makes this false.
         """
         hide = secrets_at_hand()
         report = hide.plain(report)
         if self.form == "terminal":
-            _to_stdout(hide.bytes_of(self._page(report)), sys.stdout.encoding or "utf-8")
+            page, encoding = self._page(report), sys.stdout.encoding or "utf-8"
         elif self.form == "bug":
             from preflight.render import bug_report
 
-            page = bug_report.render(report, private=_private_words())
-            _to_stdout(hide.bytes_of(page), "utf-8")
+            page, encoding = bug_report.render(report, private=_private_words()), "utf-8"
         else:
-            _to_stdout(hide.bytes_of(render.renderer(self.form)(report)), "utf-8")
+            page, encoding = render.renderer(self.form)(report), "utf-8"
+        said = _to_stdout(hide.bytes_of(page), encoding)
         for form, path in self.outputs:
             try:
                 with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
                     file.write(hide.bytes_of(render.renderer(form)(report)))
             except OSError as error:
-                raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+                said = False
+                told = f"preflight: {path} cannot be written: {error.strerror}\n"
+                sys.stderr.write(hide.text(told))
+        return said
 
     def _page(self, report: Report) -> str:
         from preflight.render import terminal
@@ -124,8 +126,11 @@ def _writable(path: str) -> str:
     return path
 
 
-def _to_stdout(text: str, encoding: str) -> None:
-    """Write bytes, so that neither the console's encoding nor its newlines change the report."""
+def _to_stdout(text: str, encoding: str) -> bool:
+    """Write bytes, so that neither the console's encoding nor its newlines change the report.
+
+    Says whether they were written, or nobody wanted to read them to the end.
+    """
     data = text.encode(encoding, "backslashreplace")
     if not data.endswith(b"\n"):
         data += b"\n"
@@ -133,11 +138,12 @@ def _to_stdout(text: str, encoding: str) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except OSError as error:
-        # The exit code is still the verdict's; of a closed pipe the reader has seen enough.
-        if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"preflight: stdout cannot be written: {error.strerror}\n")
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"preflight: stdout cannot be written: {error.strerror}\n")
+            return False
+    return True
 
 
 def _private_words() -> tuple[str, ...]:
@@ -157,6 +163,7 @@ def read_saved(file: str | None, folder: str) -> Report:
     Raises:
         OutputError: there is none, or it is no report.
     """
+    again = "`preflight run -o json=FILE` saves one"
     if not file:
         from preflight import demo
 
@@ -166,22 +173,27 @@ def read_saved(file: str | None, folder: str) -> Report:
         there = [one for one in each if os.path.isfile(one)]
         if not there:
             raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
-        file = max(there, key=os.path.getmtime)
+        file, again = max(there, key=os.path.getmtime), "`preflight run` writes it anew"
     try:
         return Report.from_json(read_small(file).decode("utf-8"))
     except OSError as error:
-        raise OutputError(f"{file} cannot be read: {error.strerror}") from error
+        raise OutputError(f"{file} cannot be read: {error.strerror}; {again}") from error
+    except OddFileError as error:
+        raise OutputError(f"{error}; {again}") from error
+    except UnicodeDecodeError as error:
+        said = f"{file}: it is no report: its bytes are no text from byte {error.start:,} on"
+        raise OutputError(f"{said}; {again}") from error
     except ValueError as error:
-        raise OutputError(f"{file}: {error}") from error
+        raise OutputError(f"{file}: {error}; {again}") from error
 
 
-def write_schema() -> None:
-    """Write the JSON schema of reports to stdout."""
+def write_schema() -> bool:
+    """Write the JSON schema of reports to stdout; false where that cannot be done."""
     import json
 
     from preflight.render.schema import schema
 
-    _to_stdout(json.dumps(schema(), indent=2), "utf-8")
+    return _to_stdout(json.dumps(schema(), indent=2), "utf-8")
 
 
 @contextlib.contextmanager

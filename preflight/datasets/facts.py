@@ -76,6 +76,9 @@ class DatasetFacts:
     damaged: int = 0
     """Shards among those that were read that cannot be read to their end."""
 
+    empty: tuple[str, ...] = ()
+    """Those that can be read to their end, and hold no sample."""
+
     shared: tuple[Shared, ...] = ()
     """By pairs of shards, the samples that stand in both."""
 

@@ -55,6 +55,9 @@ class Collected:
     damaged: int = 0
     """Shards that cannot be read to their end."""
 
+    empty: set[str] = field(default_factory=set)
+    """By their paths, shards that can, and that hold no sample."""
+
     undecided: dict[str, Undecided] = field(default_factory=dict)
     """By their paths, shards that do not say by themselves what their captions are."""
 
@@ -67,6 +70,8 @@ class Collected:
                 self.undecided[path] = Undecided(found.file, found.arrived, captions)
             self.read[path] = found.file, found.samples
             self.damaged += bool(found.damage)
+            if not (found.damage or found.samples):
+                self.empty.add(path)
             nameless = tuple(
                 one._replace(smallest_names=(), largest_names=()) for one in found.fields.fields
             )
@@ -114,6 +119,7 @@ class Collected:
             unread=len(set(dataset.shards)) + dataset.more - len(read),
             fields=self.fields.told(),
             damaged=self.damaged,
+            empty=tuple(self.read[path][0] for path in read if path in self.empty),
             shared=tuple(self._shared(files, sizes)),
         )
 

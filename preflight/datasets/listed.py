@@ -114,7 +114,7 @@ class ListedFiles(Gather):
                 gives=(FolderFacts,),
                 gather=self,
                 whole=one,
-                stamp=stamp_of(path),
+                size=stamp_of(path)[0],
                 how=how,
             )
 
@@ -206,15 +206,18 @@ class ListedFiles(Gather):
         }
         more = reads.listed - len(reads.files)
         reasons[f"{reads.name} lists {reads.listed:,}, of which some from all over are read"] = more
-        lost = first_of(reads.lost_names, 1, most=1)
-        reasons[f"{reads.name} lists it by a name that leads to no file, such as {lost}"] = (
-            reads.lost
-        )
         if self.run.job.launch.elsewhere and one.gone and not one.there:
             reasons[f"{reads.name} lists it, and it is not on this machine"] = len(one.gone)
         for reason, count in reasons.items():
             if count:
                 yield Left(reason=reason, kinds=(Listed,), count=count, noun="file")
+        if reads.lost:  # by themselves they are names, and of what files nobody knows
+            such = first_of(reads.lost_names, 1, most=1)
+            reason = (
+                f"what {reads.name} lists leads to no file by itself, such as {such}; "
+                "its code may put a folder before it"
+            )
+            yield Left(reason=reason, kinds=(Listed,), count=reads.lost, noun="name")
 
     def _cached(self) -> tuple[str, ...]:
         """Give the caches that are looked at anyway, as what their files begin with."""

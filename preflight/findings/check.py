@@ -21,6 +21,15 @@ Reason: TypeAlias = Callable[[Any, Job], str | None]
 Number: TypeAlias = Callable[[Any], int]
 
 
+class Foreign(str):
+    """A reason to skip which says that the question is none for this, and so of no consequence.
+
+    Any other says that nobody could answer it, which is held against a check that is required.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One question, asked of facts of one type, or of each of several, one at a time."""

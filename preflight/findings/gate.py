@@ -70,6 +70,7 @@ def judge(
     unearned: tuple[str, ...] = (),
     asked_for: frozenset[str] = frozenset(),
     left: frozenset[str] = frozenset(),
+    foreign: frozenset[str] = frozenset(),
     interrupted: bool = False,
     today: datetime.date,
 ) -> Judgement:
@@ -85,6 +86,7 @@ def judge(
         unearned: why it is no GO although nothing was found.
         asked_for: ids of checks that have to say something of all that they were asked about.
         left: reasons for which targets were left out on purpose.
+        foreign: reasons that say that a check is not about what was skipped.
         interrupted: whether the run was stopped.
         today: the day until which ignores hold.
     """
@@ -92,7 +94,7 @@ def judge(
     kept, accepted = _sort_out(findings, job.ignore, baseline, today)
     outcomes = tuple(outcomes)
     gating = [finding for finding in kept if gates(finding.severity, job.gate.fail_on)]
-    reasons = tuple(_reasons(outcomes, job, asked_for, left, interrupted=interrupted))
+    reasons = tuple(_reasons(outcomes, job, asked_for, left, foreign, interrupted=interrupted))
     reasons += tuple(_uncounted(outcomes, findings, kept, job))
     reasons = (*unearned, *reasons)
     if not (is_of_job or unearned):
@@ -174,6 +176,7 @@ def _reasons(
     job: Job,
     asked_for: frozenset[str],
     left: frozenset[str],
+    foreign: frozenset[str],
     *,
     interrupted: bool,
 ) -> Iterable[str]:
@@ -189,7 +192,7 @@ def _reasons(
         yield f"{first_of(ids, len(ids))} could not look at {number}."
     for outcome in outcomes:
         if any(fits(word, outcome.id) for word in job.gate.require):
-            yield from _unlooked(outcome)
+            yield from _unlooked(outcome, foreign)
         elif outcome.id in asked_for and not _may_skip(outcome, job):
             for skip in outcome.skipped:
                 if skip.count and skip.reason not in left:
@@ -197,14 +200,18 @@ def _reasons(
                     yield f"{outcome.id}: what the settings ask for was not compared: {why}."
 
 
-def _unlooked(outcome: Outcome) -> Iterable[str]:
-    """Say where a check that is required has not looked; a sample is what somebody wanted."""
+def _unlooked(outcome: Outcome, foreign: frozenset[str]) -> Iterable[str]:
+    """Say where a check that is required has not looked; a sample is what somebody wanted.
+
+    What it is not about is held against it only where there was nothing else.
+    """
     if outcome.outcome == "skipped":
         why = "; ".join(skip.reason for skip in outcome.skipped)
         yield f"{outcome.id} is required, and was skipped: {why}."
         return
     for skip in outcome.skipped:
-        if skip.count and not skip.reason.startswith(OUTSIDE):
+        wanted = skip.reason not in foreign and not skip.reason.startswith(OUTSIDE)
+        if skip.count and wanted:
             them = f"{skip.count:,} of {outcome.targets:,}"
             yield f"{outcome.id} is required, and was skipped for {them}: {skip.reason}."
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from preflight.findings import our_failures
-from preflight.findings.check import Check, Facts
+from preflight.findings.check import Check, Facts, Foreign
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.findings.registry import place
@@ -39,6 +39,9 @@ class Judged:
 
     interrupted: bool = False
     """Whether the looks were stopped (Ctrl-C)."""
+
+    foreign: frozenset[str] = frozenset()
+    """Reasons for which something was skipped that a check is not about."""
 
     left: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """How much was left out that a reader of a GO must know of, by what it is and the reason."""
@@ -203,6 +206,9 @@ def ask_checks(
         more={tally.check.id: dict(tally.more) for tally in tallies if tally.more},
         looked=frozenset(looked),
         interrupted=interrupted,
+        foreign=frozenset(
+            reason for one in tallies for reason in one.skipped if isinstance(reason, Foreign)
+        ),
         left=left,
     )
 

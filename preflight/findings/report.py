@@ -201,14 +201,23 @@ class Report:
         """
         try:
             plain = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(_no_json(text, error)) from error
         except RecursionError as error:
-            raise ValueError("this is no preflight report") from error
-        if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-            raise ValueError(f"this is no preflight report of schema {SCHEMA}")
+            raise ValueError("it is no preflight report") from error
+        if not isinstance(plain, dict) or "schema" not in plain:
+            raise ValueError("it is JSON, and no preflight report")
+        if plain["schema"] != SCHEMA:
+            raise ValueError(
+                f"it is a report of schema {plain['schema']!r:.40}; "
+                f"this version of preflight reads schema {SCHEMA}"
+            )
         try:
             return from_wire(cls, plain)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this report is damaged: {error}") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                "it is a damaged report: something in it is missing, or of another type"
+            ) from error
 
     def raise_if_no_go(self) -> None:
         """Stop here unless the verdict is GO.
@@ -224,6 +233,15 @@ class Report:
     def __str__(self) -> str:
         """Give the terminal page, without colour, 80 columns wide."""
         return type(self).page(self) if type(self).page else self.to_json()  # type: ignore[misc]
+
+
+def _no_json(text: str, error: json.JSONDecodeError) -> str:
+    """Say of what is no JSON whether it is empty, breaks off, or is something else."""
+    if not text.strip("\0 \t\r\n"):
+        return f"it holds no report, only {len(text):,} blank characters" if text else "it is empty"
+    if error.msg.startswith("Unterminated") or not text[error.pos :].strip():
+        return f"it is a report that breaks off after {len(text):,} characters"
+    return f"it is no report in JSON from line {error.lineno}, column {error.colno} on"
 
 
 def _readable(value: Any) -> Any:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from preflight.findings.check import Foreign
 from preflight.findings.finding import Location
 from preflight.findings.looks import Left, Look, Looked
 from preflight.formats.pictures.shape import Shape
@@ -117,7 +118,7 @@ class Folders(Gather):
                 gives=(FolderFacts,),
                 gather=self,
                 whole=(one, None),
-                stamp=stamp_of(path),
+                size=stamp_of(path)[0],
             )
 
     def _images(self, one: Images) -> Iterator[Question]:
@@ -175,7 +176,7 @@ class Folders(Gather):
                 gather=self,
                 whole=(one, directory),
                 seconds=self._seconds_each,
-                stamp=stamp_of(path) if size is None else (size, 0),
+                size=stamp_of(path)[0] if size is None else size,
                 how=self._how,
             )
 
@@ -276,5 +277,5 @@ def not_seen(found: FolderFacts) -> Iterator[Left]:
         (found.sounds, "audio", "audio file"),
     ):
         if count:
-            reason = f"{medium} is not read by this version"
+            reason = Foreign(f"{medium} is not read by this version")
             yield Left(reason=reason, kinds=(FolderFacts,), count=count, about="image", noun=noun)

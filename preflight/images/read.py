@@ -123,10 +123,26 @@ def look_into_image(window: Window, name: str, depth: str, *, begins: int = 0) -
     if sound:
         return ImageSeen(shape, undecoded=undecodable(shape.format) if depth == "index" else "")
     if window.size > MOST_IMAGE:
+        damage = _none_by_its_head(name, window)
+        if damage is not None:
+            return ImageSeen(shape, damage)
         text = f"is {format_size(window.size)}, more than is decoded ({format_size(MOST_IMAGE)})"
         damage = ImageDamage(name=name, kind="huge", text=text, bytes=window.size)
         return ImageSeen(shape, damage)
     return look_at_image(window.at(0, window.size), name, begins)
+
+
+def _none_by_its_head(name: str, window: Window) -> ImageDamage | None:
+    """Tell what is too large to be decoded, and needs not be: its first bytes are of no image."""
+    what = what_is(window.at(0, HEAD)) or ""
+    if not what or what.endswith(" image"):
+        return None
+    kind, text = "foreign", f"is {with_article(what)}, and no image"
+    if what == "run of zero bytes":
+        kind, text = "zeros", f"begins with {HEAD} zero bytes, and is no image"
+    return ImageDamage(
+        name=name, kind=kind, text=text, bytes=window.size, raises="UnidentifiedImageError"
+    )
 
 
 def ends_are_sound(read: Read, begin: int, size: int) -> bool:

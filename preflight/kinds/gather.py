@@ -153,7 +153,7 @@ class Gather:
             gives=gives(type(target)) if self.kind.runs_code else self.kind.gives(),
             gather=self,
             seconds=self.kind.seconds(wire, job.root, job.look.depth),
-            stamp=stamp_of(self.path(target)) if self.kind.is_kept else (0, 0),
+            size=stamp_of(self.path(target))[0] if self.kind.is_kept else 0,
             folder=getattr(target, "folder", None) if self.kind.runs_code else None,
         )
 

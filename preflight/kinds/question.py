@@ -47,8 +47,8 @@ class Question:
     seconds: float = 0.0
     """How long a process is likely to look at it."""
 
-    stamp: tuple[int, int] = (0, 0)
-    """Bytes of its file, and when that was last written, in ns, before it was read."""
+    size: int = 0
+    """Bytes of its file before it was read."""
 
     how: str | None = None
     """How its file is read, where what is seen in it may be remembered."""

@@ -24,6 +24,7 @@ ROOMS = (
     "loaders",
     "models",
     "built",
+    "batches",
 )
 
 

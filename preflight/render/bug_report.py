@@ -146,7 +146,8 @@ def _launch(report: Report, hide: Redaction) -> Iterator[str]:
 
 def _targets(report: Report, hide: Redaction) -> Iterator[str]:
     for one in report.targets:
-        yield f"{_said(one.kind, hide)}: {_said(one.text, hide)}"
+        seen = f": {_said(one.text, hide)}" if one.text else ""
+        yield f"{_said(one.kind, hide)}{seen}"
     if report.not_judged:
         yield f"not judged: {', '.join(_said(one, hide) for one in report.not_judged)}"
 
@@ -165,19 +166,31 @@ def _coverage(report: Report, hide: Redaction) -> Iterator[str]:
 
 
 def _checks(report: Report, hide: Redaction) -> Iterator[str]:
+    idle = [one for one in report.checks if one.outcome == "skipped" and not one.targets]
+    told: dict[tuple[str, str], str] = {}
     for one in report.checks:
+        if one in idle:
+            continue
         said = [f"{one.looked_at:,} of {one.targets:,} looked at", f"{one.seconds:.2f} s"]
         said += [f"{one.remembered:,} remembered"] if one.remembered else []
         said += [counted(one.found, "finding")] if one.found else []
         yield f"{_said(one.id, hide)}: {_said(one.outcome, hide)} ({', '.join(said)})"
-        yield from _not_looked_at(one, hide)
+        yield from _not_looked_at(one, told, hide)
+    if idle:
+        yield f"had nothing to look at: {', '.join(_said(one.id, hide) for one in idle)}"
 
 
-def _not_looked_at(one: Outcome, hide: Redaction) -> Iterator[str]:
+def _not_looked_at(
+    one: Outcome, told: dict[tuple[str, str], str], hide: Redaction
+) -> Iterator[str]:
+    """Say why; what a check above says of the same place already is not said again."""
     for skip in one.skipped:
         yield f"  skipped {skip.count:,}: {_said(skip.reason, hide)}"
     for broken in one.broken[:_PLACES]:
-        yield f"  broken at {_place(broken.at, hide)}: {_said(broken.error, hide)}"
+        place = _place(broken.at, hide)
+        first = told.setdefault((place, broken.error), one.id)
+        error = _said(broken.error, hide) if first == one.id else f"as {_said(first, hide)}"
+        yield f"  broken at {place}: {error}"
     if len(one.broken) > _PLACES:
         yield f"  and {len(one.broken) - _PLACES:,} more broken"
 

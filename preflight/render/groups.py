@@ -17,11 +17,17 @@ from preflight.values.names import first_of
 # What differs among findings of one sort: names with a suffix or a path, in brackets, and numbers.
 _VARYING = re.compile(r"\[[^\]]*\]|\S*[./]\w\S*|\d[\d,.]*")
 
+# How much of a place it is about, before the reason that may be the same for others.
+_SHARE = re.compile(r"(?P<share>[\d,]+ of [\d,]+ [^:.]+): (?P<reason>.+)", re.DOTALL)
+
 # A word or a name, without the full stop behind it.
 _NAME = re.compile(r"[\w.-]*\w")
 
 Advice: TypeAlias = tuple[str | None, ...]
 """Why it matters, what to do, and what runs today."""
+
+_Parts: TypeAlias = tuple[str | None, ...]
+"""The same, with the share that a reason concerns apart, before it."""
 
 
 class Unseen(NamedTuple):
@@ -175,22 +181,40 @@ def sentence(finding: Finding) -> str:
 def advice(found: Iterable[Finding]) -> tuple[Advice, list[tuple[list[Finding], Advice]]]:
     """Give the advice that is the same for all, and to those that share all theirs what is left.
 
-    It is the same, too, where only names differ that each finding tells itself.
+    It is the same, too, where only names differ that each finding tells itself. Of a reason that
+    concerns another share of each place, the share is left to the place.
     """
     forms: dict[str | None, str | None] = {}
-    alike: dict[Advice, list[Finding]] = {}
+    alike: dict[_Parts, list[Finding]] = {}
     for one in found:
         fix, workaround = (
             forms.setdefault(text, text and _without_names(text, one))
             for text in (one.fix, one.workaround)
         )
-        alike.setdefault((one.why, fix, workaround), []).append(one)
-    same = [len(set(texts)) == 1 for texts in zip(*alike, strict=True)]
+        alike.setdefault((*_share_and_reason(one.why), fix, workaround), []).append(one)
+    same = tuple(len(set(texts)) == 1 for texts in zip(*alike, strict=True))
     shared = _advice_of([one for those in alike.values() for one in those])
-    return tuple(text if one else None for text, one in zip(shared, same, strict=True)), [
-        (those, tuple(None if one else a for a, one in zip(_advice_of(those), same, strict=True)))
+    return _told(shared, same), [
+        (those, _told(_advice_of(those), tuple(not one for one in same)))
         for those in alike.values()
     ]
+
+
+def _share_and_reason(why: str | None) -> tuple[str | None, str | None]:
+    match = _SHARE.fullmatch(why or "")
+    return (match["share"], match["reason"]) if match else (None, why)
+
+
+def _told(said: _Parts, which: tuple[bool, ...]) -> Advice:
+    """Put together what is told of an advice at one place."""
+    share, reason, *rest = (text if told else None for text, told in zip(said, which, strict=True))
+    if share and reason:
+        return (f"{share}: {reason}", *rest)
+    if share:
+        return (f"{share}.", *rest)
+    if reason and said[0] and reason.partition(" ")[0].isalpha():  # and no name of code
+        reason = reason[0].upper() + reason[1:]
+    return (reason, *rest)
 
 
 def _without_names(text: str, one: Finding) -> str:
@@ -201,9 +225,9 @@ def _without_names(text: str, one: Finding) -> str:
     )
 
 
-def _advice_of(those: Sequence[Finding]) -> Advice:
+def _advice_of(those: Sequence[Finding]) -> _Parts:
     """Say the advice of findings of which it is the same but for their names."""
-    each = ((one.why, one.fix, one.workaround) for one in those)
+    each = ((*_share_and_reason(one.why), one.fix, one.workaround) for one in those)
     return tuple(map(_of_first, zip(*each, strict=True)))
 
 

@@ -23,14 +23,16 @@ from preflight.session.run import UsageError, nobody_watches, now, report_of
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
+from preflight.values.names import counted
 
 
 def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Report:
     """Look at live objects in this process, and say GO, NO-GO or CANNOT JUDGE.
 
-    Runs no code of theirs but what pickle and deepcopy themselves call. What the loader sends is
-    loaded in two fresh workers, which end with the look; from a main module that is not under
-    `if __name__ == "__main__":` none is started, and the checks that would judge it are skipped.
+    Runs no code of theirs but what pickle and deepcopy themselves call, and `len()` of the data
+    set. What the loader sends is loaded in two fresh workers, which end with the look; from a main
+    module that is not under `if __name__ == "__main__":` none is started, and the checks that would
+    judge it are skipped.
 
     Args:
         loader: a DataLoader, or whatever hands out batches and has `dataset` and `collate_fn`; or
@@ -50,12 +52,14 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
     checks = registry.chosen(registry.load()[0])
     looks: list[Look] = []
     more: list[Look] = []
+    numbers: dict[str, int] = {}
     try:
         job = make_job(folder=os.getcwd(), flags=flags, environ=os.environ)
         for kind in kinds():
             if kind.live and kind.word in given:
                 seen = tuple(load(kind.live)(given[kind.word], job))
                 looks += seen
+                numbers[kind.word] = _number_of(kind, seen)
                 more += _put_together(kind, seen, job)
     except (SettingsError, MistypedError) as error:
         raise UsageError(str(error)) from error
@@ -66,8 +70,14 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         judged,
         complete=True,
         coverage=tuple(
-            Covered(part=word, state=WHOLE, looked_at=1, of=1, seen=f"1 {word}")
-            if word in given
+            Covered(
+                part=word,
+                state=WHOLE,
+                looked_at=numbers[word],
+                of=numbers[word],
+                seen=counted(numbers[word], word),
+            )
+            if word in numbers
             else Covered(part=word, state=NOT_NAMED)
             for word in PARTS
         ),
@@ -78,6 +88,12 @@ def inspect(*, loader: object = None, model: object = None, **flags: Any) -> Rep
         reasons=[f"No worker was started: {one.reason}." for one in looks if isinstance(one, Left)],
         command="preflight.inspect(...)",
     )
+
+
+def _number_of(kind: Kind, looks: Sequence[Look]) -> int:
+    """Count what was handed over: what holds several is taken apart, and each has its name."""
+    facts = (one.facts for one in looks if isinstance(one, Looked))
+    return len({getattr(one, "name", None) for one in facts if type(one) in kind.facts}) or 1
 
 
 def _put_together(kind: Kind, looks: Sequence[Look], job: Job) -> Iterator[Look]:

@@ -18,8 +18,9 @@ from preflight.kinds.question import Question
 from preflight.kinds.rooms import gives, kind_of_facts, kinds, kinds_of, load
 from preflight.kinds.target import Target
 from preflight.ledger.recall import Memory
-from preflight.processes import ask
-from preflight.processes.ask import Asking, Batch
+from preflight.processes import results
+from preflight.processes.ask import Asking, ask
+from preflight.processes.results import Batch
 from preflight.processes.shares import jobs_for, processors, shares, workers_for
 from preflight.secrets.hiding import Secrets
 from preflight.session.counts import Counts
@@ -195,40 +196,45 @@ class Looks:
     ) -> Iterator[Look]:
         wants = {facts.__name__ for facts in self._wanted}
         how = Asking(
-            options={**told_of(self.job), "wants": tuple(wants)},
+            # What is seen of a file does not hang on the budget, so that the ledger is not told.
+            options={
+                **told_of(self.job),
+                "wants": tuple(wants),
+                "budget": self.job.look.budget,
+            },
             python=self.job.python,
             jobs=jobs,
             timeout=self.job.look.timeout,
             until=None if budget is None else time.monotonic() + budget,
         )
-        for result in ask.ask(batches, how):
-            if isinstance(result, ask.Began):
+        for result in ask(batches, how):
+            if isinstance(result, results.Began):
                 self._account.began(result.step)
-            elif isinstance(result, ask.Took):
+            elif isinstance(result, results.Took):
                 self._account.ended(result.step)
                 took = self.steps.get(result.step, 0.0) + result.seconds
                 self.steps[result.step] = round(took, 3)
-            elif isinstance(result, ask.Survived):
+            elif isinstance(result, results.Survived):
                 self.survivors += result.processes
             else:
                 yield from self._taken(result)
             yield from self._came()
         yield from self._came()
 
-    def _taken(self, result: ask.Answer | ask.Fault | ask.Unasked) -> Iterator[Look]:
+    def _taken(self, result: results.Answer | results.Fault | results.Unasked) -> Iterator[Look]:
         question = result.question
         gather = question.gather
         match result:
-            case ask.Answer():
+            case results.Answer():
                 yield from gather.heard(question, result.told)
-            case ask.Fault():
+            case results.Fault():
                 if result.mistyped:
                     raise MistypedError(result.error)
                 if result.trace is not None and result.trace not in self._traces:
                     self._traces.add(result.trace)
                     sys.stderr.write(self.hide.text(f"preflight itself failed:\n{result.trace}"))
                 yield from gather.failed(question, result.error, result.fix)
-            case ask.Unasked():
+            case results.Unasked():
                 reason = f"{OUT_OF_TIME} {self.job.look.budget:g} s was used up"
                 yield from gather.left_out(question, reason)
                 return

@@ -78,7 +78,7 @@ class Account:
     def did(self, question: Question) -> None:
         """Take in that a question was answered, which may be about several things, and tell it."""
         self.done += len(question)
-        self.bytes += question.stamp[0]
+        self.bytes += question.size
         self.worked += question.seconds
         self._name = question.at.file or question.at.name or ""
         if question.runs_code:

@@ -190,6 +190,7 @@ def report_of(
         unearned=unearned,
         asked_for=asked_for(checks, job),
         left=frozenset(reason for _, reason in judged.left),
+        foreign=judged.foreign,
         interrupted=judged.interrupted,
         today=today(),
     )

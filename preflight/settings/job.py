@@ -155,7 +155,7 @@ class Factory(_Table):
     """A part of what is returned: `[0]`, `['val']`, `.loader`."""
 
     unpack: str | None = None
-    """How the loop takes a batch apart."""
+    """How the loop takes a batch of a loader apart: `images, labels`, or `batch["image"]`."""
 
     split: str | None = None
     """How samples are divided among ranks."""
@@ -232,8 +232,8 @@ class Gate(_Table):
     """A saved report; what it holds does not gate again."""
 
     require: tuple[str, ...] = ()
-    """Checks that must look at all that was named: where one is skipped, if only for a part of it,
-    the verdict is CANNOT JUDGE."""
+    """Checks that must look at all that was named: where one is skipped, if only for a part of it
+    that it is about, the verdict is CANNOT JUDGE."""
 
     may_skip: tuple[str, ...] = ()
     """Checks that may break without making the verdict CANNOT JUDGE."""
@@ -313,7 +313,7 @@ UNREAD = frozenset(
         *(f"cache.{key}" for key in ("split", "writer", "atomic")),
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
         "data.split",
-        *(f"loader.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
+        *(f"loader.{key}" for key in ("split", "optimizer", "step", "process_group")),
         *(f"model.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
     }
 )

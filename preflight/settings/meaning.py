@@ -15,6 +15,7 @@ def mistaken(job: Job) -> Iterator[tuple[str, str]]:
     """Give the key of each value that means nothing, and what is wrong with it."""
     yield from _amounts(job)
     yield from _caches(job)
+    yield from _loops(job)
     yield from _days(job)
 
 
@@ -46,6 +47,15 @@ def _caches(job: Job) -> Iterator[tuple[str, str]]:
             mistake = mistake_in(cache.key)
             if mistake is not None:
                 yield f"cache.{index}.key", f"{short(cache.key)}: {mistake}"
+
+
+def _loops(job: Job) -> Iterator[tuple[str, str]]:
+    from preflight.settings.taking import parse_taking
+
+    for index, one in enumerate(job.loader):
+        if one.unpack is not None and parse_taking(one.unpack) is None:
+            text = 'is no target of a loop, such as "images, labels"'
+            yield f"loader.{index}.unpack", f"{short(one.unpack)} {text}"
 
 
 def _days(job: Job) -> Iterator[tuple[str, str]]:

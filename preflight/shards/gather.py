@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from preflight.findings.check import Foreign
 from preflight.findings.looks import Left, Look, Looked
 from preflight.images.undecoded import not_decoded
 from preflight.kinds.gather import Gather, Run
@@ -103,7 +104,7 @@ class Shards(Gather):
             yield from self._released()
         if facts.videos:
             yield Left(
-                reason="video is not read by this version",
+                reason=Foreign("video is not read by this version"),
                 kinds=(ShardFacts,),
                 count=facts.videos,
                 about="image",

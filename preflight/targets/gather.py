@@ -8,11 +8,13 @@ from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.gather import READABLE, Gather
 from preflight.kinds.rooms import kinds
 from preflight.targets.facts import Absent
-from preflight.targets.targets import Missing, Remote, Unlistable
+from preflight.targets.targets import Columnar, Missing, Remote, Unlistable
 from preflight.targets.word import near_path
 from preflight.values.names import name_of
 
 _COPY = "Copy a shard of it here and name that, or leave it out:  --may-skip shard,sample,image"
+
+_LOAD = "Name the loader that reads it, in place of it:  preflight run FILE.py:FUNCTION"
 
 
 class MissingTargets(Gather):
@@ -34,15 +36,18 @@ class MissingTargets(Gather):
 
 
 class OutOfReach(Gather):
-    """Data behind an address or a command, and folders that cannot be listed."""
+    """Data behind an address or a command, or in rows, and folders that cannot be listed."""
 
-    def add(self, target: Remote | Unlistable) -> Iterator[Look]:
+    def add(self, target: Remote | Columnar | Unlistable) -> Iterator[Look]:
         """Say that nobody reads it, or knows what is in it."""
         error = "this folder cannot be listed"
         parts, fix = {"data", "cache"}, READABLE
         if isinstance(target, Remote):
             error = "data behind an address or a command is not read by this version"
             parts, fix = {"data"}, _COPY
+        elif isinstance(target, Columnar):
+            error = "files of rows (Arrow, Parquet) are not read by this version"
+            parts, fix = {"data"}, _LOAD
         # Of each kind, the first facts stand for all.
         first = (next(iter(one.facts)) for one in kinds() if one.part in parts and one.suffixes)
         yield Failed(at=target.place(self.run.job.root), error=error, kinds=tuple(first), fix=fix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from preflight.kinds.kind import Kind
 from preflight.targets.facts import Absent
-from preflight.targets.targets import Missing, Remote, Unlistable
+from preflight.targets.targets import Columnar, Missing, Remote, Unlistable
 
 MISSING = Kind(
     name="missing",
@@ -26,6 +26,15 @@ REMOTE = Kind(
     gather="preflight.targets.gather:OutOfReach",
 )
 
+COLUMNAR = Kind(
+    name="columnar",
+    noun="folder of rows",
+    word="columnar",
+    target=Columnar,
+    always=True,
+    gather="preflight.targets.gather:OutOfReach",
+)
+
 UNREAD = Kind(
     name="unread",
     noun="folder",
@@ -35,4 +44,4 @@ UNREAD = Kind(
     gather="preflight.targets.gather:OutOfReach",
 )
 
-KINDS = (MISSING, REMOTE, UNREAD)
+KINDS = (MISSING, REMOTE, COLUMNAR, UNREAD)

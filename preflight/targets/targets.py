@@ -226,5 +226,15 @@ class Remote(Target):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Columnar(PathTarget):
+    """A folder of rows (Arrow, Parquet), which this version does not read."""
+
+    @property
+    def part(self) -> str | None:
+        """They are data, and nothing else is."""
+        return "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unlistable(PathTarget):
     """A folder that cannot be listed, so that nobody knows what is in it."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
-from preflight.targets.file_types.suffixes import CACHE_SUFFIXES
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, COLUMNAR_SUFFIXES
 from preflight.targets.folders import (
     holds_no_cache,
     holds_nothing,
@@ -32,6 +32,7 @@ from preflight.targets.targets import (
     Built,
     CacheFolder,
     CaptionRule,
+    Columnar,
     Folder,
     Host,
     Missing,
@@ -145,7 +146,7 @@ def _existing(kind: str, value: str, folder: str) -> str:
 
 def _read_path(word: str, path: str) -> tuple[Target, ...]:
     if os.path.isdir(path):
-        found = look_around(path, whole=True)
+        found = look_around(path, whole=True) or _columnar_in(path)
         if not found:
             raise UnknownWordError(
                 f"{word} holds no shards, images, cache files or sources"
@@ -166,6 +167,12 @@ def _read_path(word: str, path: str) -> tuple[Target, ...]:
     if not os.path.lexists(path):
         raise UnknownWordError(f"{word} cannot be seen: the folder that it names may not be read")
     return (by_content(word, path),)
+
+
+def _columnar_in(folder: str) -> tuple[Target, ...]:
+    """Take a folder for rows where such files are most of what is in it."""
+    files = unread_in(folder, (), "", of_any_kind=False).files
+    return (Columnar(path=folder),) if files and files[0].suffix in COLUMNAR_SUFFIXES else ()
 
 
 def _but_videos(folder: str) -> str:
@@ -253,7 +260,7 @@ def read_data(value: str, folder: str, captions: CaptionRule) -> Iterator[Target
             target if isinstance(target, Unlistable) else replace(target, captions=captions)
             for target in look_around(path, whole=True)
             if isinstance(target, (Shard, Folder, Unlistable))
-        ]
+        ] or _columnar_in(path)
         if not found:
             raise UnknownWordError(
                 f"{value} holds no image and no shard{_but_videos(path) or but_unread(path)}"

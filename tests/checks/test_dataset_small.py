@@ -163,6 +163,63 @@ def test_a_data_set_of_nothing_but_a_damaged_shard_is_left_to_shard_damaged(
     assert {one.check for one in report.findings} == {"shard-damaged"}
 
 
+@pytest.mark.parametrize(
+    "words", [("0.tar", "1.tar", "2.tar"), ("{0..2}.tar",), ("*.tar",), (".",)]
+)
+def test_a_shard_without_a_sample_beside_full_ones_is_told(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """A single sample is one that somebody meant."""
+    (tmp_path / "0.tar").write_bytes(tarred(samples(20)))
+    (tmp_path / "1.tar").write_bytes(tarred(samples(1, start=50)))
+    tarfile.open(tmp_path / "2.tar", "w").close()
+
+    how = {"folder": str(tmp_path), "elsewhere": True, "select": ["dataset"]}
+    report = preflight.run(*words, **how)
+    (tmp_path / "2.tar").write_bytes(tarred(samples(1, start=60)))
+    mended = preflight.run(*words, **how)
+
+    (finding,) = report.findings
+    assert (finding.check, finding.at.file) == ("dataset-small", "2.tar")
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "holds no sample; its data set has 3 shards"
+    assert mended.findings == ()
+
+
+def test_several_shards_without_a_sample_are_one_finding_however_they_are_drawn() -> None:
+    some = dataclasses.replace(shards(0, 9, 0, 0), empty=("a.tar", "b.tar", "c.tar"))
+
+    for facts in (some, dataclasses.replace(some, resampled="train:make", unread=2)):
+        (finding,) = found(facts)
+
+        assert finding.message.startswith("holds no sample, nor do 2 more; its data set has")
+        assert [one.file for one in finding.also] == ["b.tar", "c.tar"]
+
+
+def test_a_shard_without_a_sample_leaves_a_worker_with_nothing() -> None:
+    some = dataclasses.replace(shards(9, 0, 9), empty=("data/001.tar",), drawn_once="train.py:3")
+
+    (finding,) = found(some, num_workers=3)
+
+    assert finding.severity is Severity.ERROR
+    assert finding.message == (
+        "has 2 shards with samples and 1 without (data/001.tar) for 3 workers: 1 rank x 3 workers"
+    )
+    assert found(dataclasses.replace(some, empty=()), num_workers=3) == []
+    assert [one.severity for one in found(some, num_workers=2)] == [Severity.WARNING]
+
+
+def test_a_damaged_shard_of_no_whole_sample_is_left_to_shard_damaged(tmp_path: Path) -> None:
+    (tmp_path / "0.tar").write_bytes(tarred(samples(20)))
+    (tmp_path / "1.tar").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(2_000))
+
+    report = preflight.run(
+        "{0..1}.tar", folder=str(tmp_path), elsewhere=True, select=["dataset", "shard"]
+    )
+
+    assert {one.check for one in report.findings} == {"shard-damaged"}
+
+
 MAKES = """
 import warnings
 warnings.simplefilter("ignore")

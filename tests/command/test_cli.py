@@ -339,6 +339,47 @@ def test_a_full_disk_behind_stdout_is_no_crash(preflight: Run, cache: Path) -> N
     ]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("words", ["run cache", "report", "report --schema"])
+def test_what_could_not_be_said_is_no_go_ahead(preflight: Run, sound: Path, words: str) -> None:
+    preflight("run", "cache")
+    with open("/dev/full", "w") as full:
+        done = preflight(*words.split(), stdout=full)
+
+    assert done.returncode == 3
+    assert "preflight: stdout cannot be written: No space left on device" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize(("damaged", "code"), [(False, 3), (True, 1)])
+def test_a_file_that_could_not_be_written_is_no_go_ahead(
+    preflight: Run, sound: Path, *, damaged: bool, code: int
+) -> None:
+    """What else was asked for is written all the same."""
+    if damaged:
+        put(sound.parent, "cache/empty.safetensors")
+    done = preflight("run", "cache", "-o", "json=/dev/full", "-o", "saved.json")
+
+    assert done.returncode == code
+    assert done.stdout.startswith("NO-GO" if damaged else "GO")
+    assert "preflight: /dev/full cannot be written: No space left on device" in done.stderr
+    assert json.loads((sound.parent / "saved.json").read_text())["schema"] == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this is a POSIX shell's business")
+def test_a_reader_who_has_seen_enough_changes_nothing(sound: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'("{sys.executable}" -m preflight run cache; echo $? >&2) | head -c 2'],
+        cwd=sound.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr.strip()) == ("GO", "0")
+
+
 def test_the_interpreter_is_named_where_it_may_not_be_the_jobs(
     preflight: Run, tmp_path: Path
 ) -> None:
@@ -421,6 +462,37 @@ def test_a_saved_report_is_shown_in_any_format(preflight: Run, cache: Path) -> N
     assert preflight("report", "nothing.json").returncode == 2
     (cache.parent / "other.json").write_text("{}")
     assert preflight("report", "other.json").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "it is empty"),
+        (bytes(5000), "it holds no report, only 5,000 blank characters"),
+        (b'{"schema": 1, "verdict": "g', "it is a report that breaks off after 27 characters"),
+        (b'{"schema": 1, "verdict"', "it is a report that breaks off after 23 characters"),
+        (b"\x89PNG", "it is no report: its bytes are no text from byte 0 on"),
+        (b'{"schema": 1} {', "it is no report in JSON from line 1, column 15 on"),
+        (b'["notes"]', "it is JSON, and no preflight report"),
+        (b'{"schema": 2}', "it is a report of schema 2; this version of preflight reads schema 1"),
+        (b'{"schema": 1}', "it is a damaged report: something in it is missing, or of"),
+    ],
+)
+def test_a_damaged_report_is_told_with_its_file_and_what_to_do(
+    preflight: Run, tmp_path: Path, content: bytes, said: str
+) -> None:
+    last = tmp_path / ".preflight" / "last.json"
+    last.parent.mkdir()
+    last.write_bytes(content)
+
+    done = preflight("report")
+    named = preflight("report", ".preflight/last.json")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.strip().startswith(f"Error: {last}: {said}")
+    assert done.stderr.strip().endswith("; `preflight run` writes it anew")
+    assert f"last.json: {said}" in named.stderr
+    assert "`preflight run -o json=FILE` saves one" in named.stderr
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp932", "ascii", "utf-8"])
@@ -554,7 +626,10 @@ def test_the_users_own_folder_is_not_hidden_from_git(preflight: Run, cache: Path
 @pytest.mark.parametrize("words", [["cache"], ["train:make"]], ids=["a cache", "a loader"])
 def test_the_users_own_modules_harm_nothing(preflight: Run, sound: Path, words: list[str]) -> None:
     folder = sound.parent
-    for name in ("preflight", "checks", "click", "numbers", "rich", "psutil"):
+    theirs = ["preflight", "checks", "click", "rich", "psutil"]
+    if words == ["cache"]:  # beside a numbers.py, the job itself cannot import torch
+        theirs.append("numbers")
+    for name in theirs:
         (folder / f"{name}.py").write_text(f"raise RuntimeError('the user has a {name}.py')\n")
     (folder / "train.py").write_text(
         "from torch.utils.data import DataLoader\nmake = DataLoader([1])\n"
@@ -727,6 +802,50 @@ def test_a_folder_that_lies_where_the_demo_would_is_left_alone(
     assert preflight("demo").returncode == 1
 
     assert [one.name for one in mine.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("name", ["typing", "dataclasses", "json", "runpy", "contextlib"])
+def test_the_command_uses_what_python_brings_along(preflight: Run, sound: Path, name: str) -> None:
+    """Whatever the current folder and PYTHONPATH have of that name."""
+    put(sound.parent, f"{name}.py", content=b"speed = 1\n")
+    plain = preflight("run", "cache")
+    if name not in ("runpy", "contextlib"):  # else Python itself does not start
+        put(sound.parent, f"lib/{name}.py", content=b"speed = 1\n")
+        plain = preflight("run", "cache", env={"PYTHONPATH": f"lib{os.pathsep}{ROOT}"})
+
+    assert plain.returncode == 0, plain
+
+
+@pytest.mark.parametrize("name", ["typing", "dataclasses", "numbers"])
+def test_python_m_uses_it_too(sound: Path, name: str) -> None:
+    """Which puts the current folder first; what runpy needs, it has imported by then."""
+    put(sound.parent, f"{name}.py", content=b"speed = 1\n")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "preflight", "run", "cache"],
+        cwd=sound.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done
+
+
+@pytest.mark.parametrize("raised", ["raise RuntimeError('no')", "raise SystemExit(0)"])
+def test_whatever_a_file_raises_that_stands_in_for_a_package_is_told(
+    preflight: Run, tmp_path: Path, raised: str
+) -> None:
+    """It might exit with 0, which is GO."""
+    put(tmp_path / "lib", "click.py", content=raised.encode())
+
+    done = preflight("run", env={"PYTHONPATH": f"{tmp_path / 'lib'}{os.pathsep}{ROOT}"})
+
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "preflight cannot start: " in done.stderr
+    assert "click.py" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["click.py", "click/__init__.py"])

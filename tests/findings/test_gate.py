@@ -155,6 +155,17 @@ def test_what_nobody_wanted_looked_at_is_not_held_against_a_required_check(skip:
     assert judge(outcomes=looked, job=REQUIRED).verdict == "go"
 
 
+def test_what_a_check_is_not_about_is_held_against_it_where_there_was_nothing_else() -> None:
+    skips = (Skip(reason="no image", count=2),)
+    some = [outcome("a", targets=4, looked_at=2, skipped=skips)]
+    none = [outcome("a", "skipped", targets=2, looked_at=0, skipped=skips)]
+    foreign = frozenset({"no image"})
+
+    assert judge(outcomes=some, job=REQUIRED, foreign=foreign).verdict == "go"
+    assert judge(outcomes=none, job=REQUIRED, foreign=foreign).verdict == "cannot-judge"
+    assert judge(outcomes=some, job=REQUIRED).verdict == "cannot-judge"
+
+
 def report(**more: Any) -> Report:
     checks = (outcome("a"), outcome("m", scope="machine"))
     return healthy(**{"verdict": "no-go", "checks": checks, **more})

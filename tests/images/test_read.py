@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from PIL import Image, ImageFile, features
+from PIL import Image, ImageFile, UnidentifiedImageError, features
 
 from preflight.formats.bytes.window import Window
 from preflight.formats.pictures.picture import walk_image
@@ -225,6 +225,34 @@ def test_what_is_too_large_to_decode_is_told_only_where_it_would_have_to_be() ->
 
     assert damage is not None
     assert (damage.kind, damage.bytes) == ("huge", 1 << 31)
+
+
+@pytest.mark.parametrize("depth", ["index", "bytes", "decode"])
+@pytest.mark.parametrize(
+    ("head", "kind"), [(b"", "zeros"), (b"PK\3\4" + 600 * b"x", "foreign")], ids=["zeros", "a zip"]
+)
+def test_what_is_no_image_by_its_first_bytes_is_damaged_however_large_it_is(
+    tmp_path: Path, head: bytes, kind: str, depth: str
+) -> None:
+    """Pillow needs no more of it either. It is a hole, and takes no room on the disk."""
+    for size in (1 << 20, 1 << 31):
+        path = tmp_path / f"{size}.jpg"
+        with path.open("wb") as file:
+            file.write(head)
+            file.truncate(size)
+
+        with path.open("rb") as file, mock.patch.object(read, "MOST_IMAGE", 1 << 24):
+
+            def reading(offset: int, wanted: int) -> bytes:
+                file.seek(offset)
+                return file.read(wanted)
+
+            damage = look_into_image(Window(reading, size), path.name, depth).damage
+        with pytest.raises(UnidentifiedImageError):
+            Image.open(path)
+
+        assert damage is not None
+        assert (damage.kind, damage.raises) == (kind, "UnidentifiedImageError")
 
 
 @pytest.mark.skipif("avif" not in features.get_supported(), reason="this Pillow has no AVIF")

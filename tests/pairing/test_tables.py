@@ -19,7 +19,7 @@ from preflight.kinds.asked import CannotLookError
 from preflight.pairing import tables as captions
 from preflight.pairing.facts import Captioned, CaptionLengths, Length
 from preflight.pairing.tables import read_table
-from preflight.processes.ask import Answer, Fault
+from preflight.processes.results import Answer, Fault
 from preflight.values.wire import from_wire, to_wire
 from tests.archives import photo
 from tests.files import put

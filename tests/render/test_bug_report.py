@@ -14,11 +14,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from preflight.findings.coverage import Covered
-from preflight.findings.finding import Severity
-from preflight.findings.report import Report, Setting
+from preflight.findings.finding import Location, Severity
+from preflight.findings.report import Broken, Report, Setting, Skip
 from preflight.render import bug_report
 from preflight.render.redaction import Redaction
-from tests.render.jobs import REPORTS, healthy
+from tests.render.jobs import REPORTS, demo, healthy
 from tests.render.sample import finding, outcome
 
 # Made up, in the shapes that their issuers document; put together here so that no scanner of
@@ -333,3 +333,26 @@ def test_how_far_each_part_was_looked_at_is_told_without_the_commands() -> None:
         "not read: 12 .jsonl, 1 .bin (1.2 MB))\nloader: not-named\n" in text
     )
     assert "make_loader" not in text
+
+
+def test_what_keeps_several_checks_from_looking_is_said_once() -> None:
+    """A maintainer reads the reason, and not ten times the same."""
+    broken = Broken(at=Location(name="train:make"), error="killed by SIGSEGV", fix=None)
+    outcomes = [outcome(one, "it", broken=(broken,)) for one in ("loader-fork", "loader-heavy")]
+
+    text = bug_report.render(replace(demo(), checks=tuple(outcomes), findings=()))
+
+    assert text.count("killed by SIGSEGV") == 1
+    assert "  broken at train:make: as loader-fork\n" in text
+
+
+def test_checks_that_had_nothing_to_look_at_are_named_in_one_line() -> None:
+    reason = "no cache was looked at"
+    idle = outcome("cache-damaged", "it", targets=0, skipped=(Skip(reason=reason, count=0),))
+    asked = outcome("gpu-count", "it", skipped=(Skip(reason=reason, count=1),))
+
+    text = bug_report.render(replace(demo(), checks=(idle, asked), findings=()))
+
+    assert "skipped 0" not in text
+    assert "had nothing to look at: cache-damaged\n" in text
+    assert "  skipped 1: no cache was looked at\n" in text

@@ -91,3 +91,55 @@ def test_words_that_one_message_happens_to_have_part_no_advice() -> None:
     page = page_of([*found("is an image alone", same, "a"), *found("stands alone", same, "b")])
 
     assert page.count(same) == 1
+
+
+REASON = "to_tuple raises at the first, or a handler drops each without a word."
+
+
+def of_shards(*shares: str, reason: str = REASON) -> list[Finding]:
+    return [
+        finding(CHECK, "has no caption", file=f"data/{number}.tar", why=f"{share}: {reason}")
+        for number, share in enumerate(shares)
+    ]
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_a_reason_stands_once_where_only_the_shares_differ(verbose: int) -> None:
+    shares = ["6 of 12 samples here", "3 of 12 samples here", "1 of 8 samples here"]
+
+    page = page_of(of_shards(*shares), verbose=verbose)
+
+    assert page.count("raises at the first") == 1
+    assert "why  to_tuple raises" in page
+    assert [page.count(f"why  {share}.\n") for share in shares] == [1, 1, 1]
+
+
+def test_markdown_says_such_a_reason_once_too() -> None:
+    found = of_shards("6 of 12 samples here", "3 of 12 samples here")
+
+    text = markdown.render(replace(demo(), findings=tuple(found)))
+
+    assert text.count("raises at the first") == 1
+    assert "**Why**: 6 of 12 samples here." in text
+
+
+def test_a_reason_without_its_share_begins_as_a_sentence() -> None:
+    page = page_of(of_shards("6 of 12 samples here, judged", "1 of 8 here", reason="they are out."))
+
+    assert "why  They are out.\n" in page
+    assert "why  6 of 12 samples here, judged.\n" in page
+
+
+def test_a_share_that_is_the_same_stays_with_its_reason() -> None:
+    page = page_of(of_shards("6 of 12 samples here", "6 of 12 samples here"))
+
+    assert page.count("why  6 of 12 samples here: to_tuple raises at the first") == 1
+
+
+def test_reasons_that_differ_keep_their_shares() -> None:
+    one, two = "6 of 12 samples here", "3 of 12 samples here"
+
+    page = page_of([*of_shards(one), *of_shards(two, reason="they are passed over.")])
+
+    assert f"why  {one}: to_tuple raises" in page
+    assert f"why  {two}: they are passed over." in page

@@ -44,6 +44,18 @@ def test_a_required_check_that_nobody_asks_is_no_go(
     assert any(said in one and "--select or --ignore" in one for one in report.reasons)
 
 
+def test_a_video_is_none_of_the_images_that_a_required_check_has_to_look_at(job: Path) -> None:
+    look = {"folder": str(job), "select": ["image"], "require": ["image-damaged"]}
+    (job / "photos" / "clip.mp4").write_bytes(b"film")
+    (job / "0.tar").write_bytes(tarred({"0.mp4": b"film", "0.txt": b"a dog"}))
+
+    assert preflight.run("photos", **look).verdict == "go"
+    assert preflight.run("photos", "0.tar", **look).verdict == "go"
+    alone = preflight.run("0.tar", **look)
+    assert alone.verdict == "cannot-judge"
+    assert "image-damaged is required, and was skipped" in alone.reasons[0]
+
+
 def test_a_required_check_that_is_selected_needs_no_other(job: Path) -> None:
     look = {"folder": str(job), "select": ["image"], "require": ["image-damaged"]}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch.utils.data import DataLoader
 
 import preflight
 from tests.archives import tarred
@@ -51,6 +52,19 @@ def gone():
 """
 
 
+BARE = """
+from torch.utils.data import DataLoader, Dataset
+
+class Files(Dataset):
+    def __init__(self): self.listed = ["000.jpg", "001.jpg"]
+    def __len__(self): return len(self.listed)
+    def __getitem__(self, at): return self.listed[at]
+
+def make():
+    return DataLoader(Files())
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -66,6 +80,24 @@ def said(report: preflight.Report) -> set[tuple[str, str, str]]:
     checks = {"dataset-survival", "dataset-small"}
     told = (one for one in report.findings if one.check in checks)
     return {(one.check, one.severity.name, one.message) for one in told}
+
+
+def test_each_loader_that_was_handed_over_is_counted(folder: Path) -> None:
+    both = {"a": DataLoader(range(4)), "b": DataLoader(range(8))}  # type: ignore[arg-type, var-annotated]
+
+    for loader, seen in ((both, "2 loaders"), (both["a"], "1 loader")):
+        covered = {one.part: one for one in preflight.inspect(loader=loader).coverage}
+
+        assert covered["loader"].seen == seen
+        assert covered["loader"].looked_at == covered["loader"].of == int(seen[0])
+
+
+def test_names_that_lead_nowhere_are_no_files_that_were_not_looked_at(folder: Path) -> None:
+    (folder / "bare.py").write_text(BARE, encoding="utf-8")
+
+    page = str(preflight.run("bare:make", folder=str(folder), elsewhere=True))
+
+    assert "2 names were not looked at: what bare:make lists leads to no file by itself" in page
 
 
 def inspected(name: str, **flags: Any) -> preflight.Report:

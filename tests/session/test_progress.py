@@ -75,6 +75,8 @@ def test_each_step_of_the_users_code_is_told_when_it_begins(tmp_path: Path) -> N
         "calls make",
         "looks at make",
         starts,
+        "draws batches of train:make",
+        "runs train:make past its end",
     ]
     assert not told[-1].runs_code
     assert all(one.done <= one.total for one in told)

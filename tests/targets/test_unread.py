@@ -12,6 +12,7 @@ from preflight.session.run import UsageError
 from preflight.settings.job import CacheSettings, DataSettings, Job
 from preflight.targets.discover import discover
 from preflight.targets.unread import OTHERS, Unread, UnreadFiles, suffix_in, unread_in
+from tests.archives import photo
 from tests.files import WHOLE, put
 
 LARGE = b"x" * (1 << 20)
@@ -156,6 +157,43 @@ def test_a_folder_of_nothing_that_is_read_names_what_it_holds(tmp_path: Path) ->
     for word in ("rows", "data=rows"):
         with pytest.raises(UsageError, match=r"not read by this version: 2 \.jsonl \(4 bytes\)"):
             preflight.run(word, folder=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        (("rows",), ""),
+        (("data=rows",), ""),
+        (("rows", "photos"), ""),
+        (("rows", "photos/a.jpg"), ""),
+        ((), '[[data]]\npath = "rows"\n[[data]]\npath = "photos"\n'),
+    ],
+)
+def test_rows_that_nobody_reads_do_not_keep_all_else_from_being_looked_at(
+    tmp_path: Path, words: tuple[str, ...], settings: str
+) -> None:
+    put(tmp_path, "photos/a.jpg", content=photo())
+    put(tmp_path, "rows/train/0.parquet", "rows/train/1.arrow", content=b"PAR1" * 99)
+    put(tmp_path, "rows/state.json", "rows/dataset_info.json", content=b"{}")
+    (tmp_path / "preflight.toml").write_text(settings)
+
+    report = preflight.run(*words, folder=str(tmp_path), elsewhere=True)
+
+    assert report.verdict == "cannot-judge"
+    (broken,) = {(one.error, one.fix) for outcome in report.checks for one in outcome.broken}
+    assert broken[0] == "files of rows (Arrow, Parquet) are not read by this version"
+    assert "preflight run FILE.py:FUNCTION" in (broken[1] or "")
+    images = next(one for one in report.coverage if one.part == "data")
+    assert images.looked_at == (len(words) != 1)
+
+
+def test_rows_beside_images_are_counted_and_keep_nothing_from_being_a_go(tmp_path: Path) -> None:
+    put(tmp_path, "photos/a.jpg", content=photo())
+    put(tmp_path, "photos/metadata.parquet", "photos/b.parquet", content=b"PAR1" * 99)
+
+    report = preflight.run("photos", folder=str(tmp_path), elsewhere=True)
+
+    assert report.verdict == "go"
 
 
 def test_the_count_takes_no_more_memory_for_more_files(tmp_path: Path) -> None:

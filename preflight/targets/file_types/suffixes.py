@@ -12,3 +12,6 @@ PTH_TAR = ".pth.tar"
 """How checkpoints of torch.save are often called, after what torch wrote before 2017."""
 
 CACHE_SUFFIXES = (".pt", ".pth", PTH_TAR, ".ckpt", ".safetensors", ".npz", ".npy", dcp_names.PART)
+
+COLUMNAR_SUFFIXES = (".arrow", ".parquet")
+"""Files of rows, as `datasets` and others keep them, which no reader reads."""

@@ -1,0 +1,97 @@
+"""What git ignores is no source of the job, and git is never let run a command of the folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from preflight.syntax.listing import python_files
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(("git", "-C", str(folder), *words), check=True, capture_output=True)
+
+
+def sources(folder: Path) -> list[str]:
+    return [os.path.relpath(one, folder).replace(os.sep, "/") for one in python_files(str(folder))]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q")
+    for name in ("train.py", "build/lib/train.py", "old/train.py", "old/kept.py", "data/x.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("import os\n", "utf-8")
+    (tmp_path / ".gitignore").write_text("build/\nold/*\n!old/kept.py\n", "utf-8")
+    return tmp_path
+
+
+def test_what_git_ignores_is_left_out(repository: Path) -> None:
+    assert sources(repository) == ["train.py", "data/x.py", "old/kept.py"]
+
+
+def test_what_git_keeps_track_of_is_read_though_a_rule_names_it(repository: Path) -> None:
+    git(repository, "add", "--force", "old/train.py")
+
+    assert "old/train.py" in sources(repository)
+
+
+def test_a_folder_within_a_repository_goes_by_the_rules_above_it(repository: Path) -> None:
+    assert sources(repository / "old") == ["kept.py"]
+
+
+def test_a_folder_that_is_ignored_as_a_whole_is_read_where_it_is_named(repository: Path) -> None:
+    assert sources(repository / "build") == ["lib/train.py"]
+
+
+def test_a_repository_of_dot_files_around_all_takes_nothing_away(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text("*\n", "utf-8")
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "train.py").touch()
+
+    assert sources(tmp_path / "job") == ["train.py"]
+
+
+def test_without_a_repository_rules_mean_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.py\n", "utf-8")
+    (tmp_path / "train.py").touch()
+
+    assert sources(tmp_path) == ["train.py"]
+
+
+def test_in_a_hook_of_git_the_folder_goes_by_its_own_repository(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Git says there which repository, and which index, the hook is about."""
+    other = tmp_path_factory.mktemp("other")
+    git(other, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(other))
+
+    assert "build/lib/train.py" not in sources(repository)
+
+
+def test_without_git_all_is_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repository))
+
+    assert "build/lib/train.py" in sources(repository)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script of the shell")
+def test_no_command_that_the_repository_names_is_run(repository: Path) -> None:
+    spy = repository / "spy.sh"
+    spy.write_text(f"#!/bin/sh\ntouch '{repository}/was-run'\n", "utf-8")
+    spy.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(spy))
+
+    assert "build/lib/train.py" not in sources(repository)
+    assert not (repository / "was-run").exists()
+    git(repository, "status")
+    assert (repository / "was-run").exists()  # so that it would have been seen
