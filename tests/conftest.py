@@ -49,6 +49,13 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _nobody_listens_to_eval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test has noted of `eval` and `exec` goes with it: Python keeps the hook for good."""
+    monkeypatch.setattr("preflight.objects.evaluated._listening", False)
+    monkeypatch.setattr("preflight.objects.evaluated._noted", {})
+
+
 @pytest.fixture
 def at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start processes of the test, and their workers, as copies of one that has imported torch."""

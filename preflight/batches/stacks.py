@@ -7,11 +7,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
 
 from preflight.batches.facts import Standing
 from preflight.batches.tracebacks import standing
 from preflight.users_code.anew import Anew
+from preflight.users_code.descendants import Descendant
 
 # How long a process is given to write its stacks and to end of it, in seconds.
 _PATIENCE = 2.0
@@ -32,18 +32,15 @@ def stacks(anew: Anew, root: str, alive: Callable[[], None]) -> tuple[Standing, 
     if not hasattr(signal, "SIGSTOP"):
         return ()
     workers = _workers(anew)
-    pids = [anew.pid, *(one.pid for one in workers)]
-    names = [TRAINING, *(f"worker {n} of {len(workers)}" for n in range(1, len(pids)))]
-    for pid in pids:
+    for pid in (anew.pid, *(one.pid for one in workers)):
         _send(pid, signal.SIGSTOP)
     found = []
-    for pid, name in reversed(list(zip(pids, names, strict=True))):
+    for number, one in reversed(list(enumerate(workers, 1))):
         alive()
-        before = anew.printed
-        _send(pid, signal.SIGABRT)
-        _send(pid, signal.SIGCONT)
-        _wait(pid, anew)
-        found.append(standing(name, anew.text(before), root))
+        said = _aborted(one.pid, anew, one.is_running)
+        found.append(standing(f"worker {number} of {len(workers)}", said, root))
+    said = _aborted(anew.pid, anew, lambda: anew.poll() is None)
+    found.append(standing(TRAINING, said, root))
     return tuple(one for one in reversed(found) if one.lines)
 
 
@@ -52,48 +49,28 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-def _wait(pid: int, anew: Anew) -> None:
-    """Wait until a process has ended, and what it has written has come."""
+def _aborted(pid: int, anew: Anew, runs: Callable[[], bool]) -> str:
+    """Abort a process, and give what it has written once it has ended and that has come."""
+    before = anew.printed
+    _send(pid, signal.SIGABRT)
+    _send(pid, signal.SIGCONT)
     until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until and (anew.poll() is None if pid == anew.pid else _runs(pid)):
+    while runs() and time.monotonic() < until:
         time.sleep(_POLL)
     written = -1
     while written != anew.printed and time.monotonic() < until:
         written = anew.printed
         time.sleep(5 * _POLL)
+    return anew.text(before)
 
 
-def _runs(pid: int) -> bool:
-    import psutil
-
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
-def _workers(anew: Anew) -> list[Any]:
+def _workers(anew: Anew) -> list[Descendant]:
     """Give its workers: what it has started, or what a forkserver of its own has."""
     every = anew.processes()
     beside = {one.pid for one in every if _is_beside(one, anew.pid)}
     parents = {anew.pid} | beside
-    return [one for one in every if one.pid not in beside and _parent(one) in parents]
+    return [one for one in every if one.pid not in beside and one.parent in parents]
 
 
-def _is_beside(process: Any, parent: int) -> bool:
-    import psutil
-
-    try:
-        words = " ".join(process.cmdline())
-    except psutil.Error:
-        return False
-    return _parent(process) == parent and any(one in words for one in _NO_WORKERS)
-
-
-def _parent(process: Any) -> int:
-    import psutil
-
-    try:
-        return int(process.ppid())
-    except psutil.Error:
-        return 0
+def _is_beside(process: Descendant, parent: int) -> bool:
+    return process.parent == parent and any(one in process.words for one in _NO_WORKERS)

@@ -7,6 +7,7 @@ nobody listens, the module is searched that the code belongs to.
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import os
 import sys
@@ -34,14 +35,20 @@ _listening = False
 
 
 def listen() -> None:
-    """Note from now on where code is evaluated, for as long as the process lives."""
-    global _listening  # noqa: PLW0603  the interpreter keeps such a hook for good
-    if not _listening:
-        _listening = True
-        sys.addaudithook(_note)
+    """Note from now on where code is evaluated."""
+    global _listening  # noqa: PLW0603  as lasting as the hook, which the interpreter keeps for good
+    _listening = True
+    _hook()
+
+
+@functools.cache
+def _hook() -> None:
+    sys.addaudithook(_note)
 
 
 def _note(event: str, args: tuple[Any, ...]) -> None:
+    if not _listening:
+        return
     if event == "compile":
         source, name = args
         if type(source) in (str, bytes) and type(name) is str and name.startswith("<"):

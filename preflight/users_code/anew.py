@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from preflight.host.room import SHARED
+from preflight.users_code.descendants import Descendant, descendants
 from preflight.users_code.orders import settle
 
 # Bytes of what it prints that are kept: the last ones.
@@ -54,7 +55,7 @@ class Anew:
         self.workers: set[int] = set()
         """Those that it has named, which may have ended since."""
 
-        self._before = {one.pid for one in _below_us()}
+        self._before = {one.pid for one in descendants()}
         self.status: int | None = None
         self.popen: subprocess.Popen[bytes] | None = None
         self.lines: deque[bytes] = deque()
@@ -132,12 +133,9 @@ class Anew:
         """Whether it was ended."""
         return self._orders < 0
 
-    def processes(self) -> list[Any]:
+    def processes(self) -> list[Descendant]:
         """Give all that it has started and that still runs, the oldest first; also as orphans."""
-        every = [one for one in _below_us() if one.pid not in {*self._before, self.pid}]
-        with contextlib.suppress(Exception):
-            every.sort(key=lambda one: (one.create_time(), one.pid))
-        return every
+        return [one for one in descendants() if one.pid not in {*self._before, self.pid}]
 
     @contextlib.contextmanager
     def ending(self, alive: Callable[[], None]) -> Iterator[None]:
@@ -156,34 +154,23 @@ class Anew:
             _kill(self.pid)
         for one in left:
             if one not in cleaning:
-                with contextlib.suppress(Exception):
-                    one.kill()
+                one.kill()
         os.close(self._orders)
         self._orders = -1
         until = time.monotonic() + _GOODBYE
-        while (self.poll() is None or any(map(_runs, cleaning))) and time.monotonic() < until:
+        while time.monotonic() < until:
+            if self.poll() is not None and not any(one.is_running() for one in cleaning):
+                break
             alive()
             time.sleep(_POLL)
         for one in cleaning:
-            with contextlib.suppress(Exception):
-                one.kill()
+            one.kill()
         for reader in self._readers:
             if reader.ident is None:
                 reader.start()
             reader.join(_GOODBYE)
         shutil.rmtree(self.folder, ignore_errors=True)
         _sweep({self.pid, *self.workers, *(one.pid for one in left)})
-
-
-def _below_us() -> list[Any]:
-    try:
-        import psutil
-    except ImportError:  # the job's interpreter may have none
-        return []
-    try:
-        return list(psutil.Process().children(recursive=True))
-    except psutil.Error:
-        return []
 
 
 def _sweep(pids: Collection[int]) -> None:
@@ -203,23 +190,8 @@ def _kill(pid: int) -> None:
         os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
-def _runs(process: Any) -> bool:
-    import psutil
-
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
-def _cleans_up(process: Any) -> bool:
-    import psutil
-
-    try:
-        words = " ".join(process.cmdline())
-    except psutil.Error:
-        return False
-    return any(one in words for one in _CLEANS_UP)
+def _cleans_up(process: Descendant) -> bool:
+    return any(one in process.words for one in _CLEANS_UP)
 
 
 # --- starting -------------------------------------------------------------------------------------

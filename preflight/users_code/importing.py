@@ -12,7 +12,11 @@ from types import ModuleType
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import guard
+from preflight.users_code import descendants  # noqa: F401  psutil, before theirs can be found
 from preflight.values.code_name import Spec, command_for
+
+# What is loaded here before the user's code, and by whose names it may have modules of its own.
+_LOADED = ("preflight", "psutil")
 
 # A module may hold many of the loaders and models that were named.
 _work_of_import = functools.cache(guard.work_of_import)
@@ -101,8 +105,8 @@ def import_named(spec: Spec) -> ModuleType:
     assert spec.module is not None  # noqa: S101  for the type checker
     folder = os.getcwd()
     sys.path.insert(0, folder)
-    _make_room("preflight", folder)
-    _make_room(spec.module.partition(".")[0], folder)
+    for top in (*_LOADED, spec.module.partition(".")[0]):
+        _make_room(top, folder)
     try:
         return importlib.import_module(spec.module)
     except ModuleNotFoundError as error:
@@ -117,7 +121,8 @@ def _import_file(path: str) -> ModuleType:
     stem = name.removesuffix(".py")
     sys.path.insert(0, folder)
     sys.argv[:] = [path]
-    _make_room("preflight", folder)
+    for top in _LOADED:
+        _make_room(top, folder)
     if stem.isidentifier():
         _make_room(stem, folder)
         if _would_find(stem, path):

@@ -537,7 +537,7 @@ class Photos(Dataset):
         return len(self.samples)
 
     def __getitem__(self, place):
-        raise RuntimeError("nobody reads the data")
+        return place
 
 
 def make():

@@ -247,7 +247,6 @@ EVALUATED = """\
 import collections
 import dataclasses
 import json
-import linecache
 import pathlib
 
 CONFIG = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())

@@ -254,13 +254,7 @@ def renamed_to(qualname: str, module: Any = __name__) -> Any:
 
 
 @pytest.mark.parametrize(("make", "text"), NAMES.values(), ids=NAMES.keys())
-def test_what_is_under_a_name_is_said_as_it_is(
-    make: Any, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where nobody has listened to what is evaluated: a hook of Python's outlives its test."""
-    monkeypatch.setattr("preflight.objects.evaluated._MOST", 0)
-    monkeypatch.setattr("preflight.objects.evaluated._noted", {})
-
+def test_what_is_under_a_name_is_said_as_it_is(make: Any, text: str) -> None:
     (one,) = look(DataLoader(Numbers(held=make()), num_workers=1)).objects
 
     assert one.text == text

@@ -171,7 +171,7 @@ def test_code_without_a_file_is_named_as_python_names_it(
     """Its line is not that of `python -c`, which has the same name from Python 3.13 on."""
     other = (1, None, ["import this\n"], "<string>")
     monkeypatch.setitem(linecache.cache, "<string>", other)
-    place = defined(eval("lambda: 0"), str(tmp_path))
+    place = defined(eval("lambda: 0", {}), str(tmp_path))
 
     assert (place.at.file, place.at.line, place.at.line_text) == ("<string>", 1, None)
 
