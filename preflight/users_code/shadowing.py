@@ -7,6 +7,7 @@ names: beside a `numbers.py`, no script can import torch.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -39,13 +40,12 @@ def shadowed(spec: Spec, root: str, patience: float) -> Shadow | None:
     folder = os.path.dirname(os.path.abspath(spec.file)) if spec.file else os.getcwd()
     if os.path.realpath(folder) != os.path.realpath(root):
         return None
-    loaded = {name.partition(".")[0] for name in sys.modules} - {"preflight", "__main__"}
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     folders = [folder, *(os.path.abspath(one) for one in named if one)]
-    files = {one: _file_of(one, folders) for one in sorted(loaded)}
+    files = {one: _file_of(one, folders) for one in _came_with_torch()}
     own = os.path.abspath(spec.file) if spec.file else None  # which may be loaded by its path
     rivals = {one: file for one, file in files.items() if file and file != own}
-    lines = _said_without_torch(folder, patience) if rivals else []
+    lines = _said_without_torch(folder, patience) if rivals else ()
     for line in reversed(lines):
         for module, file in rivals.items():
             if file in line or f"'{module}'" in line:
@@ -53,7 +53,15 @@ def shadowed(spec: Spec, root: str, patience: float) -> Shadow | None:
     return None
 
 
-def _said_without_torch(folder: str, patience: float) -> list[str]:
+@functools.cache
+def _came_with_torch() -> tuple[str, ...]:
+    """Name what is loaded when the first target is looked at: later ones find the user's, too."""
+    loaded = {name.partition(".")[0] for name in sys.modules}
+    return tuple(sorted(loaded - {"preflight", "__main__"}))
+
+
+@functools.cache
+def _said_without_torch(folder: str, patience: float) -> tuple[str, ...]:
     """Give what Python says where torch cannot be imported; nothing where it can."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = subprocess.run(
@@ -65,8 +73,8 @@ def _said_without_torch(folder: str, patience: float) -> list[str]:
         )
         if done.returncode:
             said = done.stderr.decode(errors="replace").splitlines()
-            return [line for line in said if line.strip()]
-    return []
+            return tuple(line for line in said if line.strip())
+    return ()
 
 
 def _file_of(module: str, folders: Iterable[str]) -> str | None:
