@@ -19,6 +19,8 @@ from preflight.settings.job import DataSettings, Job, Launch
 from preflight.testing import ask
 from tests.archives import samples, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def shards(*sizes: int, unread: int = 0) -> DatasetFacts:
     return DatasetFacts(

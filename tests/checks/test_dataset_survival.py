@@ -18,6 +18,8 @@ from preflight.targets.discover import discover
 from tests.archives import tarred
 from tests.pipelines.shards_to_lose import good, half, latin_1, without_captions
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 HEAD = """
 import webdataset as wds
 from torch.utils.data import DataLoader

@@ -14,6 +14,8 @@ from preflight.host.environment import TORCHRUN
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 IMPORTS = "import os, sys\nimport torch\nimport torch.distributed as dist\n"
 JOINS = (
     'dist.init_process_group("gloo")',

@@ -23,6 +23,8 @@ from preflight.objects import evaluated
 from preflight.testing import ask
 from tests.archives import least_seconds
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 SOURCE = '''\
 import functools
 import operator

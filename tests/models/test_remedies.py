@@ -26,6 +26,8 @@ from preflight.models.read import copy_model
 from preflight.testing import ask
 from tests.archives import least_seconds
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 HERE = str(Path(__file__).parent)
 
 

@@ -23,6 +23,8 @@ from preflight.shards.read import read_shard
 from preflight.targets.targets import Shard
 from tests.pipelines.shards_to_lose import KINDS
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import webdataset as wds

@@ -17,6 +17,8 @@ from tests.archives import tarred
 from tests.files import WHOLE, put
 from tests.session.test_key_lists import PARTS
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 TRAIN = b"""
 import torch
 from torch.utils.data import DataLoader

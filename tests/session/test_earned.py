@@ -13,6 +13,8 @@ from tests.archives import tarred
 from tests.files import WHOLE, put
 from tests.session.test_key_lists import PNG
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 @pytest.fixture
 def job(tmp_path: Path) -> Path:

@@ -13,6 +13,8 @@ import preflight
 from tests.archives import tarred
 from tests.pipelines.shards_to_lose import good
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 SOURCE = """
 import webdataset as wds
 from torch.utils.data import DataLoader, Dataset

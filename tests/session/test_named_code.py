@@ -12,6 +12,8 @@ from preflight.session.run import UsageError
 from preflight.settings.nearest import nearest
 from tests.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 TRAIN = """import sys
 print("train.py runs", file=sys.stderr)
 from torch.utils.data import DataLoader

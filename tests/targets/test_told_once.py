@@ -12,6 +12,8 @@ from preflight.findings.finding import Severity
 from preflight.findings.report import Outcome, Report
 from tests.files import WHOLE, put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 CUT = WHOLE[:9]
 
 
