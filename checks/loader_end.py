@@ -4,11 +4,11 @@ What it finds
     A DataLoader of which an epoch has no batch: its data set is empty, its sampler draws nothing
     for this rank, `drop_last=True` leaves out the only batch because it is not full, or a stream
     ends without one. Then, loaders are run past their end and into a second epoch, where that takes
-    no longer than a quarter of `--budget` (15 s where none is given), in a process of their own.
-    Found are a second epoch that gives nothing, or raises; an exception, a hang or a worker that
-    dies behind the first batches; a `len()` that is not the number of batches that come; epochs of
-    different sizes; samples that come once from each worker; and samples that are left out of
-    batches.
+    no longer than a quarter of `--budget`, in a process of their own; where no budget is given, 15
+    s, and 3 s for a stream without a length. Found are a second epoch that gives nothing, or
+    raises; an exception, a hang or a worker that dies behind the first batches; a `len()` that is
+    not the number of batches that come; epochs of different sizes; samples that come once from each
+    worker; and samples that are left out of batches.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a

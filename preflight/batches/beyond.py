@@ -21,6 +21,9 @@ _POLL = 0.02
 # Of a pass, by default, and what part of its budget is spent on it.
 _SECONDS, _PART = 60.0, 0.25
 
+# Of a pass over a stream without a length, which may have no end, where no budget is given.
+_BLINDLY = 3.0
+
 _TOO_LONG = "to run it past its end is likely to take more than {:g} s, a quarter of the budget"
 _LOST = "the process that draws from it was lost"
 
@@ -49,6 +52,11 @@ class Wanted(NamedTuple):
         left = seconds if self.until is None else self.until - time.monotonic()
         return max(0.0, min(seconds, left))
 
+    @property
+    def blindly(self) -> float:
+        """How long one may be run of which nobody knows whether it ends."""
+        return self.seconds if self.budget is not None else min(_BLINDLY, self.seconds)
+
 
 def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> list[Further]:
     """Have a process go on with the loaders of which a batch came."""
@@ -58,7 +66,12 @@ def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> li
     seconds = wanted.seconds
     reasons = {name: _too_long(first[name], seconds) for name in came}
     run = [name for name in came if not reasons[name]] if wanted.whole else []
-    orders = {"whole": run, "draws": came if wanted.draws else [], "seconds": seconds}
+    orders = {
+        "whole": run,
+        "draws": came if wanted.draws else [],
+        "seconds": seconds,
+        "blindly": wanted.blindly,
+    }
     watch = _Watch(anew, first, wanted)
     if run or orders["draws"]:
         what = f"run {first_of(run, len(run), 1)} past its end" if run else "draw one sample often"

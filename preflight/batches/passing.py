@@ -54,14 +54,14 @@ def go_on(
         tell: says what came.
         where: the job's folder, and those with modules of its own.
     """
-    seconds = order["seconds"]
     for one in [each for each in found if each.name in order["draws"]]:
         tell(loader=one.name)
-        often.run(one.loader, one.about["num_workers"], seconds, tell)
+        often.run(one.loader, one.about["num_workers"], order["seconds"], tell)
         del one
     found.clear()
     for one in again(order["whole"]) if order["whole"] else ():
         tell(loader=one.name)
+        seconds = order["blindly" if length_of(one.loader) is None else "seconds"]
         run(one.loader, one.about["num_workers"], seconds, tell, where)
 
 

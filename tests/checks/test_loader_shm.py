@@ -208,7 +208,7 @@ if __name__ == "__main__":
         sys.stdout.flush()
         pid = os.fork()
         if not pid:
-            signal.alarm(10)
+            signal.alarm(6)
             try:
                 print(make.__name__, train(make), flush=True)
             finally:
@@ -233,7 +233,7 @@ def test_verdicts_agree_with_what_becomes_of_loaders(
         *(f"job:{name}" for name in NAMES),
         folder=str(tmp_path),
         select=["loader-shm", "loader-stuck"],
-        timeout=20.0,
+        timeout=10.0,
     )
     ran = subprocess.run(
         [sys.executable, "job.py"], cwd=tmp_path, capture_output=True, text=True, check=False

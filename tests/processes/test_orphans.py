@@ -75,7 +75,7 @@ def test_what_leaves_session_and_environment_is_ended(
     tmp_path: Path, preflight: Run, seconds: str, then: str
 ) -> None:
     job(tmp_path, f"{ESCAPE.format(seconds)}; open('begun', 'w').close(); {then}")
-    preflight("run", "loader=train:make", "--timeout", "20")
+    preflight("run", "loader=train:make", "--timeout", "10")
 
     assert (tmp_path / "begun").exists()
     assert sleepers(seconds) == []
@@ -123,7 +123,7 @@ def test_what_cannot_be_ended_is_told(
     """Such as a program that runs as another user."""
     job(tmp_path, f"{ESCAPE.format(seconds)}; time.sleep(900)")
     monkeypatch.setattr(orphans, "KILL", 0)
-    report = preflight.run("loader=train:make", folder=str(tmp_path), timeout=20)
+    report = preflight.run("loader=train:make", folder=str(tmp_path), timeout=10)
 
     (left,) = sleepers(seconds)
     (said,) = (one for one in report.reasons if "which preflight could not end" in one)
