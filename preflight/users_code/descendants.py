@@ -1,71 +1,76 @@
 """The processes that this one has started, and those that they have.
 
-psutil is imported with this file, before the user's folder is searched for modules. Where theirs
-has its name there is none: psutil finds itself by it.
+psutil is imported before the user's folder is searched for modules. Where theirs has its name there
+is none: psutil finds itself by it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from typing import Any
 
-try:
-    import psutil
-except ImportError:  # the job's interpreter may have none
-    psutil = None  # type: ignore[assignment]
 
-_GONE: tuple[type[Exception], ...] = () if psutil is None else (psutil.Error, OSError)
+@functools.cache
+def import_psutil() -> Any:
+    """Give psutil as it is found at the first call; the job's interpreter may have none."""
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return psutil
 
 
 class Descendant:
     """A process that was started by this one, or by another one of them."""
 
-    def __init__(self, process: Any) -> None:
+    def __init__(self, process: Any, gone: type[Exception]) -> None:
         self.pid: int = process.pid
         self._process = process
+        self._gone = gone
 
     @property
     def created(self) -> float:
         """When it was started, in seconds since the epoch; 0 where it is gone."""
-        with contextlib.suppress(*_GONE):
+        with contextlib.suppress(self._gone, OSError):
             return float(self._process.create_time())
         return 0.0
 
     @property
     def parent(self) -> int:
         """The process that started it, or 1 for an orphan; 0 where it is gone."""
-        with contextlib.suppress(*_GONE):
+        with contextlib.suppress(self._gone, OSError):
             return int(self._process.ppid())
         return 0
 
     @property
     def words(self) -> str:
         """Its command line; empty where it is gone."""
-        with contextlib.suppress(*_GONE):
+        with contextlib.suppress(self._gone, OSError):
             return " ".join(self._process.cmdline())
         return ""
 
     def is_running(self) -> bool:
         """Whether it has not ended."""
-        with contextlib.suppress(*_GONE):
-            return bool(self._process.is_running()) and bool(
-                self._process.status() != psutil.STATUS_ZOMBIE
-            )
+        with contextlib.suppress(self._gone, OSError):
+            return bool(self._process.is_running() and self._process.status() != "zombie")
         return False
 
     def kill(self) -> None:
         """End it at once."""
-        with contextlib.suppress(*_GONE):
+        with contextlib.suppress(self._gone, OSError):
             self._process.kill()
 
 
 def descendants() -> list[Descendant]:
     """Give all that run, the oldest first; none where there is no psutil."""
+    psutil: Any = import_psutil()
     if psutil is None or sys.modules.get("psutil") is not psutil:
         return []
-    with contextlib.suppress(*_GONE):
-        below = map(Descendant, psutil.Process(os.getpid()).children(recursive=True))
-        return sorted(below, key=lambda one: (one.created, one.pid))
+    with contextlib.suppress(psutil.Error, OSError):
+        below = psutil.Process(os.getpid()).children(recursive=True)
+        found = (Descendant(one, psutil.Error) for one in below)
+        return sorted(found, key=lambda one: (one.created, one.pid))
     return []

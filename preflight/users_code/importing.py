@@ -12,7 +12,7 @@ from types import ModuleType
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import guard
-from preflight.users_code import descendants  # noqa: F401  psutil, before theirs can be found
+from preflight.users_code.descendants import import_psutil
 from preflight.values.code_name import Spec, command_for
 
 # What is loaded here before the user's code, and by whose names it may have modules of its own.
@@ -23,7 +23,8 @@ _work_of_import = functools.cache(guard.work_of_import)
 
 
 def import_torch() -> None:
-    """Import torch, before anything of the user's can stand in its way."""
+    """Import torch, before anything of the user's can stand in its way; psutil as well."""
+    import_psutil()
     try:
         importlib.import_module("torch")
     except ImportError as error:
