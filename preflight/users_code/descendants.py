@@ -67,7 +67,7 @@ class Descendant:
 def descendants() -> list[Descendant]:
     """Give all that run, the oldest first; none where there is no psutil."""
     psutil: Any = import_psutil()
-    if psutil is None or sys.modules.get("psutil") is not psutil:
+    if psutil is None or sys.modules.get("psutil") != psutil:
         return []
     with contextlib.suppress(psutil.Error, OSError):
         below = psutil.Process(os.getpid()).children(recursive=True)
