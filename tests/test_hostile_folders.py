@@ -113,12 +113,12 @@ def test_links_that_lead_up_and_to_a_whole_system_are_not_followed_for_ever(tmp_
 
 @pytest.fixture
 def deep(tmp_path: Path) -> Iterator[Path]:
-    """A folder with 2,500 folders in it, one in the other, deeper than any path can be written.
+    """A folder with 2,100 folders in it, one in the other, deeper than any path can be written.
 
     What made it takes it away: pytest would try to by recursion.
     """
     place = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(2_500):
+    for _ in range(2_100):
         os.mkdir("d", dir_fd=place)
         below = os.open("d", os.O_RDONLY, dir_fd=place)
         os.close(place)
