@@ -26,6 +26,7 @@ from preflight.datasets.facts import (
 )
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
+from preflight.flow.facts import Flow, Lost, Passed, Swallowed
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
@@ -100,6 +101,7 @@ __all__ = [
     "FieldSet",
     "FirstBatches",
     "Flaws",
+    "Flow",
     "FolderFacts",
     "Frame",
     "Gone",
@@ -120,6 +122,7 @@ __all__ = [
     "Loaded",
     "LoaderCall",
     "Loss",
+    "Lost",
     "MadeOnCpu",
     "OddContent",
     "Oddity",
@@ -127,6 +130,7 @@ __all__ = [
     "Pairing",
     "Parcel",
     "Part",
+    "Passed",
     "Picture",
     "Pictures",
     "RandomDraws",
@@ -145,6 +149,7 @@ __all__ = [
     "Standing",
     "Structure",
     "Survival",
+    "Swallowed",
     "TakenFor",
     "Thread",
     "Traceback",

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from preflight.batches.facts import FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.stacks import stacks
+from preflight.flow.facts import Flow
+from preflight.flow.told import counts_of, flow_of
 from preflight.users_code.anew import Anew
 from preflight.values.exit_status import ending
 from preflight.values.names import first_of
@@ -33,6 +35,9 @@ class Wanted(NamedTuple):
 
     whole: bool
     draws: bool
+    counts: bool
+    """Whether what goes through the stages of a pipeline is counted."""
+
     root: str
     timeout: float
     """Seconds of silence."""
@@ -71,6 +76,7 @@ def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> li
         "draws": came if wanted.draws else [],
         "seconds": seconds,
         "blindly": wanted.blindly,
+        "counts": wanted.counts,
     }
     watch = _Watch(anew, first, wanted)
     if run or orders["draws"]:
@@ -82,6 +88,7 @@ def further(anew: Anew, first: Mapping[str, FirstBatches], wanted: Wanted) -> li
         Further(
             whole=_whole(first[name], reasons[name], watch) if wanted.whole else None,
             draws=_draws(first[name], watch) if wanted.draws else None,
+            flow=_flow(first[name], watch),
         )
         for name in came
     ]
@@ -98,6 +105,7 @@ def _too_long(first: FirstBatches, seconds: float) -> str:
 
 def _whole(first: FirstBatches, reason: str, watch: _Watch) -> WholePass:
     told = watch.whole.get(first.name) or {"reason": reason or watch.futile or _LOST}
+    told = {name: one for name, one in told.items() if name not in ("flow", "counts")}
     seen = from_wire(
         WholePass, {**told, "name": first.name, "num_workers": first.num_workers, "standing": []}
     )
@@ -107,6 +115,17 @@ def _whole(first: FirstBatches, reason: str, watch: _Watch) -> WholePass:
         start_method=first.start_method,
         standing=told.get("standing", ()),
     )
+
+
+def _flow(first: FirstBatches, watch: _Watch) -> Flow | None:
+    """Say what went through its pipeline in its first epoch."""
+    seen = watch.whole.get(first.name, {})
+    about, counts, epochs = seen.get("flow"), seen.get("counts"), seen.get("epochs")
+    if about is None or not epochs:
+        return None
+    how = {"ended": epochs[0]["ended"], "waited": seen.get("waited") if len(epochs) == 1 else None}
+    how |= {"batches": epochs[0]["batches"], "num_workers": first.num_workers}
+    return flow_of(first.name, first.defined, about, counts, watch.wanted.root, **how)
 
 
 def _draws(first: FirstBatches, watch: _Watch) -> RandomDraws:
@@ -159,6 +178,12 @@ class _Watch:
                 self._name, self._seen = name, None
             case {"whole": about}:
                 self._seen = self.whole[self._name] = {**about, "epochs": []}
+            case {"flow": about}:
+                assert self._seen is not None  # noqa: S101  for the type checker
+                self._seen["flow"] = about
+            case {"counts": counts}:
+                assert self._seen is not None  # noqa: S101  for the type checker
+                self._seen["counts"] = counts
             case {"at": int(number)}:
                 self._at = number
             case {"epoch": epoch}:
@@ -179,6 +204,8 @@ class _Watch:
         if self._seen is None or len(self._seen["epochs"]) > 1:
             self.futile = _LOST
             return
+        if "flow" in self._seen and "counts" not in self._seen:
+            self._seen["counts"] = counts_of(self._seen["flow"])
         self._seen["epochs"].append({"batches": self._at, "ended": ended})
         self._seen.update(how)
         self._seen = None

@@ -18,6 +18,7 @@ from preflight.batches.facts import Structure
 from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, printed
+from preflight.flow.fitted import fit
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.lacking import lacking
@@ -48,12 +49,20 @@ class Drawable(NamedTuple):
 
 
 def draw(
-    loaders: Iterable[Drawable], tell: Callable[..., None], *, root: str, folders: Sequence[str]
+    loaders: Iterable[Drawable],
+    tell: Callable[..., None],
+    *,
+    root: str,
+    folders: Sequence[str],
+    counts: bool = False,
 ) -> None:
-    """Draw the first batches of each loader, and tell each step."""
+    """Draw the first batches of each loader, and tell each step; count what goes through stages."""
     held: deque[Iterator[Any]] = deque(maxlen=_HELD)
     for one in loaders:
         tell(loader=one.name, about=to_wire({**one.about, "length": length_of(one.loader)}))
+        fitted = fit(one.loader, one.about["defined"], root) if counts else None
+        if fitted is not None:
+            tell(flow=fitted.about)
         try:
             begins = way_of(one.loader) if one.about.get("num_workers") else None
             tell(way=to_wire(begins))
@@ -61,6 +70,9 @@ def draw(
             tell(ended=ended)
         except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
             tell(ended=ending_of(error), **raised(error, root, folders))
+        finally:
+            if fitted is not None:
+                fitted.undo()
 
 
 def length_of(loader: Any) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
 from preflight.users_code.facts import Frame, Lack
 
@@ -202,3 +203,5 @@ class Drawn:
     """What a process saw of a loader's first batches, before it is known what else tells of it."""
 
     first: FirstBatches
+    flow: Flow | None = None
+    """What went through its pipeline, where it has one, and somebody asks for it."""

@@ -10,6 +10,8 @@ from preflight.batches.facts import Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
 from preflight.findings.looks import Failed, Left, Look, Looked
+from preflight.flow.defer import both_told, starves
+from preflight.flow.facts import Flow
 from preflight.host.facts import HostFacts
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -20,7 +22,7 @@ from preflight.sources.facts import SourceFacts
 from preflight.sources.flaws.facts import BatchLoop
 from preflight.targets.targets import Host, Source
 
-FACTS = (FirstBatches, WholePass, RandomDraws)
+FACTS = (FirstBatches, WholePass, RandomDraws, Flow)
 NO_BATCH = "its first batches did not come"
 NOT_ANEW = "a live object cannot be made anew, so none of its batches was drawn"
 
@@ -31,6 +33,7 @@ class Batches(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._drawn: list[tuple[Target, FirstBatches]] = []
+        self._flows: dict[tuple[Target, str], Flow] = {}
         self._further: dict[tuple[Target, str], Further] = {}
         self._survivals: dict[tuple[Target, str], Survival] = {}
         self._loops: list[BatchLoop] = []
@@ -52,7 +55,9 @@ class Batches(Gather):
         """Take in what was drawn, and what is known of how many samples come through."""
         if isinstance(facts, Drawn):
             self._drawn.append((target, facts.first))
+            self._count(target, facts.flow)
         elif isinstance(facts, Further):
+            self._count(target, facts.flow)
             for one in (facts.whole, facts.draws):
                 if one is not None:
                     self._further[target, one.name] = facts
@@ -66,6 +71,11 @@ class Batches(Gather):
             self._live += not self.run.targets
             if facts.epoch is not None and not facts.epoch.batches:
                 self._empty.add((target, facts.name))
+
+    def _count(self, target: Target, flow: Flow | None) -> None:
+        """Keep what was counted last, which is the most."""
+        if flow is not None:
+            self._flows[target, flow.name] = flow
 
     def finish(self) -> Iterator[Look]:
         """Give what was drawn of each loader, when all else is known."""
@@ -89,6 +99,11 @@ class Batches(Gather):
                 taken = taken_for(first, target, self._loops, self.run.job)
                 way = None if self._host is None else there(first.on_the_way, self._host)
                 told_by = "dataset-survival" if told else ""
+                flow = self._flows.get((target, first.name))
+                if flow is not None:
+                    flow = both_told(flow, survival)
+                    told_by = told_by or starves(flow)
+                    yield Looked(facts=flow, target=target)
                 if not told and way is not None and is_exhausted(first):
                     told_by = "loader-shm"
                 if first.ended == "over" and (target, first.name) in self._empty:

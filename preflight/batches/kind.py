@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from preflight.batches.facts import Drawn, FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
+from preflight.flow.facts import Flow
 from preflight.kinds.kind import Kind
 from preflight.targets.targets import Built, Loader
 from preflight.values.names import counted
@@ -28,6 +29,7 @@ FIRST = Kind(
         FirstBatches: "loader to draw from",
         WholePass: "loader to run past its end",
         RandomDraws: "loader to draw one sample of",
+        Flow: "pipeline to count in",
     },
     sums_up={FirstBatches: _drawn},
     made_of=(Built,),

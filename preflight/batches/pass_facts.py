@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from preflight.batches.facts import Standing
+from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
 from preflight.users_code.facts import Frame, Lack
 
@@ -127,3 +128,5 @@ class Further:
 
     whole: WholePass | None = None
     draws: RandomDraws | None = None
+    flow: Flow | None = None
+    """Of its first epoch."""

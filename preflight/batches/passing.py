@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from preflight.batches import often, rows
 from preflight.batches.drawing import Drawable, ending_of, length_of, raised
 from preflight.batches.pass_facts import Epoch
+from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.sent import real_loader, resamples
 from preflight.loaders.starting import configured
 from preflight.objects.attributes import classes, own_attributes
@@ -62,7 +63,8 @@ def go_on(
     for one in again(order["whole"]) if order["whole"] else ():
         tell(loader=one.name)
         seconds = order["blindly" if length_of(one.loader) is None else "seconds"]
-        run(one.loader, one.about["num_workers"], seconds, tell, where)
+        fitted = fit(one.loader, one.about["defined"], where[0]) if order["counts"] else None
+        run(one.loader, one.about["num_workers"], seconds, tell, where, fitted)
 
 
 def run(
@@ -71,16 +73,25 @@ def run(
     seconds: float,
     tell: Callable[..., None],
     where: tuple[str, Sequence[str]],
+    fitted: Fitted | None = None,
 ) -> None:
-    """Run a loader for two epochs, if time allows, and tell how each ended."""
+    """Run a loader for two epochs, if time allows, and tell how each ended.
+
+    What its stages count is that of the first.
+    """
     about = _about(loader)
     bounds = Bounds(seconds, about["length"], workers)
     begun = time.monotonic()
     tell(whole=about)
+    if fitted is not None:
+        tell(flow=fitted.about)
     judges = about["is_iterable"] and workers > 1 and not about["resampled"]
     samples = _Samples(workers) if judges else None
     try:
         first = _epoch(loader, bounds, tell, samples)
+        if fitted is not None:
+            tell(counts=fitted.counts())
+            fitted.undo()
         tell(epoch=to_wire(first))
         if first.ended != "over":
             return
@@ -90,6 +101,9 @@ def run(
         tell(epoch=to_wire(_epoch(loader, bounds._replace(seconds=left), tell, None)))
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(ended=ending_of(error), **raised(error, *where))
+    finally:
+        if fitted is not None:
+            fitted.undo()
 
 
 def _about(loader: Any) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from preflight.batches.facts import Drawn, FirstBatches, OnTheWay, Parcel
 from preflight.batches.stacks import stacks
 from preflight.batches.tracebacks import printed, told
+from preflight.flow.facts import Flow
+from preflight.flow.told import counts_of, flow_of
 from preflight.users_code.anew import Anew
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire
@@ -55,6 +57,7 @@ def first_batches(
         then: told of each process that has drawn, while it waits for more to do.
     """
     found: dict[str, FirstBatches] = {}
+    flows: dict[str, Flow | None] = {}
     futile = ""
     for _ in range(_MOST_STARTS):
         left = [name for name, reason in names.items() if not reason and name not in found]
@@ -69,11 +72,13 @@ def first_batches(
             if not watch.futile:
                 then(anew, seen)
         found |= seen
+        flows |= watch.flows
         futile = watch.futile
     return [
         Drawn(
             first=found.get(name)
-            or FirstBatches(name=name, ended="not-drawn", reason=reason or futile or _LOST)
+            or FirstBatches(name=name, ended="not-drawn", reason=reason or futile or _LOST),
+            flow=flows.get(name),
         )
         for name, reason in names.items()
     ]
@@ -88,7 +93,9 @@ class _Watch:
         self.futile = ""
         """Why another process would not do better."""
 
+        self.flows: dict[str, Flow | None] = {}
         self._found: dict[str, FirstBatches] = {}
+        self._flow: Mapping[str, Any] | None = None
         self._name: str | None = None
         self._seen: dict[str, Any] = {}
         self._seconds: list[float] = []
@@ -125,7 +132,9 @@ class _Watch:
             case {"loader": str(name), "about": about}:
                 self._name, self._seconds = name, []
                 self._seen = {**about, "name": name, "batches": []}
-                self._parcels = []
+                self._parcels, self._flow = [], None
+            case {"flow": flow}:
+                self._flow = flow
             case {"workers": [*pids]}:
                 self.anew.workers.update(pids)
             case {"way": way}:
@@ -155,7 +164,20 @@ class _Watch:
                 "printed": tuple(told(one, self.watching.root) for one in printed(text)),
             }
         )
+        if self._flow is not None:
+            self._keep_flow(self._found[self._seen["name"]], self._flow)
         self._name, self._since = None, self.anew.printed
+
+    def _keep_flow(self, first: FirstBatches, about: Mapping[str, Any]) -> None:
+        """Read what its stages have counted."""
+        counts, root = counts_of(about), self.watching.root
+        how = {
+            "ended": "cut" if first.ended == "enough" else first.ended,
+            "waited": first.waited,
+            "batches": len(first.batches),
+            "num_workers": first.num_workers,
+        }
+        self.flows[first.name] = flow_of(first.name, first.defined, about, counts, root, **how)
 
     def _on_the_way(self) -> OnTheWay | None:
         """Give what is known of the batches on their way, with the largest one that was drawn."""

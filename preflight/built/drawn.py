@@ -34,8 +34,8 @@ from preflight.users_code.importing import files_of_workers, import_torch
 from preflight.users_code.orders import next_order, settle, teller
 from preflight.values.code_name import write_pick
 
-WHOLE, DRAWS = "WholePass", "RandomDraws"
-WANTED = ("FirstBatches", WHOLE, DRAWS)
+WHOLE, DRAWS, FLOW = "WholePass", "RandomDraws", "Flow"
+WANTED = ("FirstBatches", WHOLE, DRAWS, FLOW)
 """The facts for whose sake batches are drawn."""
 
 
@@ -119,8 +119,9 @@ class _Beyond:
         """Have its loaders run further."""
         wants, watching = self._asked.options["wants"], self._watching
         wanted = Wanted(
-            whole=WHOLE in wants,
+            whole=WHOLE in wants or FLOW in wants,
             draws=DRAWS in wants,
+            counts=FLOW in wants,
             root=watching.root,
             timeout=watching.timeout,
             budget=self._asked.options.get("budget"),
@@ -190,7 +191,7 @@ def _serve(its: Named, factory: object, stood_in: StoodIn, orders: int, answers:
     else:
         root = its.options["root"]
         folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
-        draw(found, tell, root=root, folders=folders)
+        draw(found, tell, root=root, folders=folders, counts=FLOW in its.options["wants"])
         tell(done=True)
         order = next_order(orders)
         try:

@@ -26,7 +26,7 @@ from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
-from preflight.users_code.frames import is_users
+from preflight.users_code.frames import own_sources
 from preflight.users_code.importing import (
     files_of_workers,
     import_torch,
@@ -151,7 +151,7 @@ def _look_at_one(
     if model.is_model(thing) and built.kind != "loader":
         if "Copied" not in wants:
             return []
-        sources = _own_sources(root)
+        sources = own_sources(root)
         return [model.copy_model(thing, name=name, root=root, factory=factory, sources=sources)]
     if built.kind == "model":
         return None
@@ -171,13 +171,5 @@ def _look_at_one(
 def reads_of(thing: object, known: loader.Known) -> list[Facts]:
     """Say what a loader reads, where it says so itself."""
     made = where.defined(known.factory, known.root).at
-    found = reads(thing, known.name, made, Lines(made, known.root, _own_sources(known.root)))
+    found = reads(thing, known.name, made, Lines(made, known.root, own_sources(known.root)))
     return [] if found is None else [found]
-
-
-def _own_sources(root: str) -> list[str]:
-    """Files of the job's own modules that are imported by now."""
-    base = os.path.abspath(root) + os.sep
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    known = {os.path.abspath(file) for file in files if isinstance(file, str)}
-    return sorted(file for file in known if is_users(file, base))

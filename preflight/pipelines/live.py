@@ -73,6 +73,11 @@ def reads(loader: object, name: str, made: Definition, lines: Lines) -> Reads | 
     )
 
 
+def stages_of(thing: object, lines: Lines) -> tuple[Stage, ...]:
+    """Say what one stage of a pipeline is; that of a reader of shards is three in one."""
+    return tuple(_Told(lines).stages_of(thing, own_attributes(thing)))
+
+
 def _whole(value: object) -> int | None:
     return value if type(value) is int else None
 
@@ -122,11 +127,12 @@ class _Told:
         elif "pipeline" in parts or "dataset" in parts:
             self.walk(stage, depth + 1)
         else:
-            found = list(self._stages_of(stage, parts))
+            found = list(self.stages_of(stage, parts))
             self.stages += found
 
-    def _stages_of(self, stage: object, parts: Mapping[str, Any]) -> Iterator[Stage]:
-        function, args, given = _applied(stage, parts)
+    def stages_of(self, stage: object, parts: Mapping[str, Any]) -> Iterator[Stage]:
+        """Say what a stage is, which has these attributes."""
+        function, args, given = applied(stage, parts)
         name = named(function if function is not None else type(stage)).lstrip("_")
         at = self.lines.of(name, args=args)
         defaults = _defaults(function)
@@ -190,7 +196,7 @@ def _dicts(things: list[Any]) -> Iterator[dict[str, Any]]:
     return (one for one in things if type(one) is dict)
 
 
-def _applied(
+def applied(
     stage: object, parts: Mapping[str, Any]
 ) -> tuple[object, Sequence[Any], Mapping[str, Any]]:
     """Give the function of a stage and what it is called with beside the data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from collections.abc import Iterable
 
@@ -52,3 +53,11 @@ def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Fra
         if is_users(os.path.abspath(frame.filename), base)
         or is_users(os.path.abspath(frame.filename), here)
     )
+
+
+def own_sources(root: str) -> list[str]:
+    """Files of the job's own modules that are imported by now."""
+    base = os.path.abspath(root) + os.sep
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    known = {os.path.abspath(file) for file in files if isinstance(file, str)}
+    return sorted(file for file in known if is_users(file, base))

@@ -1,0 +1,343 @@
+"""Runs in the user's processes: counts what stages give, and the errors that are swallowed.
+
+A worker that is not forked loads it by its path, since preflight need not be installed there: it
+stands on the standard library alone.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FrameType
+from typing import Any
+
+# Reasons that a process tells apart; of more, only their number is counted.
+_MOST = 64
+
+# Characters of a message.
+_LONGEST = 300
+
+# Handlers of webdataset that wait half a second for each error, so that its warning can be read.
+_WAITING = {"warn_and_continue": True, "warn_and_stop": False}
+
+_NAME = "_preflight_flow_counting"
+_LOAD = (
+    "(lambda sys, util: sys.modules.get({name!r}) or (lambda module: ("
+    "sys.modules.__setitem__({name!r}, module), module.__spec__.loader.exec_module(module), module"
+    ")[-1])(util.module_from_spec(util.spec_from_file_location({name!r}, {path!r}))))"
+    "(__import__('sys'), __import__('importlib.util').util).{kind}.again(*{given!r})"
+)
+
+_OWN = os.path.abspath(__file__)
+
+
+def _sent(kind: type, given: tuple[object, ...], state: object = None) -> tuple[Any, ...]:
+    """Say to pickle how a worker makes it again, without a name of ours that it would import."""
+    code = _LOAD.format(name=_NAME, path=_OWN, kind=kind.__name__, given=given)
+    return (eval, (code,)) if state is None else (eval, (code,), state)
+
+
+class Tally:
+    """Where the processes of one run count: a file of numbers for each, and one of reasons."""
+
+    def __init__(self, folder: str, stages: int, bases: tuple[str, ...]) -> None:
+        self.given = (folder, stages, bases)
+
+    def page(self) -> Page | None:
+        """Give the page of this process; None where it cannot have one."""
+        folder, stages, bases = self.given
+        key = (folder, os.getpid())
+        if key not in _PAGES:
+            try:
+                _PAGES[key] = Page(folder, stages, bases)
+            except (OSError, ValueError):  # no room is left: nothing is counted
+                _PAGES[key] = None
+        return _PAGES[key]
+
+
+_PAGES: dict[tuple[str, int], Page | None] = {}
+
+
+class Page:
+    """What one process counts. Whoever reads it may do so at any time, also when it was killed."""
+
+    def __init__(self, folder: str, stages: int, bases: tuple[str, ...]) -> None:
+        size = 8 * (2 * stages + 2 * _MOST)
+        handle, self._path = tempfile.mkstemp(".counts", f"{os.getpid()}-", folder)
+        with open(handle, "r+b") as file:
+            file.truncate(size)
+            self.slots = memoryview(mmap.mmap(file.fileno(), size)).cast("Q")
+        self._stages = stages
+        self._bases = bases
+        self._known: dict[tuple[object, ...], tuple[int, str]] = {}
+
+    def swallowed(self, stage: int, by: str, error: BaseException, *, goes_on: bool) -> None:
+        """Note that an error ended at a stage."""
+        self.slots[self._stages + stage] += 1
+        kind = type(error)
+        caught, inner = _places(error, self._bases)
+        key = (stage, by, kind, caught, inner[:2], goes_on)
+        message = _text(error)
+        if key not in self._known:
+            if len(self._known) >= _MOST:
+                return
+            slot = 2 * self._stages + 2 * len(self._known)
+            self._known[key] = (slot, message)
+            home = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
+            said = {
+                "stage": stage,
+                "by": by,
+                "caught": caught,
+                "error": f"{home}{kind.__qualname__}" + (f": {message}" if message else ""),
+                "file": inner[0],
+                "line": inner[1],
+                "function": inner[2],
+                "goes_on": goes_on,
+                "slot": slot,
+            }
+            with open(f"{self._path}.reasons", "a", encoding="utf-8") as file:
+                file.write(json.dumps(said) + "\n")
+        slot, first = self._known[key]
+        self.slots[slot] += 1
+        if message != first:
+            self.slots[slot + 1] += 1
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error).strip().partition("\n")[0][:_LONGEST]
+    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
+        return ""
+
+
+def _places(error: BaseException, bases: tuple[str, ...]) -> tuple[str, tuple[str, int, str]]:
+    """Say which function caught it, and at which of the user's lines it came up."""
+    trace = error.__traceback__
+    caught = "" if trace is None else trace.tb_frame.f_code.co_name
+    inner = ("", 0, "")
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        file = os.path.abspath(code.co_filename)
+        if file.startswith(bases) and "site-packages" not in file and file != _OWN:
+            inner = (file, trace.tb_lineno, code.co_name)
+        trace = trace.tb_next
+    return caught, inner
+
+
+class Tap:
+    """Stands behind a stage of a pipeline, and counts what it gives."""
+
+    def __init__(self, tally: Tally, stage: int) -> None:
+        self.tally = tally
+        self.stage = stage
+
+    @classmethod
+    def again(cls, stage: int, *given: Any) -> Tap:
+        """Make it in a worker."""
+        return cls(Tally(*given), stage)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sent(Tap, (self.stage, *self.tally.given))
+
+    def __call__(self, source: Any) -> Any:
+        page = self.tally.page()
+        return source if page is None else _Counted(iter(source), page.slots, self.stage)
+
+
+class _Counted:
+    """An iterator that counts. It keeps nothing of what it hands on."""
+
+    def __init__(self, source: Iterator[Any], slots: memoryview[int], stage: int) -> None:
+        self._next = source.__next__
+        self._source = source
+        self._slots = slots
+        self._stage = stage
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        given = self._next()
+        self._slots[self._stage] += 1
+        return given
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+class Handler:
+    """Stands for an exception handler of the job's: does as that does, and counts what it swallows.
+
+    One that waits for each error, as webdataset's own do, is not called: what it says is known.
+    """
+
+    def __init__(self, tally: Tally, stage: int, handler: Callable[..., Any] | None) -> None:
+        self.tally = tally
+        self.stage = stage
+        self.handler = handler
+
+    @classmethod
+    def again(cls, stage: int, *given: Any) -> Handler:
+        """Make it in a worker, which is given the job's own behind that."""
+        return cls(Tally(*given), stage, None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sent(Handler, (self.stage, *self.tally.given), {"handler": self.handler})
+
+    def __call__(self, error: BaseException, *more: Any, **named: Any) -> Any:
+        handler = self.handler
+        assert handler is not None  # noqa: S101  for the type checker
+        name = getattr(handler, "__name__", "") if type(handler) is type(_text) else ""
+        if name in _WAITING and handler.__module__ == "webdataset.handlers":
+            goes_on: Any = _WAITING[name]
+        else:
+            goes_on = handler(error, *more, **named)
+        page = self.tally.page()
+        if page is not None and isinstance(error, BaseException):
+            page.swallowed(self.stage, "handler", error, goes_on=bool(goes_on))
+        return goes_on
+
+
+# --- errors that a function of the user's own swallows --------------------------------------------
+
+
+class Swallows:
+    """Notes the errors that end in some functions of the user's own, by tracing these alone."""
+
+    def __init__(
+        self,
+        tally: Tally,
+        functions: Mapping[tuple[str, int, str], int],
+        yielding: tuple[int, ...],
+    ) -> None:
+        self.tally = tally
+        self.functions = functions
+        """The stage of each, by its file, first line and name."""
+
+        self.yielding = yielding
+        """The stages behind which nothing else counts what they give."""
+
+        self._known: dict[int, tuple[CodeType, int | None]] = {}
+
+    @classmethod
+    def again(
+        cls,
+        functions: Mapping[tuple[str, int, str], int],
+        yielding: tuple[int, ...],
+        *given: Any,
+    ) -> Swallows:
+        """Make it in a worker."""
+        return cls(Tally(*given), functions, yielding)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sent(Swallows, (dict(self.functions), self.yielding, *self.tally.given))
+
+    def __call__(self, source: Any = None) -> Any:
+        """Begin, where nobody else traces; as a stage, hand on what comes."""
+        if sys.gettrace() is None and self.tally.page() is not None:
+            sys.settrace(self._called)
+            frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+            while frame is not None:  # those that run already, and wait for this one
+                frame.f_trace = self._called(frame, "call", None)
+                frame = frame.f_back
+        return source
+
+    def _called(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        code = frame.f_code
+        known = self._known.get(id(code))
+        if known is None:
+            key = (code.co_filename, code.co_firstlineno, code.co_name)
+            known = self._known[id(code)] = (code, self.functions.get(key))
+        page = None if known[1] is None else self.tally.page()
+        if page is None or known[1] is None:
+            return None
+        frame.f_trace_lines = False
+        return _Segment(page, known[1], counts=known[1] in self.yielding).take
+
+
+class _Segment:
+    """A function from where it is called, or resumed, to where it returns or yields."""
+
+    def __init__(self, page: Page, stage: int, *, counts: bool) -> None:
+        self._page = page
+        self._stage = stage
+        self._counts = counts
+        self._pending: BaseException | None = None
+
+    def take(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
+        if event == "exception":
+            self._raised(arg[1])
+        elif event == "return" and (self._counts or self._pending is not None):
+            left = _left_by(frame)
+            if self._pending is not None and left.startswith(("RETURN_", "YIELD_")):
+                self._note()
+            if self._counts and left.startswith("YIELD_"):
+                self._page.slots[self._stage] += 1
+        return self.take
+
+    def _raised(self, error: object) -> None:
+        if error is self._pending or not isinstance(error, Exception):
+            return
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            return
+        if self._pending is not None and error.__context__ is not self._pending:
+            self._note()
+        self._pending = error
+
+    def _note(self) -> None:
+        assert self._pending is not None  # noqa: S101  for the type checker
+        self._page.swallowed(self._stage, "own", self._pending, goes_on=True)
+        self._pending = None
+
+
+def _left_by(frame: FrameType) -> str:
+    """Name the instruction at which a function is left: one that raises, unless it is left well."""
+    import dis
+
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read(folder: str, stages: int) -> dict[str, list[Any]]:
+    """Put together what all processes have counted by now."""
+    gave, swallowed = [0] * stages, [0] * stages
+    reasons: dict[tuple[object, ...], dict[str, Any]] = {}
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".counts"):
+            continue
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            whole = file.read()
+        slots = memoryview(whole[: len(whole) // 8 * 8]).cast("Q")
+        if len(slots) < 2 * stages + 2 * _MOST:
+            continue
+        for stage in range(stages):
+            gave[stage] += slots[stage]
+            swallowed[stage] += slots[stages + stage]
+        for one in _reasons(f"{path}.reasons"):
+            slot = one.pop("slot")
+            key = tuple(one[name] for name in ("stage", "by", "caught", "file", "line", "goes_on"))
+            key += (str(one["error"]).partition(":")[0],)
+            known = reasons.setdefault(key, {**one, "times": 0, "varies": False})
+            known["times"] += slots[slot]
+            known["varies"] |= bool(slots[slot + 1]) or known["error"] != one["error"]
+    return {"gave": gave, "swallowed": swallowed, "reasons": [*reasons.values()]}
+
+
+def _reasons(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:  # the last one of a process that was killed
+            return

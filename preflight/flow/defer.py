@@ -1,0 +1,56 @@
+"""Says which check tells of what a loader loses, where files and a run of it both show it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from preflight.flow.facts import Flow, Lost
+from preflight.pipelines.facts import Survival
+
+SURVIVAL, STARVED = "dataset-survival", "loader-starved"
+
+LITTLE = 0.5
+"""Of all samples: where more are lost, the job trains on something else."""
+
+# What the files show of a stage is what was swallowed there, where it is no less than this part.
+_MOST_OF_IT = 0.5
+
+_READS = frozenset({"open", "expand", "group"})
+
+
+def both_told(flow: Flow, survival: Survival | None) -> Flow:
+    """Mark the stages of which the files tell what they lose."""
+    if survival is None or not survival.losses:
+        return flow
+    stages = tuple(
+        replace(one, told_by=SURVIVAL) if _is_told(flow, number, survival) else one
+        for number, one in enumerate(flow.stages)
+    )
+    return replace(flow, stages=stages)
+
+
+def _is_told(flow: Flow, number: int, survival: Survival) -> bool:
+    stage = flow.stages[number]
+    mine = [one for one in flow.losses if one.stage is stage]
+    if not mine:
+        return False
+    if stage.kind in _READS:
+        return any(one.reason in ("behind", "shard", "twice") for one in survival.losses)
+    told = [one for one in survival.losses if one.stage.startswith(f"{stage.kind}(")]
+    if stage.at.line is not None:
+        told = [one for one in told if one.at.line in (None, stage.at.line)]
+    share = sum(one.samples for one in told) / survival.samples if survival.samples else 0.0
+    return bool(told) and share >= _MOST_OF_IT * flow.share(tuple(mine))
+
+
+def starves(flow: Flow) -> str:
+    """Name the check that tells why no batch came, where errors were swallowed all the while."""
+    losses = flow.losses
+    if flow.batches or flow.ended not in ("over", "stuck") or flow.share(losses) < LITTLE:
+        return ""
+    return STARVED if untold(flow) else SURVIVAL
+
+
+def untold(flow: Flow) -> tuple[Lost, ...]:
+    """Give the losses that nobody else tells."""
+    return tuple(one for one in flow.losses if not one.stage.told_by)

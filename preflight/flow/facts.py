@@ -1,0 +1,194 @@
+"""What went through the stages of a loader's pipeline while it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from preflight.objects.facts import Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swallowed:
+    """Errors of one sort that ended in one stage, so that nobody was told."""
+
+    by: str
+    """`handler`: the exception handler that the stage was given; `own`: the user's own code."""
+
+    error: str
+    """The first of them, with its type."""
+
+    varies: bool = False
+    """Whether others of them said something else."""
+
+    file: str = ""
+    """The user's line at which they came up, where it is one."""
+
+    line: int = 0
+    function: str = ""
+    caught: str = ""
+    """The function that caught them: `_map`, `url_opener`."""
+
+    goes_on: bool = True
+    """Whether the stage went on with the next one; else its stream ended there."""
+
+    times: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """One stage, and what went through it."""
+
+    call: str
+    """As the user would write it: `.map(decode_caption)`."""
+
+    kind: str = "other"
+    """As of `preflight.facts.Stage`; `around`: a data set
+    of the user's own that stands around a pipeline."""
+
+    handler_name: str = ""
+    at: Definition = Definition()
+    """The user's line that makes it, or else that of its function."""
+
+    unit: str = "sample"
+    """What it gives: `shard`, `file`, `sample`, `batch`."""
+
+    pipeline: int = 0
+    """Which pipeline it stands in, counted from 1 as they are found, the innermost first."""
+
+    gave: int = 0
+    swallowed: tuple[Swallowed, ...] = ()
+    told_by: str = ""
+    """The check that tells of what it loses, by the files."""
+
+
+class Lost(NamedTuple):
+    """Samples, or shards, that were lost by errors of one sort."""
+
+    stage: Passed
+    by: Swallowed
+    unit: str
+    number: int
+    in_batches: bool
+    """Whether whole batches were lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What went through a loader's pipeline, as far as it was run."""
+
+    name: str
+    """What the user called the loader: `train:make_loader`."""
+
+    defined: Definition = Definition()
+    """Where the factory is."""
+
+    stages: tuple[Passed, ...] = ()
+    """In their order; those of a pipeline within one before those around it."""
+
+    ended: str = "cut"
+    """`over`: an epoch was run to its end; else how that ended, or that it was cut."""
+
+    waited: float | None = None
+    """Seconds without a batch, at the end of which it was given up."""
+
+    batches: int = 0
+    """Batches that came out of the loader."""
+
+    num_workers: int = 0
+    resampled: bool = False
+    """Whether it draws shards with replacement."""
+
+    @property
+    def entered(self) -> int:
+        """How many samples the readers of shards gave, or else the first stage."""
+        readers = [one.gave for one in self.stages if one.kind == "group"]
+        return sum(readers) if readers else self.stages[0].gave
+
+    @property
+    def shards(self) -> int:
+        """How many shards came to what opens them."""
+        return sum(
+            _before(self.stages, number)
+            for number, one in enumerate(self.stages)
+            if one.kind == "open" or one.call.startswith(READERS)
+        )
+
+    @property
+    def came_out(self) -> int:
+        """How many samples came out of the last stage that gives samples one by one."""
+        last = self.stages[-1].pipeline
+        own = {one.pipeline for one in self.stages if one.kind == "group"}
+        ends = [last] if last not in own else sorted(own)
+        through = 0
+        for number in ends:
+            mine = [one for one in self.stages if one.pipeline == number and one.unit == "sample"]
+            through += mine[-1].gave if mine else 0
+        if not through and last not in own and own:
+            singles = [one for one in self.stages if one.unit == "sample"]
+            through = singles[-1].gave if singles else 0
+        behind = sum(one.number for one in self.losses if one.in_batches)
+        return max(0, through - behind)
+
+    @property
+    def losses(self) -> tuple[Lost, ...]:
+        """What was lost by errors that were swallowed, the most first."""
+        found = [one for number in range(len(self.stages)) for one in _lost(self.stages, number)]
+        return tuple(sorted(found, key=lambda one: -one.number))
+
+    def share(self, losses: tuple[Lost, ...]) -> float:
+        """Say what part of all is lost so, as far as it was run."""
+        samples = sum(one.number for one in losses if one.unit == "sample")
+        shards = sum(one.number for one in losses if one.unit == "shard")
+        left = 1.0 - (samples / self.entered if self.entered else 0.0)
+        return 1.0 - max(0.0, left) * (1.0 - (shards / self.shards if self.shards else 0.0))
+
+
+READERS = (".tarfile_samples", ".tarfile_to_samples")
+"""Stages that open shards, expand them and group what is in them."""
+
+# The functions of webdataset that catch an error by which no sample is lost, but a shard or a file.
+_OF_SHARDS = frozenset({"url_opener", "__call__", "tar_file_expander"})
+_OF_FILES = frozenset({"tar_file_iterator", "group_by_keys"})
+
+
+def _before(stages: tuple[Passed, ...], number: int) -> int:
+    """Say how much came to a stage."""
+    return stages[number - 1].gave if number else 0
+
+
+def _lost(stages: tuple[Passed, ...], number: int) -> Iterator[Lost]:
+    stage = stages[number]
+    came = _before(stages, number)
+    unit = stages[number - 1].unit if number else stage.unit
+    handled = sum(one.times for one in stage.swallowed if one.by == "handler")
+    left = max(0, came - stage.gave - handled)
+    for one in stage.swallowed:
+        lost, what = one.times, unit
+        if one.by == "own":
+            lost = min(lost, left)
+            left -= lost
+        elif stage.unit in ("shard", "file") or stage.kind == "group":
+            if one.caught in _OF_FILES:
+                continue
+            what = "shard" if one.caught in _OF_SHARDS else unit
+            lost = min(lost, came) if what == "shard" else lost
+        if not lost:
+            continue
+        each = _size(stages, number) if what == "batch" else 1.0
+        yield Lost(
+            stage=stage,
+            by=one,
+            unit="sample" if what == "batch" else what,
+            number=round(lost * each),
+            in_batches=what == "batch",
+        )
+
+
+def _size(stages: tuple[Passed, ...], number: int) -> float:
+    """Say how many samples a batch holds that comes to a stage."""
+    for at in range(number - 1, 0, -1):
+        if stages[at - 1].unit == "sample":
+            return stages[at - 1].gave / stages[at].gave if stages[at].gave else 1.0
+    return 1.0

@@ -1,0 +1,329 @@
+"""Runs in the process that draws: has the stages of a loader's pipeline count, and undoes that."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from multiprocessing import process
+from typing import Any
+
+from preflight.flow.counting import Handler, Swallows, Tally, Tap, read
+from preflight.flow.facts import Passed
+from preflight.loaders.sent import resamples
+from preflight.objects import where
+from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.facts import Definition
+from preflight.pipelines.handlers import handler_of, named
+from preflight.pipelines.lines import Lines
+from preflight.pipelines.live import applied, stages_of
+from preflight.users_code.frames import is_users, own_sources
+from preflight.values.wire import to_wire
+
+# Pipelines that stand in one another: more is nobody's loader.
+_DEEPEST = 5
+
+# Stages of which it is known what they give.
+_UNITS = {"open": "shard", "expand": "file", "group": "sample", "batched": "batch"}
+_SAMPLES = ("unbatched", "unlisted")
+
+_MOST_WORDS = 3
+
+
+@dataclass(slots=True)
+class Fitted:
+    """A loader whose stages count what they give while it is run."""
+
+    about: dict[str, Any]
+    """What is told of it before: its stages, and where they count."""
+
+    _undo: list[tuple[dict[str, Any], list[Any]]]
+    _trace: object
+
+    def counts(self) -> dict[str, Any]:
+        """Say what has been counted by now."""
+        return read(self.about["folder"], len(self.about["stages"]))
+
+    def undo(self) -> None:
+        """Give the pipelines their own stages back; what runs already goes on counting."""
+        for parts, stages in self._undo:
+            parts["pipeline"] = stages
+        tracer = sys.gettrace()
+        if tracer is not None and getattr(tracer, "__self__", None) is self._trace:
+            sys.settrace(None)
+
+
+def fit(loader: object, made: Definition, root: str) -> Fitted | None:
+    """Have the pipeline of a loader count; None where it has none."""
+    try:
+        fitting = _Fitting(Lines(made, root, own_sources(root)), root)
+        fitting.walk(loader, 0)
+        return fitting.fitted(loader) if fitting.found else None
+    except Exception:  # noqa: BLE001  the user's own classes say how they are copied
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A pipeline, with the places of its stages among all."""
+
+    parts: dict[str, Any]
+    first: int
+
+
+class _Fitting:
+    """What has been found of a loader."""
+
+    def __init__(self, lines: Lines, root: str) -> None:
+        self.stages: list[Passed] = []
+        self.found: list[_Found] = []
+        self._lines = lines
+        self._root = root
+        self._base = os.path.abspath(root) + os.sep
+        self._seen: list[object] = []
+        self._functions: dict[tuple[str, int, str], int] = {}
+        self._unit = "sample"
+        self._pipelines = 0
+        self._around_of: list[int] = []
+
+    def walk(self, thing: object, depth: int) -> None:
+        """Take in the pipelines in a thing, the innermost first."""
+        parts = own_attributes(thing)
+        if depth > _DEEPEST or any(one is thing for one in self._seen):
+            return
+        self._seen.append(thing)
+        inner = parts.get("pipeline")
+        if type(inner) is list and isinstance(parts, dict):
+            for stage in inner[:1]:
+                self.walk(stage, depth + 1)
+            self._take(inner, parts)
+            return
+        before = len(self.stages)
+        for held in _held(parts):
+            self.walk(held, depth + 1)
+        if len(self.stages) > before:
+            self._around(thing)
+
+    def _take(self, stages: list[Any], parts: dict[str, Any]) -> None:
+        self.found.append(_Found(parts, len(self.stages)))
+        self._pipelines += 1
+        if not any(
+            one.kind == "group" for stage in stages for one in stages_of(stage, self._lines)
+        ):
+            self._unit = self._unit if self.stages else "sample"
+        else:
+            self._unit = "shard"
+        for stage in stages:
+            self._note(stage)
+
+    def _note(self, stage: object) -> None:
+        """Say what a stage is, and what it gives."""
+        told = stages_of(stage, self._lines)
+        last = told[-1]
+        function, args, _ = applied(stage, own_attributes(stage))
+        name = named(function if function is not None else type(stage)).lstrip("_")
+        users = [*filter(self._is_users, _functions(stage))]
+        at = last.at
+        if not at.line and users:
+            at = where.defined(users[0], self._root).at
+        self._unit = "sample" if name in _SAMPLES else _UNITS.get(last.kind, self._unit)
+        if _batch_size(stage) is not None:
+            self._unit = "batch"
+        handler = _handler(stage)
+        self._trace(users, len(self.stages))
+        self._add(
+            Passed(
+                call=_call(name, args, stage),
+                kind=last.kind,
+                handler_name=handler_of(handler)[1] if handler is not None else "",
+                at=at,
+                unit=self._unit,
+            )
+        )
+
+    def _around(self, thing: object) -> None:
+        """Note what stands around a pipeline: a loader, or a data set of the user's own."""
+        if _batch_size(thing) is not None:
+            self._unit = "batch"
+            return
+        own = _function(thing)
+        if own is None or not self._is_users(own):
+            return
+        self._trace([own], len(self.stages))
+        self._around_of.append(len(self.stages))
+        at = where.defined(own, self._root).at
+        call = f"{named(type(thing))}.__iter__"
+        self._pipelines += 1
+        self._add(Passed(call=call, kind="around", at=at, unit=self._unit))
+
+    def _add(self, stage: Passed) -> None:
+        self.stages.append(replace(stage, pipeline=self._pipelines))
+
+    def _is_users(self, function: types.FunctionType) -> bool:
+        return is_users(os.path.abspath(function.__code__.co_filename), self._base)
+
+    def _trace(self, users: list[types.FunctionType], stage: int) -> None:
+        for one in users:
+            code = one.__code__
+            if _catches(code):
+                key = (code.co_filename, code.co_firstlineno, code.co_name)
+                self._functions[key] = stage
+
+    def fitted(self, loader: object) -> Fitted:
+        """Give each stage what counts behind it, and its handler one that does as it does."""
+        folder = tempfile.mkdtemp(dir=_folder())
+        bases = tuple(dict.fromkeys((self._base, os.path.abspath(os.getcwd()) + os.sep)))
+        tally = Tally(folder, len(self.stages), bases)
+        swallows = (
+            Swallows(tally, self._functions, tuple(self._around_of)) if self._functions else None
+        )
+        undo = []
+        for one in self.found:
+            stages: list[Any] = one.parts["pipeline"]
+            undo.append((one.parts, stages))
+            counted: list[Any] = []
+            for number, stage in enumerate(stages, one.first):
+                counted += [_with_handler(stage, tally, number), Tap(tally, number)]
+                if swallows is not None and number == one.first:
+                    counted.append(swallows)
+            one.parts["pipeline"] = counted
+        about = {
+            "folder": folder,
+            "stages": to_wire(self.stages),
+            "resampled": resamples(own_attributes(loader)),
+        }
+        return Fitted(about, undo, swallows)
+
+
+def _folder() -> str | None:
+    """Give a folder that is removed when this process is ended."""
+    config: Any = process.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
+    folder = config.get("tempdir")
+    return folder if isinstance(folder, str) else None
+
+
+def _held(parts: Mapping[str, Any]) -> Iterator[object]:
+    """Give what may be, or hold, a pipeline."""
+    for name, held in parts.items():
+        if name in ("dataset", "datasets"):
+            yield from held if type(held) in (list, tuple) else (held,)
+        elif type(own_attributes(held).get("pipeline")) is list:
+            yield held
+
+
+def _batch_size(thing: object) -> int | None:
+    """Give how many samples a DataLoader puts into a batch; None where it leaves that to others."""
+    if not isinstance(thing, classes("torch.utils.data", "DataLoader")):
+        return None
+    size = own_attributes(thing).get("batch_size")
+    return size if isinstance(size, int) else None
+
+
+# --- one stage ------------------------------------------------------------------------------------
+
+
+def _call(name: str, args: Any, stage: object) -> str:
+    """Write a stage as the user does, with the names of what it is given."""
+    if name == "map" and args and named(type(args[0])) == "Decoder":
+        return ".decode()"
+    words = [_word(one) for one in args[:_MOST_WORDS]]
+    more = [", …"] if len(args) > _MOST_WORDS else []
+    if name == "map_dict":
+        parts = own_attributes(stage).get("kw") or {}
+        words = [f"{key}={_word(one)}" for key, one in parts.items() if key != "handler"][:3]
+    return f".{name}({', '.join(words)}{''.join(more)})"
+
+
+def _word(thing: object) -> str:
+    if type(thing) in (str, int, float, bool):
+        return repr(thing) if len(repr(thing)) < 40 else "…"
+    name = named(thing)
+    return "…" if name.startswith("<") else name
+
+
+def _handler(stage: object) -> Callable[..., Any] | None:
+    """Give the exception handler that a stage was given."""
+    parts = own_attributes(stage)
+    function, args, given = applied(stage, parts)
+    at = _place(function)
+    if "handler" in given:
+        handler = given["handler"]
+    elif function is not None and at is not None and at < len(args):
+        handler = args[at]
+    else:
+        handler = parts.get("handler")
+    raises = handler is None or handler_of(handler)[0] == "raises"
+    return None if raises or not callable(handler) else handler
+
+
+def _place(function: object) -> int | None:
+    """Give the place of a handler among the arguments behind the data."""
+    if type(function) is not types.FunctionType:
+        return None
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    return names.index("handler") - 1 if "handler" in names[1:] else None
+
+
+def _with_handler(stage: Any, tally: Tally, number: int) -> Any:
+    """Give a copy of a stage whose handler counts; where none swallows anything, the stage."""
+    handler = _handler(stage)
+    if handler is None:
+        return stage
+    counts = Handler(tally, number, handler)
+    parts = own_attributes(stage)
+    function, args, given = applied(stage, parts)
+    at = _place(function)
+    if "handler" in given:
+        given = {**given, "handler": counts}
+    elif function is not None and at is not None and at < len(args):
+        args = (*args[:at], counts, *args[at + 1 :])
+    if type(stage) is functools.partial:
+        return functools.partial(stage.func, *args, **given)
+    copied = copy.copy(stage)
+    own = own_attributes(copied)
+    assert isinstance(own, dict)  # noqa: S101  for the type checker
+    own.update({"args": tuple(args), "kw": dict(given)} if function else {"handler": counts})
+    return copied
+
+
+def _functions(stage: object) -> Iterator[types.FunctionType]:
+    """Give the functions of a stage, and those that it was given."""
+    parts = own_attributes(stage)
+    function, args, given = applied(stage, parts)
+    things = [*args, *(one for name, one in given.items() if name != "handler")]
+    for thing in (function if function is not None else stage, *things):
+        if named(type(thing)) == "Decoder":
+            decoders = own_attributes(thing).get("handlers") or ()
+            yield from filter(None, map(_function, decoders))
+        found = _function(thing)
+        if found is not None:
+            yield found
+
+
+def _function(thing: object) -> types.FunctionType | None:
+    """Give the code of the user's that runs when a thing is called or iterated over."""
+    if type(thing) is functools.partial:
+        return _function(thing.func)
+    if type(thing) is types.MethodType:
+        return _function(thing.__func__)
+    if type(thing) is types.FunctionType:
+        return thing
+    for name in ("run", "__call__", "__iter__"):
+        for kind in type(thing).__mro__:
+            method = vars(kind).get(name)
+            if type(method) is types.FunctionType:
+                return method
+    return None
+
+
+def _catches(code: types.CodeType) -> bool:
+    """Whether it catches exceptions, as far as its instructions tell."""
+    import dis
+
+    return any(one.opname == "POP_EXCEPT" for one in dis.get_instructions(code))
