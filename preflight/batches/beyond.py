@@ -178,12 +178,9 @@ class _Watch:
                 self._name, self._seen = name, None
             case {"whole": about}:
                 self._seen = self.whole[self._name] = {**about, "epochs": []}
-            case {"flow": about}:
+            case {"flow": _} | {"counts": _}:
                 assert self._seen is not None  # noqa: S101  for the type checker
-                self._seen["flow"] = about
-            case {"counts": counts}:
-                assert self._seen is not None  # noqa: S101  for the type checker
-                self._seen["counts"] = counts
+                self._seen.update(said)
             case {"at": int(number)}:
                 self._at = number
             case {"epoch": epoch}:

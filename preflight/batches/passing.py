@@ -91,7 +91,6 @@ def run(
         first = _epoch(loader, bounds, tell, samples)
         if fitted is not None:
             tell(counts=fitted.counts())
-            fitted.undo()
         tell(epoch=to_wire(first))
         if first.ended != "over":
             return

@@ -1,1 +1,1 @@
-"""What goes through the stages of a pipeline while it runs, and which errors are swallowed there."""
+"""What goes through the stages of a pipeline while it runs, and which errors are swallowed."""

@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 # Reasons that a process tells apart; of more, only their number is counted.
-_MOST = 64
+MOST = 64
 
 # Characters of a message.
 _LONGEST = 300
@@ -66,7 +66,7 @@ class Page:
     """What one process counts. Whoever reads it may do so at any time, also when it was killed."""
 
     def __init__(self, folder: str, stages: int, bases: tuple[str, ...]) -> None:
-        size = 8 * (2 * stages + 2 * _MOST)
+        size = 8 * (2 * stages + 2 * MOST)
         handle, self._path = tempfile.mkstemp(".counts", f"{os.getpid()}-", folder)
         with open(handle, "r+b") as file:
             file.truncate(size)
@@ -83,7 +83,7 @@ class Page:
         key = (stage, by, kind, caught, inner[:2], goes_on)
         message = _text(error)
         if key not in self._known:
-            if len(self._known) >= _MOST:
+            if len(self._known) >= MOST:
                 return
             slot = 2 * self._stages + 2 * len(self._known)
             self._known[key] = (slot, message)
@@ -144,6 +144,7 @@ class Tap:
         return _sent(Tap, (self.stage, *self.tally.given))
 
     def __call__(self, source: Any) -> Any:
+        """Count as a stage."""
         page = self.tally.page()
         return source if page is None else _Counted(iter(source), page.slots, self.stage)
 
@@ -189,6 +190,7 @@ class Handler:
         return _sent(Handler, (self.stage, *self.tally.given), {"handler": self.handler})
 
     def __call__(self, error: BaseException, *more: Any, **named: Any) -> Any:
+        """Handle an error."""
         handler = self.handler
         assert handler is not None  # noqa: S101  for the type checker
         name = getattr(handler, "__name__", "") if type(handler) is type(_text) else ""
@@ -246,7 +248,7 @@ class Swallows:
                 frame = frame.f_back
         return source
 
-    def _called(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+    def _called(self, frame: FrameType, _: str, __: object) -> Callable[..., Any] | None:
         code = frame.f_code
         known = self._known.get(id(code))
         if known is None:
@@ -299,45 +301,3 @@ def _left_by(frame: FrameType) -> str:
     import dis
 
     return dis.opname[frame.f_code.co_code[frame.f_lasti]]
-
-
-# --- reading --------------------------------------------------------------------------------------
-
-
-def read(folder: str, stages: int) -> dict[str, list[Any]]:
-    """Put together what all processes have counted by now."""
-    gave, swallowed = [0] * stages, [0] * stages
-    reasons: dict[tuple[object, ...], dict[str, Any]] = {}
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".counts"):
-            continue
-        path = os.path.join(folder, name)
-        with open(path, "rb") as file:
-            whole = file.read()
-        slots = memoryview(whole[: len(whole) // 8 * 8]).cast("Q")
-        if len(slots) < 2 * stages + 2 * _MOST:
-            continue
-        for stage in range(stages):
-            gave[stage] += slots[stage]
-            swallowed[stage] += slots[stages + stage]
-        for one in _reasons(f"{path}.reasons"):
-            slot = one.pop("slot")
-            key = tuple(one[name] for name in ("stage", "by", "caught", "file", "line", "goes_on"))
-            key += (str(one["error"]).partition(":")[0],)
-            known = reasons.setdefault(key, {**one, "times": 0, "varies": False})
-            known["times"] += slots[slot]
-            known["varies"] |= bool(slots[slot + 1]) or known["error"] != one["error"]
-    return {"gave": gave, "swallowed": swallowed, "reasons": [*reasons.values()]}
-
-
-def _reasons(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        try:
-            yield json.loads(line)
-        except ValueError:  # the last one of a process that was killed
-            return

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 import os
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing import process
 from typing import Any
 
-from preflight.flow.counting import Handler, Swallows, Tally, Tap, read
+from preflight.flow.counting import Swallows, Tally, Tap
 from preflight.flow.facts import Passed
+from preflight.flow.pages import read
+from preflight.flow.stage import (
+    called,
+    catches,
+    function_of,
+    functions_of,
+    handler_in,
+    with_handler,
+)
 from preflight.loaders.sent import resamples
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
@@ -31,8 +38,6 @@ _DEEPEST = 5
 # Stages of which it is known what they give.
 _UNITS = {"open": "shard", "expand": "file", "group": "sample", "batched": "batch"}
 _SAMPLES = ("unbatched", "unlisted")
-
-_MOST_WORDS = 3
 
 
 @dataclass(slots=True)
@@ -127,18 +132,18 @@ class _Fitting:
         last = told[-1]
         function, args, _ = applied(stage, own_attributes(stage))
         name = named(function if function is not None else type(stage)).lstrip("_")
-        users = [*filter(self._is_users, _functions(stage))]
+        users = [*filter(self._is_users, functions_of(stage))]
         at = last.at
         if not at.line and users:
             at = where.defined(users[0], self._root).at
         self._unit = "sample" if name in _SAMPLES else _UNITS.get(last.kind, self._unit)
         if _batch_size(stage) is not None:
             self._unit = "batch"
-        handler = _handler(stage)
+        handler = handler_in(stage)
         self._trace(users, len(self.stages))
         self._add(
             Passed(
-                call=_call(name, args, stage),
+                call=called(name, args, stage),
                 kind=last.kind,
                 handler_name=handler_of(handler)[1] if handler is not None else "",
                 at=at,
@@ -151,7 +156,7 @@ class _Fitting:
         if _batch_size(thing) is not None:
             self._unit = "batch"
             return
-        own = _function(thing)
+        own = function_of(thing)
         if own is None or not self._is_users(own):
             return
         self._trace([own], len(self.stages))
@@ -170,7 +175,7 @@ class _Fitting:
     def _trace(self, users: list[types.FunctionType], stage: int) -> None:
         for one in users:
             code = one.__code__
-            if _catches(code):
+            if catches(code):
                 key = (code.co_filename, code.co_firstlineno, code.co_name)
                 self._functions[key] = stage
 
@@ -188,7 +193,7 @@ class _Fitting:
             undo.append((one.parts, stages))
             counted: list[Any] = []
             for number, stage in enumerate(stages, one.first):
-                counted += [_with_handler(stage, tally, number), Tap(tally, number)]
+                counted += [with_handler(stage, tally, number), Tap(tally, number)]
                 if swallows is not None and number == one.first:
                     counted.append(swallows)
             one.parts["pipeline"] = counted
@@ -222,108 +227,3 @@ def _batch_size(thing: object) -> int | None:
         return None
     size = own_attributes(thing).get("batch_size")
     return size if isinstance(size, int) else None
-
-
-# --- one stage ------------------------------------------------------------------------------------
-
-
-def _call(name: str, args: Any, stage: object) -> str:
-    """Write a stage as the user does, with the names of what it is given."""
-    if name == "map" and args and named(type(args[0])) == "Decoder":
-        return ".decode()"
-    words = [_word(one) for one in args[:_MOST_WORDS]]
-    more = [", …"] if len(args) > _MOST_WORDS else []
-    if name == "map_dict":
-        parts = own_attributes(stage).get("kw") or {}
-        words = [f"{key}={_word(one)}" for key, one in parts.items() if key != "handler"][:3]
-    return f".{name}({', '.join(words)}{''.join(more)})"
-
-
-def _word(thing: object) -> str:
-    if type(thing) in (str, int, float, bool):
-        return repr(thing) if len(repr(thing)) < 40 else "…"
-    name = named(thing)
-    return "…" if name.startswith("<") else name
-
-
-def _handler(stage: object) -> Callable[..., Any] | None:
-    """Give the exception handler that a stage was given."""
-    parts = own_attributes(stage)
-    function, args, given = applied(stage, parts)
-    at = _place(function)
-    if "handler" in given:
-        handler = given["handler"]
-    elif function is not None and at is not None and at < len(args):
-        handler = args[at]
-    else:
-        handler = parts.get("handler")
-    raises = handler is None or handler_of(handler)[0] == "raises"
-    return None if raises or not callable(handler) else handler
-
-
-def _place(function: object) -> int | None:
-    """Give the place of a handler among the arguments behind the data."""
-    if type(function) is not types.FunctionType:
-        return None
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    return names.index("handler") - 1 if "handler" in names[1:] else None
-
-
-def _with_handler(stage: Any, tally: Tally, number: int) -> Any:
-    """Give a copy of a stage whose handler counts; where none swallows anything, the stage."""
-    handler = _handler(stage)
-    if handler is None:
-        return stage
-    counts = Handler(tally, number, handler)
-    parts = own_attributes(stage)
-    function, args, given = applied(stage, parts)
-    at = _place(function)
-    if "handler" in given:
-        given = {**given, "handler": counts}
-    elif function is not None and at is not None and at < len(args):
-        args = (*args[:at], counts, *args[at + 1 :])
-    if type(stage) is functools.partial:
-        return functools.partial(stage.func, *args, **given)
-    copied = copy.copy(stage)
-    own = own_attributes(copied)
-    assert isinstance(own, dict)  # noqa: S101  for the type checker
-    own.update({"args": tuple(args), "kw": dict(given)} if function else {"handler": counts})
-    return copied
-
-
-def _functions(stage: object) -> Iterator[types.FunctionType]:
-    """Give the functions of a stage, and those that it was given."""
-    parts = own_attributes(stage)
-    function, args, given = applied(stage, parts)
-    things = [*args, *(one for name, one in given.items() if name != "handler")]
-    for thing in (function if function is not None else stage, *things):
-        if named(type(thing)) == "Decoder":
-            decoders = own_attributes(thing).get("handlers") or ()
-            yield from filter(None, map(_function, decoders))
-        found = _function(thing)
-        if found is not None:
-            yield found
-
-
-def _function(thing: object) -> types.FunctionType | None:
-    """Give the code of the user's that runs when a thing is called or iterated over."""
-    if type(thing) is functools.partial:
-        return _function(thing.func)
-    if type(thing) is types.MethodType:
-        return _function(thing.__func__)
-    if type(thing) is types.FunctionType:
-        return thing
-    for name in ("run", "__call__", "__iter__"):
-        for kind in type(thing).__mro__:
-            method = vars(kind).get(name)
-            if type(method) is types.FunctionType:
-                return method
-    return None
-
-
-def _catches(code: types.CodeType) -> bool:
-    """Whether it catches exceptions, as far as its instructions tell."""
-    import dis
-
-    return any(one.opname == "POP_EXCEPT" for one in dis.get_instructions(code))

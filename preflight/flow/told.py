@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from preflight.flow.counting import read
 from preflight.flow.facts import Flow, Passed, Swallowed
+from preflight.flow.pages import read
 from preflight.objects.facts import Definition
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire

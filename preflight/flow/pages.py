@@ -1,0 +1,49 @@
+"""Reads what the processes of a run have counted, also while they run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from preflight.flow.counting import MOST
+
+
+def read(folder: str, stages: int) -> dict[str, list[Any]]:
+    """Put together what all processes have counted by now."""
+    gave, swallowed = [0] * stages, [0] * stages
+    reasons: dict[tuple[object, ...], dict[str, Any]] = {}
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".counts"):
+            continue
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            whole = file.read()
+        slots = memoryview(whole[: len(whole) // 8 * 8]).cast("Q")
+        if len(slots) < 2 * stages + 2 * MOST:
+            continue
+        for stage in range(stages):
+            gave[stage] += slots[stage]
+            swallowed[stage] += slots[stages + stage]
+        for one in _reasons(f"{path}.reasons"):
+            slot = one.pop("slot")
+            key = tuple(one[name] for name in ("stage", "by", "caught", "file", "line", "goes_on"))
+            key += (str(one["error"]).partition(":")[0],)
+            known = reasons.setdefault(key, {**one, "times": 0, "varies": False})
+            known["times"] += slots[slot]
+            known["varies"] |= bool(slots[slot + 1]) or known["error"] != one["error"]
+    return {"gave": gave, "swallowed": swallowed, "reasons": [*reasons.values()]}
+
+
+def _reasons(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:  # the last one of a process that was killed
+            return
