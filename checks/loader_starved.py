@@ -44,6 +44,8 @@ _TOLD = 6
 def _unseen(facts: Flow, _: Job) -> str | None:
     if facts.losses and not _untold(facts):
         return "dataset-survival tells what it loses"
+    if not facts.batches and facts.ended in ("raised", "died"):
+        return "its first batches did not come"
     if not _is_enough(facts):
         return f"too little was seen of it: {counted(facts.entered, 'sample')}"
     return None
@@ -91,8 +93,9 @@ def _untold(facts: Flow) -> tuple[Lost, ...]:
 
 def _is_enough(facts: Flow) -> bool:
     """Whether an epoch ended, or as much was seen of it as tells something."""
-    stands = not facts.batches and facts.ended == "stuck"
-    return stands or facts.ended == "over" or facts.entered >= _ENOUGH
+    if not facts.batches and facts.ended != "over":
+        return facts.ended == "stuck"
+    return facts.ended == "over" or facts.entered >= _ENOUGH
 
 
 def _message(facts: Flow, first: Lost) -> str:
@@ -115,10 +118,12 @@ def _are(one: Lost) -> str:
 def _by(one: Lost, *, ends: bool = False) -> str:
     """Say what swallows an error, where, and which."""
     error = shown(one.by.error)
-    if one.by.by == "own":
-        return f"by {one.by.function or 'an except clause'} at {shown(one.stage.call)}: {error}"
-    name = one.stage.handler_name or "a handler"
     such = " (the first)" if one.by.varies else ""
+    if one.by.by == "own":
+        what = shown(one.by.caught)
+        place = "" if one.stage.call.startswith(what) else f" at {shown(one.stage.call)}"
+        return f"by an except clause of {what}{place}: {error}{such}"
+    name = one.stage.handler_name or "a handler"
     verb = "ends it" if ends else ""
     who = f"{name} {verb}" if ends else f"by {name}"
     return f"{who.rstrip()} at {shown(one.stage.call)}: {error}{such}"

@@ -73,8 +73,11 @@ class Batches(Gather):
                 self._empty.add((target, facts.name))
 
     def _count(self, target: Target, flow: Flow | None) -> None:
-        """Keep what was counted last, which is the most."""
-        if flow is not None:
+        """Keep the epoch that was run to its end, or else what saw the most."""
+        before = None if flow is None else self._flows.get((target, flow.name))
+        if flow is not None and (
+            before is None or flow.ended == "over" or flow.entered > before.entered
+        ):
             self._flows[target, flow.name] = flow
 
     def finish(self) -> Iterator[Look]:

@@ -27,6 +27,8 @@ def called(name: str, args: Any, stage: object) -> str:
     if name == "map_dict":
         parts = own_attributes(stage).get("kw") or {}
         words = [f"{key}={_word(one)}" for key, one in parts.items() if key != "handler"][:3]
+    if applied(stage, own_attributes(stage))[0] in (None, stage):
+        return name
     return f".{name}({', '.join(words)}{''.join(more)})"
 
 
