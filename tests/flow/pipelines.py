@@ -213,7 +213,7 @@ SOUND = {
     "with_epoch": lambda: loader(
         web(resampled=True).map(number_of, handler=GOES_ON).with_epoch(300)
     ),
-    "web_loader": lambda: (
+    "whole_web_loader": lambda: (
         wds.WebLoader(
             web().map(number_of, handler=GOES_ON).map(pair_of).batched(10),
             batch_size=None,
@@ -322,3 +322,7 @@ def one():
     import os
 
     return {**SOUND, **BAD}[os.environ["CASE"]]()
+
+
+def one_sound():
+    return SOUND["with_handler"]()

@@ -1,0 +1,223 @@
+"""Pipelines are run as jobs write them: what is told of the errors that they swallow."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding
+from preflight.findings.report import Report
+from tests.warming import start_copies
+
+PIPELINES = Path(__file__).with_name("pipelines.py")
+CHECKS = ["loader-starved", "dataset-survival", "loader-stuck", "loader-end"]
+ENTERED = 400
+
+# What is said of each, and at which severity; the first word is how many samples come out.
+BAD: Mapping[str, tuple[str, str]] = {
+    "few": ("12 of 400 samples come out; 388 are dropped by ignore_and_continue at .map(", "error"),
+    "few_by_place": ("12 of 400 samples come out; 388 are dropped by ignore_and_", "error"),
+    "few_with_warning": ("12 of 400 samples come out; 388 are dropped by warn_and_", "error"),
+    "few_printed": ("12 of 400 samples come out; 388 are dropped by print_only at", "error"),
+    "few_spawned": ("12 of 400 samples come out; 388 are dropped by print_only at", "error"),
+    "few_in_batches": ("12 of 400 samples come out; 388 are dropped by ignore_and_", "error"),
+    "few_of_pipeline": ("12 of 400 samples come out; 388 are dropped by ignore_and_", "error"),
+    "tenth": ("360 of 400 samples come out; 40 are dropped by ignore_and_continue", "warning"),
+    "twentieth": ("380 of 400 samples come out; 20 are dropped by ignore_and_cont", "warning"),
+    "in_tuple": ("0 of 400 samples come out; 400 are dropped by ignore_and_contin", "error"),
+    "in_dict": ("360 of 400 samples come out; 40 are dropped by ignore_and_continu", "warning"),
+    "own_stage": (
+        "12 of 400 samples come out; 388 are dropped by an except clause of len",
+        "error",
+    ),
+    "own_stage_in_workers": ("12 of 400 samples come out; 388 are dropped by an except", "error"),
+    "own_stage_spawned": ("12 of 400 samples come out; 388 are dropped by an except", "error"),
+    "own_object": ("12 of 400 samples come out; 388 are dropped by warn_and_continue", "error"),
+    "none_in_map": ("12 of 400 samples come out; 388 are dropped by an except clause of", "error"),
+    "swallowing_filter": ("12 of 400 samples come out; 388 are dropped by an except cl", "error"),
+    "around": ("12 of 400 samples come out; 388 are dropped by an except clause of", "error"),
+    "around_in_workers": ("360 of 400 samples come out; 40 are dropped by an except", "warning"),
+    "nothing": ("0 of 400 samples come out; 400 are dropped by ignore_and_continue at", "error"),
+    "half": ("196 of 400 samples come out; 200 are dropped by ignore_and_continue", "warning"),
+    "stops": ("50 of 51 samples come out, and then its stream ends: ignore_and_stop ends", "error"),
+    "batches": ("160 of 400 samples come out; 240 are dropped by ignore_and_continue", "error"),
+    "web_loader": ("12 of 400 samples come out; 388 are dropped by ignore_and_continue", "error"),
+    "shards": ("4 of 8 shards are left out by ignore_and_continue at StreamingOpen: F", "warning"),
+}
+
+# Counts what comes out of each, as any script may.
+PLAIN = """
+import itertools, json, pipelines
+
+def size(given):
+    if isinstance(given, list):
+        return len(given)
+    return len(given[0]) if isinstance(given, tuple) and hasattr(given[0], "shape") else 1
+
+def main():
+    every = {**pipelines.SOUND, **pipelines.BAD}
+    del every["resampled"]
+    for name in ("few_with_warning", "own_object"):  # which wait half a second for each error
+        del every[name]
+    print(json.dumps({name: sum(map(size, make())) for name, make in every.items()}))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def look(folder: Path, name: str, **flags: Any) -> Report:
+    given = {"select": CHECKS, "budget": 240.0, "timeout": 60.0, **flags}
+    return preflight.run(f"pipelines:{name}", folder=str(folder), **given)
+
+
+def found(report: Report) -> dict[str, list[Finding]]:
+    """Give what was found, by the key of the loader."""
+    by_name: dict[str, list[Finding]] = {}
+    for one in report.findings:
+        by_name.setdefault(str(one.at.name).partition("[")[2].strip("'\"]"), []).append(one)
+    return by_name
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a job with its shards; processes start as copies of one that has imported torch."""
+    made = tmp_path_factory.mktemp("job")
+    shutil.copy(PIPELINES, made / "pipelines.py")
+    (made / "plain.py").write_text(PLAIN, encoding="utf-8")
+    writing = [sys.executable, "-c", "import pipelines; pipelines.write_shards()"]
+    subprocess.run(writing, cwd=made, check=True, timeout=120)
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def seen(folder: Path) -> Callable[[str], Report]:
+    """Look at a dict of loaders, once for all tests."""
+    return cache(lambda name: look(folder, name))
+
+
+def test_pipelines_that_lose_nothing_by_errors_are_left_alone(
+    seen: Callable[[str], Report],
+) -> None:
+    report = seen("sound")
+    outcome = next(one for one in report.checks if one.id == "loader-starved")
+
+    assert found(report) == {}
+    assert outcome.broken == ()
+    assert outcome.skipped == ()
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_lost_by_errors_is_told_once(name: str, seen: Callable[[str], Report]) -> None:
+    message, severity = BAD[name]
+    (finding,) = found(seen("bad"))[name]
+
+    assert finding.check == "loader-starved"
+    assert finding.message.startswith(message)
+    assert finding.severity.word == severity
+
+
+def test_shards_that_the_files_show_to_be_no_archives_are_told_by_them(
+    seen: Callable[[str], Report],
+) -> None:
+    (finding,) = found(seen("bad"))["shards_of_pipeline"]
+
+    assert finding.check == "dataset-survival"
+
+
+def test_the_line_that_raised_is_named_and_that_of_the_stage(
+    seen: Callable[[str], Report],
+) -> None:
+    lines = PIPELINES.read_text(encoding="utf-8").splitlines()
+    (finding,) = found(seen("bad"))["tenth"]
+
+    assert finding.at.file == "pipelines.py"
+    assert finding.at.line is not None
+    assert lines[finding.at.line - 1] == '    return json.loads(sample["json"])["caption"]'
+    assert finding.message.endswith("KeyError: 'caption'")
+
+
+def test_the_numbers_are_those_of_a_plain_script(
+    folder: Path, seen: Callable[[str], Report]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "plain.py"],
+        cwd=folder,
+        stdin=subprocess.PIPE,  # as what starts copies expects it
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    plain: Mapping[str, int] = json.loads(done.stdout.splitlines()[-1])
+    told = {name: those[0] for name, those in found(seen("bad")).items()}
+
+    for name, number in plain.items():
+        if name in told and told[name].check == "loader-starved":
+            assert told[name].evidence["came_out"] == number, name
+            assert name in ("stops", "shards") or told[name].evidence["entered"] == ENTERED, name
+        elif name in BAD:
+            pytest.fail(f"{name} was not told")
+    assert len(plain.keys() & told.keys()) >= 15
+
+
+def test_an_endless_stream_of_which_nothing_comes_is_told_once_with_the_reason(
+    folder: Path,
+) -> None:
+    report = look(folder, "starving", timeout=5.0)
+    (finding,) = report.findings
+
+    assert finding.check == "loader-starved"
+    assert finding.severity.word == "error"
+    assert "are dropped by warn_and_continue at .map(want_title): KeyError: 'title'" in (
+        finding.message
+    )
+    assert "training stands at step 0" in finding.why
+
+
+def test_nothing_is_counted_where_nobody_asks(folder: Path) -> None:
+    report = look(folder, "one_sound", select=["loader-end"])
+
+    assert report.findings == ()
+    assert not [one for one in report.checks if one.id == "loader-starved"]
+
+
+def test_a_loader_gives_the_same_whether_it_counts_or_not(folder: Path) -> None:
+    code = (
+        "import pipelines, pickle\n"
+        "from preflight.flow.fitted import fit\n"
+        "from preflight.objects.facts import Definition\n"
+        "def given(loader): return [str(one) for one in loader]\n"
+        "for name, make in {**pipelines.SOUND, **pipelines.BAD}.items():\n"
+        "    if name.endswith(('spawned', 'resampled', 'warning', 'object')): continue\n"
+        "    if 'shuffle' in name or name in ('twentieth', 'whole_web_loader'): continue\n"
+        "    loader = make(); before = given(loader)\n"
+        "    fitted = fit(loader, Definition(), '.')\n"
+        "    assert fitted is not None, name\n"
+        "    assert given(loader) == before or name == 'sliver', name\n"
+        "    fitted.undo()\n"
+        "    assert given(loader) == before or name == 'sliver', name\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, "."])},
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-2_000:]
