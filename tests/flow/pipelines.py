@@ -239,9 +239,6 @@ BAD = {
     "few_by_place": lambda: loader(web().compose(wds.map(want_few, GOES_ON))),
     "few_with_warning": lambda: loader(web().map(want_few, handler=wds.warn_and_continue)),
     "few_printed": lambda: loader(web().map(want_few, handler=print_only), 2),
-    "few_spawned": lambda: loader(
-        web().map(want_few, handler=print_only), 2, multiprocessing_context="spawn"
-    ),
     "few_in_batches": lambda: loader(
         web().map(want_few, handler=GOES_ON).batched(4, collation_fn=None)
     ),
@@ -257,7 +254,9 @@ BAD = {
     "own_stage": lambda: loader(wds.DataPipeline(*readers(), lenient)),
     "own_stage_in_workers": lambda: loader(wds.DataPipeline(*readers(), lenient), 2),
     "own_stage_spawned": lambda: loader(
-        wds.DataPipeline(*readers(), lenient), 2, multiprocessing_context="spawn"
+        wds.DataPipeline(*readers(handler=print_only), lenient),
+        1,
+        multiprocessing_context="spawn",
     ),
     "own_object": lambda: loader(
         wds.DataPipeline(*readers(), Lenient(want_few, wds.warn_and_continue))
@@ -274,7 +273,7 @@ BAD = {
     ),
     "web_loader": lambda: (
         wds.WebLoader(
-            web().map(want_few, handler=GOES_ON).batched(4, collation_fn=None),
+            web().map(want_few, handler=GOES_ON).map(pair_of).batched(4),
             batch_size=None,
             num_workers=1,
         )
