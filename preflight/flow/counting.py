@@ -15,13 +15,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
-# Reasons that a process tells apart; of more, only their number is counted.
-MOST = 64
+# Reasons that a process tells apart, and characters of one; of more, only the number is counted.
+MOST, _LONGEST = 64, 300
 
-# Characters of a message.
-_LONGEST = 300
-
-# Handlers of webdataset that wait half a second for each error, so that its warning can be read.
+# Handlers of webdataset that wait half a second for each error: what they say is known.
 _WAITING = {"warn_and_continue": True, "warn_and_stop": False}
 
 _NAME = "_preflight_flow_counting"
@@ -171,10 +168,7 @@ class _Counted:
 
 
 class Handler:
-    """Stands for an exception handler of the job's: does as that does, and counts what it swallows.
-
-    One that waits for each error, as webdataset's own do, is not called: what it says is known.
-    """
+    """Stands for an exception handler of the job's, and counts what it swallows."""
 
     def __init__(self, tally: Tally, stage: int, handler: Callable[..., Any] | None) -> None:
         self.tally = tally

@@ -253,11 +253,6 @@ BAD = {
     "in_dict": lambda: loader(web().map_dict(json=_want_caption, handler=GOES_ON)),
     "own_stage": lambda: loader(wds.DataPipeline(*readers(), lenient)),
     "own_stage_in_workers": lambda: loader(wds.DataPipeline(*readers(), lenient), 2),
-    "own_stage_spawned": lambda: loader(
-        wds.DataPipeline(*readers(handler=print_only), lenient),
-        1,
-        multiprocessing_context="spawn",
-    ),
     "own_object": lambda: loader(
         wds.DataPipeline(*readers(), Lenient(want_few, wds.warn_and_continue))
     ),
@@ -325,3 +320,7 @@ def one():
 
 def one_sound():
     return SOUND["with_handler"]()
+
+
+def sent():
+    return wds.DataPipeline(*readers(handler=print_only), wds.map(want_few, print_only), lenient)

@@ -40,7 +40,6 @@ BAD: Mapping[str, tuple[str, str]] = {
         "error",
     ),
     "own_stage_in_workers": ("12 of 400 samples come out; 388 are dropped by an except", "error"),
-    "own_stage_spawned": ("12 of 400 samples come out; 388 are dropped by an except", "error"),
     "own_object": ("12 of 400 samples come out; 388 are dropped by warn_and_continue", "error"),
     "none_in_map": ("12 of 400 samples come out; 388 are dropped by an except clause of", "error"),
     "swallowing_filter": ("12 of 400 samples come out; 388 are dropped by an except cl", "error"),
@@ -104,7 +103,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def seen(folder: Path) -> Callable[[str], Report]:
     """Look at a dict of loaders, once for all tests."""
-    flags: Mapping[str, Any] = {"bad": {"budget": 160.0}}  # a worker that is spawned takes a while
+    flags: Mapping[str, Any] = {"bad": {"budget": 160.0}}  # on a busy machine
     return cache(lambda name: look(folder, name, **flags.get(name, {})))
 
 
@@ -221,3 +220,40 @@ def test_a_loader_gives_the_same_whether_it_counts_or_not(folder: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr[-2_000:]
+
+
+FIT = """
+import pickle, sys, pipelines
+from preflight.flow.fitted import fit
+from preflight.flow.pages import read
+from preflight.objects.facts import Definition
+
+dataset = pipelines.sent()
+fitted = fit(dataset, Definition(), ".")
+with open("sent.pickle", "wb") as file:
+    pickle.dump(dataset, file)
+import json, subprocess
+there = "import sys; sys.modules['preflight'] = None; sys.path.insert(0, '.'); import pickle; "
+there += "print(len(list(pickle.load(open('sent.pickle', 'rb')))))"
+subprocess.run([sys.executable, "-c", there], check=True, stdin=subprocess.PIPE)
+counts = fitted.counts()
+print(json.dumps([counts["gave"][-3:], counts["swallowed"][-3:]]))
+"""
+
+
+def test_a_worker_that_has_no_preflight_counts(folder: Path) -> None:
+    """As one that is spawned: what it is sent names no module of ours."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIT],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, "."])},
+        check=True,
+    )
+    *_, came, counted = done.stdout.splitlines()
+
+    assert came == "0"
+    assert json.loads(counted) == [[400, 12, 0], [0, 388, 12]]
