@@ -28,7 +28,7 @@ REMOTE = Kind(
 
 COLUMNAR = Kind(
     name="columnar",
-    noun="folder of rows",
+    noun="set of rows",
     word="columnar",
     target=Columnar,
     always=True,

@@ -8,7 +8,7 @@ from preflight.kinds.target import Target
 from preflight.targets.file_types import contents
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, IMAGE_SUFFIXES, SHARD_SUFFIXES
 from preflight.targets.folders import is_shard, look_for_sources
-from preflight.targets.targets import CacheFolder, CaptionRule, Folder, Shard, Source
+from preflight.targets.targets import CacheFolder, CaptionRule, Columnar, Folder, Shard, Source
 from preflight.values.names import shown
 
 # What each word of a kind takes; of suffixes, those that most have.
@@ -49,14 +49,16 @@ def by_content(word: str, path: str) -> Target:
         return Folder(path=path)
     if contents.is_tensors(path):
         return CacheFolder(path=path)
+    if contents.is_rows(path):
+        return Columnar(path=path)
     raise none_of(word, path, *_READ)
 
 
-def one_of_data(value: str, path: str, captions: CaptionRule) -> Shard | Folder:
-    """Take one file for a shard or an image, by its name or else by its first bytes.
+def one_of_data(value: str, path: str, captions: CaptionRule) -> Shard | Folder | Columnar:
+    """Take one file for a shard, an image or rows, by its name or else by its first bytes.
 
     Raises:
-        UnknownWordError: it is neither; one that cannot be read is a shard, which says so.
+        UnknownWordError: it is none of these; one that cannot be read is a shard, which says so.
     """
     if value.lower().endswith(IMAGE_SUFFIXES):
         return Folder(path=path, captions=captions)
@@ -64,6 +66,8 @@ def one_of_data(value: str, path: str, captions: CaptionRule) -> Shard | Folder:
         return Shard(path=path, captions=captions)
     if contents.is_image(path):
         return Folder(path=path, captions=captions)
+    if contents.is_rows(path):
+        return Columnar(path=path)
     raise none_of(f"data={value}", path, "data")
 
 

@@ -227,7 +227,7 @@ class Remote(Target):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columnar(PathTarget):
-    """A folder of rows (Arrow, Parquet), which this version does not read."""
+    """A folder or a file of rows (Arrow, Parquet), which this version does not read."""
 
     @property
     def part(self) -> str | None:

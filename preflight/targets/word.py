@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
+from preflight.targets.file_types.contents import is_rows
 from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, COLUMNAR_SUFFIXES
 from preflight.targets.folders import (
     holds_no_cache,
@@ -289,6 +290,8 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
         path = os.path.join(folder, name)
         if _is_remote(name):
             yield Remote(address=name)
+        elif name.lower().endswith(COLUMNAR_SUFFIXES) and is_rows(path):
+            yield Columnar(path=path)
         elif os.path.lexists(path):
             if odd != "":
                 odd = "" if may_be_shard(path) else odd or path

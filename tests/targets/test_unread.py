@@ -166,14 +166,21 @@ def test_a_folder_of_nothing_that_is_read_names_what_it_holds(tmp_path: Path) ->
         (("data=rows",), ""),
         (("rows", "photos"), ""),
         (("rows", "photos/a.jpg"), ""),
+        (("rows/train/0.parquet",), ""),
+        (("data=rows/train/1.arrow", "photos"), ""),
+        (("rows/train/*.*",), ""),
+        (("rows/train/{0.parquet,1.arrow}", "photos"), ""),
+        (("renamed", "photos"), ""),
         ((), '[[data]]\npath = "rows"\n[[data]]\npath = "photos"\n'),
+        ((), '[[data]]\npath = "rows/train/1.arrow"\n[[data]]\npath = "photos"\n'),
     ],
 )
 def test_rows_that_nobody_reads_do_not_keep_all_else_from_being_looked_at(
     tmp_path: Path, words: tuple[str, ...], settings: str
 ) -> None:
     put(tmp_path, "photos/a.jpg", content=photo())
-    put(tmp_path, "rows/train/0.parquet", "rows/train/1.arrow", content=b"PAR1" * 99)
+    put(tmp_path, "rows/train/0.parquet", "renamed", content=b"PAR1" * 99)
+    put(tmp_path, "rows/train/1.arrow", content=b"\xff\xff\xff\xff\x50\1\0\0" + bytes(90))
     put(tmp_path, "rows/state.json", "rows/dataset_info.json", content=b"{}")
     (tmp_path / "preflight.toml").write_text(settings)
 

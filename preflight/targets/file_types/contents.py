@@ -7,6 +7,7 @@ import os
 
 from preflight.cached_files.cache_listing import is_for_torch
 from preflight.formats.magic import HEAD, said_by_server, what_is, with_article
+from preflight.targets.file_types.suffixes import COLUMNAR_SUFFIXES
 
 _LONGEST_SOURCE = 1 << 20
 _STATEMENTS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -63,6 +64,14 @@ def is_tensors(path: str) -> bool:
     size = os.path.getsize(path)
     is_torch = legacy_start(head) is not None or looks_like_torch(head)
     return is_torch or is_safetensors(head, size) or what_is(head) == "numpy array"
+
+
+def is_rows(path: str) -> bool:
+    """Whether a file holds rows of columns (Arrow, Parquet), by its bytes or else by its name."""
+    what = what_is(head_of(path) or b"")
+    if what is None:  # as `datasets` writes Arrow, it begins with no name
+        return path.lower().endswith(COLUMNAR_SUFFIXES) and os.path.isfile(path)
+    return what in ("Arrow file", "Parquet file")
 
 
 def may_be_cached(path: str) -> bool:
