@@ -71,6 +71,10 @@ class Outcome:
     seconds: float = 0.0
 
 
+NOT_LOOKED_AT = "not looked at"
+"""With what is said of a word begins of which nothing was seen, for want of a check about it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
     """A word of the command line or an entry of the settings, and what it was taken for."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from preflight.findings.coverage import Covered
 from preflight.findings.finding import Severity
-from preflight.findings.report import Report
+from preflight.findings.report import NOT_LOOKED_AT, Report
 from preflight.render.groups import Group, Unseen
-from preflight.values.names import counted
+from preflight.values.names import counted, first_of
 
 _LABELS = {"go": "GO", "no-go": "NO-GO", "cannot-judge": "CANNOT JUDGE"}
 
@@ -82,7 +82,11 @@ def covered(report: Report) -> str:
     """Say what was looked at: `24 shards (12,000 samples) and 2 caches`; empty: nobody knows."""
     every = [one.seen for one in report.coverage if one.seen]
     if report.coverage and not every:
-        return "this machine"
+        if report.machine is not None:
+            return "this machine"
+        seen = (one.word for one in report.targets if not one.text.startswith(NOT_LOOKED_AT))
+        words = list(dict.fromkeys(seen))
+        return first_of(words, len(words))
     return " and ".join(filter(None, (", ".join(every[:-1]), *every[-1:])))
 
 

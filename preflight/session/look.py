@@ -11,6 +11,7 @@ from typing import Any
 
 from preflight.findings.check import Check
 from preflight.findings.looks import Cleared, Left, Look, Looked
+from preflight.findings.registry import fits
 from preflight.kinds.asked import MistypedError
 from preflight.kinds.gather import Gather, Run, reason_of, unreadable
 from preflight.kinds.kind import Kind
@@ -44,6 +45,9 @@ class Looks:
     job: Job
     checks: Mapping[str, Check]
     watch: Watch
+    select: tuple[str, ...] = ()
+    """Words by which checks were selected; those that are always asked may be among them."""
+
     hide: Secrets = field(default_factory=Secrets)
     """What nothing may hold that is kept."""
 
@@ -76,7 +80,11 @@ class Looks:
     def __post_init__(self) -> None:
         self.memory = Memory(job=self.job, hide=self.hide)
         self._account = Account(watch=self.watch)
-        selected = [one for one in self.checks.values() if not one.always]
+        selected = [
+            one
+            for one in self.checks.values()
+            if not one.always or any(fits(word, one.id) for word in self.select)
+        ]
         asking = selected or self.checks.values()
         self._wanted = frozenset(facts for one in asking for facts in one.over)
 

@@ -104,7 +104,7 @@ def run(
         sys.stderr.write(hide.text(f"preflight: {line}\n"))
     sys.stderr.flush()
     tell = functools.partial(_tell_hidden, watch, hide)
-    looking = Looks(job=job, checks=checks, watch=tell, hide=hide)
+    looking = Looks(job=job, checks=checks, watch=tell, select=select, hide=hide)
     try:
         with contextlib.closing(looking.of(found.targets, found.apart)) as looks:
             judged = ask_checks(checks, job, looks, tell=tell, words=summary.words)
@@ -123,6 +123,7 @@ def run(
             *(() if select else unearned(coverage, found, judged, words=bool(words))),
             *unreached(found, looking.counts, judged),
         ),
+        select=select,
         complete=complete,
         coverage=coverage,
         not_judged=summary.not_judged(found.pairs, looking),
@@ -169,6 +170,7 @@ def report_of(
     *,
     baseline: Collection[str] = (),
     unearned: tuple[str, ...] = (),
+    select: Iterable[str] = (),
     reasons: Iterable[str],
     command: str,
     **more: Any,
@@ -185,7 +187,7 @@ def report_of(
         judged.outcomes,
         judged.findings,
         job,
-        is_of_job=summary.is_of_job(checks, judged.looked),
+        is_of_job=summary.is_of_job(checks, judged.looked, outcomes=judged.outcomes, select=select),
         baseline=baseline,
         unearned=unearned,
         asked_for=asked_for(checks, job),

@@ -10,7 +10,8 @@ from typing import Any
 
 from preflight.findings.check import Check
 from preflight.findings.judge import Judged
-from preflight.findings.report import Named, Recalled, Setting
+from preflight.findings.registry import fits
+from preflight.findings.report import NOT_LOOKED_AT, Named, Outcome, Recalled, Setting
 from preflight.kinds.kind import Kind
 from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
@@ -31,14 +32,31 @@ def words(facts: type) -> str:
     return facts.__name__ if row is None else row.facts[facts]
 
 
-def is_of_job(checks: Mapping[str, Check], looked: Iterable[type]) -> bool:
-    """Whether anything of the job was judged: the host alone is not, unless only that was asked."""
+def is_of_job(
+    checks: Mapping[str, Check],
+    looked: Iterable[type],
+    *,
+    outcomes: Iterable[Outcome] = (),
+    select: Iterable[str] = (),
+) -> bool:
+    """Whether anything of the job was judged: the host alone is not, unless only that was asked.
+
+    Nor is that the job's code makes what it names, unless the check that says so was selected.
+    """
     rows = [kind_of_facts(one) for one in looked]
     if any(row is None or row.of_job for row in rows):
+        return True
+    made = [one.id for one in outcomes if one.looked_at and _is_of_code(checks[one.id])]
+    if any(fits(word, check_id) for word in select for check_id in made):
         return True
     asked = [one for one in checks.values() if not one.always]
     of_machine = {facts for row in rows if row is not None and row.machine for facts in row.facts}
     return bool(of_machine) and all(not of_machine.isdisjoint(one.over) for one in asked)
+
+
+def _is_of_code(check: Check) -> bool:
+    rows = map(kind_of_facts, check.over)
+    return any(row is not None and row.runs_code for row in rows)
 
 
 def not_judged(pairs: Iterable[tuple[str, Target]], looks: Looks) -> tuple[str, ...]:
@@ -94,7 +112,7 @@ def _seen_of(targets: list[Target], looks: Looks) -> str:
     if not any(one in looks.counts.asked for one in targets) and not any(
         row.always for row in rows
     ):
-        return "not looked at: no selected check is about it"
+        return f"{NOT_LOOKED_AT}: no selected check is about it"
     counter = looks.counts.of(targets)
     seen = [counted(number, noun) for noun, number in counter.items()]
     if counter.total():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.render import terminal
 from tests.archives import tarred
 from tests.files import WHOLE, put
 from tests.session.test_key_lists import PNG
@@ -110,3 +111,47 @@ def test_an_empty_cache_is_nothing_that_the_budget_left_out(job: Path) -> None:
     report = preflight.run("photos", "cache=new", folder=str(job), budget=1e-9, jobs=1)
 
     assert report.verdict == "go"
+
+
+LOADER = b"""
+import torch
+from torch.utils.data import DataLoader
+
+
+def make_loader():
+    return DataLoader([1.0, 2.0])
+
+
+def make_nothing():
+    raise ValueError("nothing here")
+"""
+
+
+@pytest.mark.parametrize(
+    ("select", "words", "verdict", "covers"),
+    [
+        (["target-unbuildable"], ["job:make_loader"], "go", "GO  for job:make_loader."),
+        (["target"], ["job:make_loader", "data"], "go", "GO  for job:make_loader."),
+        (
+            ["target-unbuildable", "shard-damaged"],
+            ["job:make_loader", "data"],
+            "go",
+            "GO  for 2 shards",
+        ),
+        (["target-unbuildable"], ["job:make_nothing"], "no-go", "NO-GO"),
+        (["target-unbuildable", "shard-damaged"], ["job:make_nothing", "data"], "no-go", "NO-GO"),
+        (["target-unbuildable"], ["data"], "cannot-judge", "CANNOT JUDGE"),
+        (["target-missing"], ["data"], "cannot-judge", "CANNOT JUDGE"),
+        (["target"], [], "cannot-judge", "CANNOT JUDGE"),
+    ],
+)
+def test_that_something_can_be_made_is_a_go_where_that_was_asked(
+    job: Path, select: list[str], words: list[str], verdict: str, covers: str
+) -> None:
+    """It is asked beside others, too; where nothing was to be made, nothing was looked at."""
+    put(job, "job.py", content=LOADER)
+
+    report = preflight.run(*words, folder=str(job), elsewhere=True, select=select)
+
+    assert report.verdict == verdict
+    assert terminal.render(report, quiet=True).startswith(covers)
