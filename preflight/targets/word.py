@@ -290,12 +290,11 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
         path = os.path.join(folder, name)
         if _is_remote(name):
             yield Remote(address=name)
-        elif name.lower().endswith(COLUMNAR_SUFFIXES) and is_rows(path):
-            yield Columnar(path=path)
         elif os.path.lexists(path):
-            if odd != "":
+            there = _of_pattern(path, captions)
+            if odd != "" and isinstance(there, Shard):
                 odd = "" if may_be_shard(path) else odd or path
-            yield Shard(path=path, captions=captions)
+            yield there
         elif any(sign in name for sign in "*?["):
             yield from _read_wildcards(name, folder, captions)
         else:
@@ -307,6 +306,12 @@ def _read_pattern(pattern: str, folder: str, captions: CaptionRule) -> Iterator[
         raise none_of(pattern, odd, "data")
     if gaps > _NAMED:
         yield Missing(path=last, kind="shard", pattern=pattern, more=gaps - _NAMED - 1)
+
+
+def _of_pattern(path: str, captions: CaptionRule) -> Shard | Columnar:
+    if path.lower().endswith(COLUMNAR_SUFFIXES) and is_rows(path):
+        return Columnar(path=path)
+    return Shard(path=path, captions=captions)
 
 
 def _read_wildcards(name: str, folder: str, captions: CaptionRule) -> Iterator[Target]:
