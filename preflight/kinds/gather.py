@@ -223,6 +223,10 @@ class Gather:
     def close(self) -> None:
         """Keep what is to be kept, also where the run was cut short."""
 
+    def passed_over(self) -> Iterator[str]:
+        """Say in sentences what lies in targets and is left out on purpose, and how to have it."""
+        yield from ()
+
     def not_judged(self) -> Iterator[str]:
         """Name comparisons of this kind that nobody was asked to make."""
         yield from ()

@@ -137,6 +137,7 @@ def run(
             *summary.left_out(judged),
             *summary.left_running(looking.survivors),
             *of_repository(found),
+            *looking.passed_over,
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
             *stale(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +23,17 @@ from preflight.sources.facts import SourceFacts, SourceFile
 from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
 from preflight.sources.whole import JobSources
-from preflight.syntax.listing import MOST_FILES, python_files
+from preflight.syntax.listing import MOST_FILES, python_files, sources_among
 from preflight.targets.targets import Source
-from preflight.values.names import name_of
+from preflight.values.names import counted, name_of
 
 _FIX = "Mend it, or look with the job's own interpreter, by --python."
 
 # Files that are asked about together.
 _TOGETHER = 32
+
+# Of what git ignores, so much is named.
+_PLACES = 3
 
 
 @dataclass(slots=True)
@@ -39,6 +43,9 @@ class Tree:
     target: Source
     paths: Sequence[str]
     sources: JobSources
+    ignored: Sequence[os.DirEntry[str]] = ()
+    """What git ignores of it."""
+
     cut: bool = False
     """Whether there are more files than are read."""
 
@@ -74,13 +81,14 @@ class Sources(Gather):
         if not os.path.isdir(path):
             yield from super().add(target)
             return
-        paths = list(itertools.islice(python_files(path), MOST_FILES + 1))
+        ignored: list[os.DirEntry[str]] = []
+        paths = list(itertools.islice(python_files(path, ignored), MOST_FILES + 1))
         name = name_of(path, self.run.job.root)
         sources = JobSources(name, os.environ, is_folder=True, implied=target.implied)
         sources.count = min(len(paths), MOST_FILES)
         sources.names = list(map(self._name, paths[:MOST_FILES]))
         cut = len(paths) > MOST_FILES
-        self._trees.append(Tree(target, paths[:MOST_FILES], sources, cut=cut))
+        self._trees.append(Tree(target, paths[:MOST_FILES], sources, ignored, cut=cut))
 
     @property
     def things(self) -> int:
@@ -178,6 +186,22 @@ class Sources(Gather):
         if one.mark is not None and one.mark == mark_of(path, one.names):
             seen = Remembered(time.time(), json.dumps(told))
             self.run.memory.ledger.remember_folder(how, path, one.mark, seen)
+
+    def passed_over(self) -> Iterator[str]:
+        """Count the sources that git ignores, and say what has them read."""
+        every = (entry for one in self._trees for entry in one.ignored)
+        entries = {os.path.normpath(one.path): one for one in every}
+        targets = (one for one in self.run.targets if isinstance(one, Source))
+        named = frozenset(os.path.normpath(self.path(one)) for one in targets)
+        found = sources_among(entries.values(), named)
+        if not found.files:
+            return
+        words = [f"source={shlex.quote(self._name(one))}" for one in found.places[:_PLACES]]
+        more = "" if len(words) == len(found.places) else ", and so on"
+        least = "" if found.is_all else "at least "
+        were, them = ("was", "it") if found.files == 1 else ("were", "them")
+        said = f"{least}{counted(found.files, '.py file')} that git ignores"
+        yield f"{said} {were} not read; to have {them} read, name {' '.join(words)}{more}."
 
     def _name(self, path: str) -> str:
         return name_of(path, self.run.job.root)

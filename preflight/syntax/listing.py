@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from preflight.syntax.ignored import ignored_by_git
 from preflight.syntax.parsing import UnparsableError
@@ -22,10 +24,26 @@ _NOT_THE_JOB = frozenset({"setup.py", "conftest.py", "noxfile.py"})
 _TESTS = frozenset({"test", "tests"})
 
 
-def python_files(folder: str) -> Iterator[str]:
+# Entries of ignored folders that are counted: of data and of outputs there may be millions.
+_MOST_IGNORED = 10_000
+
+
+class PassedOver(NamedTuple):
+    """Sources that git ignores."""
+
+    files: int
+    places: tuple[str, ...]
+    """The files, and the folders that are ignored as a whole; those of most sources first."""
+
+    is_all: bool
+    """Whether they were counted to the end."""
+
+
+def python_files(folder: str, passed_over: list[os.DirEntry[str]] | None = None) -> Iterator[str]:
     """Give the job's own sources below a folder, in order; links to folders are not followed.
 
-    What git ignores is left out, and so are virtual environments and packages of others.
+    What git ignores is left out, and so are virtual environments and packages of others. The files
+    and folders that git ignores are added to what is passed over.
 
     Raises:
         OSError: the folder itself cannot be listed.
@@ -42,12 +60,40 @@ def python_files(folder: str) -> Iterator[str]:
             continue
         if ignored is None:
             ignored = ignored_by_git(folder)
+        if passed_over is not None:
+            those = (entry for entry in entries if entry.path in ignored)
+            passed_over += (one for one in those if _is_source(one) or _is_the_jobs(one))
         entries = [entry for entry in entries if entry.path not in ignored]
-        for entry in entries:
-            if entry.name.endswith(".py") and entry.name not in _NOT_THE_JOB and entry.is_file():
-                yield entry.path
+        yield from (entry.path for entry in entries if _is_source(entry))
         inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
         stack.extend(entry.path for entry in reversed(inner) if _is_the_jobs(entry))
+
+
+def sources_among(
+    passed_over: Iterable[os.DirEntry[str]], but: frozenset[str] = frozenset()
+) -> PassedOver:
+    """Count the sources among files and folders that git ignores, but for these paths."""
+    counts: dict[str, int] = {}
+    left = _MOST_IGNORED
+    for top in (one for one in passed_over if os.path.normpath(one.path) not in but):
+        counts[top.path] = int(_is_source(top))
+        stack = [top.path] if top.is_dir(follow_symlinks=False) else []
+        while stack and left > 0:
+            try:
+                entries = list(itertools.islice(os.scandir(stack.pop()), left))
+            except OSError:
+                continue
+            left -= len(entries)
+            entries = [one for one in entries if os.path.normpath(one.path) not in but]
+            counts[top.path] += sum(map(_is_source, entries))
+            inner = [one for one in entries if one.is_dir(follow_symlinks=False)]
+            stack += [one.path for one in inner if _is_the_jobs(one)]
+    ranked = sorted((one for one in counts if counts[one]), key=lambda one: (-counts[one], one))
+    return PassedOver(sum(counts.values()), tuple(ranked), is_all=left > 0)
+
+
+def _is_source(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(".py") and entry.name not in _NOT_THE_JOB and entry.is_file()
 
 
 def _is_the_jobs(entry: os.DirEntry[str]) -> bool:

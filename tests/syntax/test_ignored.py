@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+import preflight
+from preflight.syntax import listing
 from preflight.syntax.listing import python_files
+from tests.archives import tarred
+from tests.files import put
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 
@@ -95,3 +100,56 @@ def test_no_command_that_the_repository_names_is_run(repository: Path) -> None:
     assert not (repository / "was-run").exists()
     git(repository, "status")
     assert (repository / "was-run").exists()  # so that it would have been seen
+
+
+# --- what a page says of them ---------------------------------------------------------------------
+
+
+def said_of(folder: Path, *words: str) -> list[str]:
+    report = preflight.run(*words, folder=str(folder), elsewhere=True, no_ledger=True)
+    assert (report.verdict, report.complete) == ("go", True)
+    return [one for one in report.reasons if "git ignores" in one]
+
+
+def test_sources_that_git_ignores_are_counted_with_the_words_that_have_them_read(
+    repository: Path,
+) -> None:
+    """And a GO stays one, since they are mostly copies and builds."""
+    for name in ("venv/pyvenv.cfg", "venv/lib/a.py", "build/setup.py", "data/.cache/b.py"):
+        put(repository, name)
+    (repository / ".gitignore").write_text("build/\nold/*\n!old/kept.py\nvenv\n.cache\n", "utf-8")
+    put(repository, "shards/0.tar", content=tarred({"a.txt": b"a"}))
+
+    (said,) = said_of(repository)
+
+    assert said == (
+        "2 .py files that git ignores were not read; to have them read, name "
+        "source=build source=old/train.py."
+    )
+    assert said_of(repository, ".") == said_of(repository, "shards", "source=.") == [said]
+    words = shlex.split(said.partition(", name ")[2].rstrip("."))
+    assert said_of(repository, "shards", "source=.", *words) == []
+    assert said_of(repository, "shards", "source=.", words[0]) == [
+        "1 .py file that git ignores was not read; to have it read, name source=old/train.py."
+    ]
+
+
+def test_nothing_is_said_of_git_where_it_ignores_no_source(repository: Path) -> None:
+    put(repository, "shards/0.tar", content=tarred({"a.txt": b"a"}))
+    put(repository, "out/log.txt")
+    (repository / ".gitignore").write_text("out/\n", "utf-8")
+
+    assert said_of(repository) == said_of(repository, "shards") == []
+    assert said_of(repository, "shards", "source=train.py") == []
+
+
+def test_an_ignored_folder_of_very_many_files_is_counted_in_part(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_MOST_IGNORED", 5)
+    put(repository, *(f"build/{number}.py" for number in range(20)))
+    put(repository, "shards/0.tar", content=tarred({"a.txt": b"a"}))
+
+    (said,) = said_of(repository)
+
+    assert said.startswith("at least ")
