@@ -97,6 +97,9 @@ class Reads:
     guess: bool = False
     """Whether a source says so, of which nobody knows that it is what runs."""
 
+    sure: bool = False
+    """Whether that stands where every run of the script comes to, by no test and no flag."""
+
 
 class Loss(NamedTuple):
     """Samples that one stage takes out for one reason."""

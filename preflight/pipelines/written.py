@@ -11,6 +11,7 @@ from preflight.objects.facts import Definition
 from preflight.pipelines.facts import Reads, Stage
 from preflight.pipelines.handlers import handler_named
 from preflight.pipelines.live import stage_of
+from preflight.syntax.constants import Constants, constants_of, texts_of
 from preflight.syntax.parsing import Parsed
 from preflight.values.braces import TooManyError, expand
 
@@ -32,13 +33,14 @@ def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:
     """Give what each pipeline of a source says of its shards and stages, chains as one."""
+    constants = constants_of(tree)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     inner = {id(one.func.value) for one in calls if isinstance(one.func, ast.Attribute)}
-    found = (_pipeline(one, file) for one in calls if id(one) not in inner)
+    found = (_pipeline(one, file, constants) for one in calls if id(one) not in inner)
     return tuple(one for one in found if one is not None)
 
 
-def _pipeline(call: ast.Call, file: str) -> Reads | None:
+def _pipeline(call: ast.Call, file: str, constants: Constants) -> Reads | None:
     """Follow a chain of calls from its end to the class that it begins with."""
     chain = [call]
     while isinstance(chain[-1].func, ast.Attribute) and isinstance(chain[-1].func.value, ast.Call):
@@ -48,9 +50,10 @@ def _pipeline(call: ast.Call, file: str) -> Reads | None:
         return None
     at = _line(root, file)
     reads = Reads(name=f"{file}:{root.lineno}", defined=at, guess=True)
-    reads = (
-        _of_pipeline(root, reads, file) if _name(root) == "DataPipeline" else _fluid(root, reads)
-    )
+    if _name(root) == "DataPipeline":
+        reads = _of_pipeline(root, reads, file, constants)
+    else:
+        reads = _fluid(root, reads, constants)
     for one in reversed(chain):
         if _name(one) in ("repeat", "with_epoch"):
             reads = replace(reads, endless=reads.endless or "repeated")
@@ -59,12 +62,13 @@ def _pipeline(call: ast.Call, file: str) -> Reads | None:
     return reads
 
 
-def _of_pipeline(root: ast.Call, reads: Reads, file: str) -> Reads:
+def _of_pipeline(root: ast.Call, reads: Reads, file: str, constants: Constants) -> Reads:
     for one in root.args:
         if isinstance(one, ast.Call) and _name(one) in _LISTS:
             drawn = "resampled" if _name(one) in _DRAWN else ""
             line = _line(one, file) if drawn else Definition()
-            reads = replace(reads, shards=_shards(one), endless=drawn, endless_at=line)
+            shards = _shards(one, constants)
+            reads = replace(reads, shards=shards, endless=drawn, endless_at=line)
         elif isinstance(one, ast.Call):
             reads = replace(reads, stages=(*reads.stages, *_stages(one, file)))
         else:
@@ -75,7 +79,7 @@ def _of_pipeline(root: ast.Call, reads: Reads, file: str) -> Reads:
     return reads
 
 
-def _fluid(root: ast.Call, reads: Reads) -> Reads:
+def _fluid(root: ast.Call, reads: Reads, constants: Constants) -> Reads:
     given = {one.arg: one.value for one in root.keywords}
     drawn = given.get("resampled")
     is_drawn = isinstance(drawn, ast.Constant) and drawn.value is True
@@ -88,7 +92,7 @@ def _fluid(root: ast.Call, reads: Reads) -> Reads:
         reader.append(Stage(kind="other", at=reads.defined))
     return replace(
         reads,
-        shards=_shards(root),
+        shards=_shards(root, constants),
         stages=tuple(reader),
         endless="resampled" if is_drawn else "",
         endless_at=reads.defined if is_drawn else Definition(),
@@ -117,18 +121,18 @@ def _handler(node: ast.expr | None) -> tuple[str, str]:
     return handler_named(name), name
 
 
-def _shards(call: ast.Call) -> tuple[str, ...]:
-    """Give the addresses that stand there as a literal."""
-    said = _value(call.args[0]) if call.args else None
-    if isinstance(said, str):
+def _shards(call: ast.Call, constants: Constants) -> tuple[str, ...]:
+    """Give the addresses that stand there, or under a name for a constant."""
+    given = next((one.value for one in call.keywords if one.arg == "urls"), None)
+    node = call.args[0] if call.args else given
+    each = texts_of(node, constants) if node is not None else None
+    if isinstance(each, str):
         try:
-            names = expand(said)
+            names = expand(each)
         except TooManyError:
             return ()
         return tuple(one for one, _ in zip(names, range(_MOST), strict=False))
-    if isinstance(said, list) and all(isinstance(one, str) for one in said):
-        return tuple(said)
-    return ()
+    return tuple(each or ())
 
 
 def _value(node: ast.expr) -> Any:

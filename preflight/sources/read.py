@@ -6,14 +6,17 @@ import ast
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from preflight.kinds.asked import Asked
+from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
 from preflight.sources.facts import Mentions, ModelCopy, SourceFacts, SourceFile
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
+from preflight.sources.reached import Reached, reached
 from preflight.sources.search import Text, search
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
@@ -109,11 +112,20 @@ def _read_script(
         words = words._replace(flaws=words.flaws._replace(loops=True))
         own.files[one.name] = of_parsed(one.parsed(), one.name, words)
         own.pipelines += written_in(one.parsed(), one.name)
+    if not source.implied and any(one.shards for one in own.pipelines):
+        own.pipelines = list(_that_run(own.pipelines, reached(each, name, way)))
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
     own.mentions += search(each, wanted_for(own.open()), alive)
     return own.facts([unguarded_file(path, parsed, root, name)])
+
+
+def _that_run(pipelines: Iterable[Reads], way: Reached) -> Iterator[Reads]:
+    """Say of pipelines whether every run of the script comes to them."""
+    for one in pipelines:
+        at = one.defined
+        yield replace(one, sure=way.is_come_to(at.file or "", at.line or 0))
 
 
 def _read_folder(

@@ -1,0 +1,107 @@
+"""Says which lines of a script and its modules a run comes to, whatever its flags are.
+
+A function counts where something that is come to names it, with no test around; methods where their
+class does. Whoever stands behind a test may be come to or not, and does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from preflight.sources.search import Text
+from preflight.syntax.on_the_way import OnTheWay
+from preflight.syntax.running import last_name
+from preflight.syntax.surroundings import Around, walk
+
+# Methods that those call who are handed the object: Python itself, and trainers.
+_HOOKS = frozenset({"setup", "prepare_data", "train_dataloader", "val_dataloader"})
+
+
+class _Place(NamedTuple):
+    """What holds a piece of code: it is come to where all of these are."""
+
+    holders: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Reached:
+    """What is come to of the sources that a script needs."""
+
+    entry: str
+    started: frozenset[str]
+    lazy: frozenset[str]
+    """Files that are imported inside functions only."""
+
+    named_at: dict[str, list[_Place]] = field(default_factory=dict)
+    """Where each name is read without a test around it."""
+
+    lines: dict[tuple[str, int], _Place] = field(default_factory=dict)
+    """Where calls stand that no test stands around, by the line of their names."""
+
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def is_come_to(self, file: str, line: int) -> bool:
+        """Whether a call is made in every run."""
+        place = self.lines.get((file, line))
+        return place is not None and self._holds(place)
+
+    def _holds(self, place: _Place) -> bool:
+        return all(map(self._is_named, place.holders))
+
+    def _is_named(self, name: str) -> bool:
+        if name not in self._known:
+            self._known[name] = False  # what names only itself is not come to
+            self._known[name] = any(map(self._holds, self.named_at.get(name, ())))
+        return self._known[name]
+
+    def read(self, one: Text) -> None:
+        """Take in what one of the files names, and what it calls."""
+        tree = one.parsed().tree
+        own = one.name == self.entry or one.name in self.started
+        classes = [
+            (node.lineno, node.end_lineno or node.lineno, node.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
+        ]
+        for node, around in walk(tree):
+            if not _is_sure(around, as_main=own):
+                continue
+            place = _Place(tuple(_holders(node.lineno, around, classes)))
+            if one.name in self.lazy and not place.holders:
+                continue
+            if isinstance(node, ast.Call):
+                line = node.func.end_lineno or node.lineno
+                self.lines.setdefault((one.name, line), place)
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                self.named_at.setdefault(last_name(node), []).append(place)
+
+
+def reached(each: Iterable[Text], entry: str, way: OnTheWay) -> Reached:
+    """Look through the sources that a script needs."""
+    found = Reached(entry=entry, started=way.started, lazy=way.lazy)
+    for one in each:
+        found.read(one)
+    return found
+
+
+def _is_sure(around: Around, *, as_main: bool) -> bool:
+    """Whether nothing around a piece of code keeps a run from it, but that it is the main file."""
+    if around.rehearsed is not None:
+        return False
+    tests = [ast.unparse(one.test) for one in around.passed if one.holds]
+    if len(tests) < len(around.passed) or not all("__main__" in one for one in tests):
+        return False
+    return as_main if tests else not around.conditional
+
+
+def _holders(line: int, around: Around, classes: Iterable[tuple[int, int, str]]) -> Iterator[str]:
+    """Name what has to be called, or made, so that a line is come to."""
+    inside = [name for begin, end, name in classes if begin < line <= end]
+    yield from inside
+    for number, name in enumerate((around.inside or "").split(".")):
+        is_hook = name in _HOOKS or (name.startswith("__") and name.endswith("__"))
+        if name and name != "lambda" and not (is_hook and inside and not number):
+            yield name
