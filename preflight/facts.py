@@ -22,6 +22,7 @@ from preflight.datasets.facts import (
     Gone,
     KeyNames,
     Listed,
+    Opened,
     Uncaptioned,
 )
 from preflight.file_access.facts import Damage
@@ -127,6 +128,7 @@ __all__ = [
     "OddContent",
     "Oddity",
     "OnTheWay",
+    "Opened",
     "Pairing",
     "Parcel",
     "Part",

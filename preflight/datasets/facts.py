@@ -145,6 +145,33 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The shards of this machine that a loader opens, or a source by names that it writes out."""
+
+    name: str
+    """What the user called the loader, or the line of the source."""
+
+    defined: Definition = Definition()
+    guess: bool = False
+    """Whether a source says so, and no loader was made."""
+
+    shards: int = 0
+    missing: int = 0
+    """How many of them are not there."""
+
+    untold: int = 0
+    """How many of these no range names that was named."""
+
+    names: tuple[str, ...] = ()
+    """Of the first few of those."""
+
+    handler: str = ""
+    """What becomes of one that cannot be opened, as of `Stage.handler`."""
+
+    handler_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNames:
     """Keys of a shard, in the order in which they were asked for; empty: it has no such key."""
 

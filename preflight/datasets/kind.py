@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames, Listed
+from preflight.datasets.facts import DatasetCaptions, DatasetFacts, KeyNames, Listed, Opened
 from preflight.kinds.kind import Kind
 from preflight.pipelines.facts import Survival
 from preflight.targets.targets import Built, Dataset, Folder, Loader, Shard, Source
@@ -64,6 +64,16 @@ LISTED = Kind(
     sums_up={Listed: _lists},
 )
 
+OPENED = Kind(
+    name="opened",
+    noun="loader",
+    word="loader",
+    facts={Opened: "loader of shards"},
+    led_to_by=(Loader, Built, Source),
+    of_job=False,
+    gather="preflight.datasets.openings:Openings",
+)
+
 KEY_NAMES = Kind(
     name="key-names",
     noun="shard",
@@ -71,4 +81,4 @@ KEY_NAMES = Kind(
     reader="preflight.datasets.key_names:look",
 )
 
-KINDS = (DATASET, SURVIVAL, LISTED, KEY_NAMES)
+KINDS = (DATASET, SURVIVAL, LISTED, OPENED, KEY_NAMES)

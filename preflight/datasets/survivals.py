@@ -54,7 +54,8 @@ class Survivals(Gather):
             samples = sum(one.samples for one in seen)
             found = replace(found, unnamed=len(seen), unnamed_samples=samples)
             if found.looked_at or not reads.guess:
-                yield Looked(facts=found, target=target)
+                # What a source seems to say is no look at a loader.
+                yield Looked(facts=found, target=None if reads.guess else target)
             if found.unread and not reads.guess:
                 first = f", such as {found.unread_names[0]}" if found.unread_names else ""
                 yield Left(

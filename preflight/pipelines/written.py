@@ -28,7 +28,13 @@ class _Unwritten:
 def written_in(parsed: Parsed, file: str) -> tuple[Reads, ...]:
     """Give the pipelines of a source; most name none of the classes, and are not walked."""
     named = any("DataPipeline" in one or "WebDataset" in one for one in parsed.lines)
-    return written_pipelines(parsed.tree, file) if named else ()
+    found = written_pipelines(parsed.tree, file) if named else ()
+    return tuple(_with_text(one, parsed) for one in found)
+
+
+def _with_text(reads: Reads, parsed: Parsed) -> Reads:
+    text = parsed.lines[(reads.defined.line or 1) - 1].strip()
+    return replace(reads, defined=replace(reads.defined, line_text=text))
 
 
 def written_pipelines(tree: ast.AST, file: str) -> tuple[Reads, ...]:

@@ -41,21 +41,23 @@ class Reached:
     lines: dict[tuple[str, int], _Place] = field(default_factory=dict)
     """Where calls stand that no test stands around, by the line of their names."""
 
-    _known: dict[str, bool] = field(default_factory=dict)
-
     def is_come_to(self, file: str, line: int) -> bool:
         """Whether a call is made in every run."""
         place = self.lines.get((file, line))
-        return place is not None and self._holds(place)
+        return place is not None and self._called().issuperset(place.holders)
 
-    def _holds(self, place: _Place) -> bool:
-        return all(map(self._is_named, place.holders))
-
-    def _is_named(self, name: str) -> bool:
-        if name not in self._known:
-            self._known[name] = False  # what names only itself is not come to
-            self._known[name] = any(map(self._holds, self.named_at.get(name, ())))
-        return self._known[name]
+    def _called(self) -> set[str]:
+        """Name the functions and classes that are called, or handed to somebody, in every run."""
+        places = [*self.lines.values(), *(one for each in self.named_at.values() for one in each)]
+        waiting = {name for one in places for name in one.holders}
+        found: set[str] = set()
+        while True:
+            each = ((name, self.named_at.get(name, ())) for name in waiting)
+            new = {name for name, at in each if any(found.issuperset(one.holders) for one in at)}
+            if not new:
+                return found
+            found |= new
+            waiting -= new
 
     def read(self, one: Text) -> None:
         """Take in what one of the files names, and what it calls."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from preflight.syntax.running import text_of
@@ -18,20 +18,7 @@ _DEEPEST = 6
 
 def constants_of(tree: ast.AST) -> Constants:
     """Give the names that a file binds once, at its top level and in no function."""
-    bound: Counter[str] = Counter()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound[node.id] += 1
-        elif isinstance(node, ast.arg):
-            bound[node.arg] += 1
-        elif isinstance(node, ast.Global):
-            bound.update(dict.fromkeys(node.names, 2))
-        elif isinstance(node, ast.alias):
-            bound[(node.asname or node.name).partition(".")[0]] += 1
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound[node.name] += 1
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            bound[node.name] += 1
+    bound = Counter(name for node in ast.walk(tree) for name in _bound_by(node))
     given: dict[str, ast.expr] = {}
     for node in getattr(tree, "body", ()):
         if isinstance(node, ast.Assign):
@@ -39,6 +26,19 @@ def constants_of(tree: ast.AST) -> Constants:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
             given[node.target.id] = node.value
     return {name: value for name, value in given.items() if bound[name] == 1}
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, ast.Global):  # whoever says so gives it another value
+        yield from node.names
+    elif isinstance(node, ast.alias):
+        yield (node.asname or node.name).partition(".")[0]
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
 
 
 def texts_of(node: ast.expr, constants: Constants, depth: int = 0) -> str | list[str] | None:

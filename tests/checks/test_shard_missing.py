@@ -36,7 +36,7 @@ def test_the_page_holds_gaps_against_no_other_number(tmp_path: Path) -> None:
 
     page = str(preflight.run("s-{0..2}.tar", folder=str(tmp_path), select=["shard-"]))
 
-    assert "2 places of a range hold no shard" in page
+    assert "2 places lack shards that are named" in page
 
 
 def test_a_range_of_which_nothing_is_there_is_found_too(tmp_path: Path) -> None:
