@@ -11,6 +11,7 @@ from dataclasses import replace
 from preflight.kinds.asked import Asked
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
+from preflight.sources.config_files import given_by_configs
 from preflight.sources.facts import Mentions, ModelCopy, SourceFacts, SourceFile
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
@@ -117,7 +118,10 @@ def _read_script(
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
-    own.mentions += search(each, wanted_for(own.open()), alive)
+    flags = own.open()
+    own.mentions += search(each, wanted_for(flags), alive)
+    if any(one.stands.tests for one in flags) or own.mentions:
+        own.mentions += given_by_configs(each, path, root)
     return own.facts([unguarded_file(path, parsed, root, name)])
 
 

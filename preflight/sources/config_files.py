@@ -1,0 +1,90 @@
+"""Reads what config files that a script names in full give to flags: YAML and JSON, and no code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from preflight.sources.facts import Mentions
+from preflight.sources.search import Text
+from preflight.syntax.parsing import UnparsableError
+from preflight.values.names import name_of
+
+_NAMED = re.compile(rb"""["']([\w./\\-]{1,200}\.(?:ya?ml|json))["']""", re.IGNORECASE)
+
+# A file of settings is small; aliases of YAML may make very much of little.
+_LARGEST = 1 << 20
+_MOST_FILES = 8
+_MOST_VALUES = 5_000
+
+# Who says so takes settings from other files, too, which may say otherwise.
+_FROM_OTHERS = frozenset({"defaults", "_base_", "base", "include", "extends", "inherits"})
+
+
+def given_by_configs(each: Iterable[Text], script: str, root: str) -> Iterator[Mentions]:
+    """Give what config files say, where the script or what it imports names them as a literal.
+
+    They lie where the job is started, or beside the script.
+    """
+    names: dict[str, None] = {}
+    for one in each:
+        try:
+            found = _NAMED.findall(one.content())
+        except (OSError, UnparsableError):
+            continue
+        names |= dict.fromkeys(name.decode("utf-8", "replace") for name in found)
+    paths: dict[str, None] = {}
+    for name in names:
+        places = (os.path.join(at, name) for at in (root, os.path.dirname(script)))
+        path = next(filter(os.path.isfile, places), None)
+        paths |= {} if path is None else {path: None}
+    for path in list(paths)[:_MOST_FILES]:
+        given = tuple(_scalars(_read(path)))
+        if given:
+            yield Mentions(file=name_of(path, root), given=given)
+
+
+def _read(path: str) -> Any:
+    """Read a file of settings; None of one that cannot be read, or that says not all by itself."""
+    try:
+        if os.path.getsize(path) > _LARGEST:
+            return None
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        said = json.loads(text) if path.lower().endswith(".json") else _of_yaml(text)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return None if isinstance(said, dict) and _FROM_OTHERS & said.keys() else said
+
+
+def _of_yaml(text: str) -> Any:
+    try:
+        import yaml  # type: ignore[import-untyped]  # of webdataset
+    except ImportError:
+        return None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return None
+
+
+def _scalars(said: Any) -> Iterator[tuple[str, str]]:
+    """Give the values of keys, however deep these lie, as code."""
+    waiting = [said]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            for key, value in one.items():
+                if isinstance(value, (dict, list)):
+                    waiting.append(value)
+                elif isinstance(key, str) and isinstance(
+                    value, (bool, int, float, str, type(None))
+                ):
+                    yield key.replace("-", "_"), repr(value)
