@@ -6,18 +6,28 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from preflight.datasets.facts import Uncaptioned
-from preflight.pairing.rules import FileGroup, Rule, settle
+from preflight.pairing.rules import TEXTS, FileGroup, Rule, settle
 from preflight.pipelines.arrived import Arrived
 from preflight.shards.facts import SampleFields
 from preflight.targets.targets import CaptionRule
 
 
 class Undecided(NamedTuple):
-    """A shard of whose images no more than half have a caption of one kind."""
+    """A shard of whose images no more than half have a text for a caption."""
 
     file: str
     arrived: tuple[Arrived, ...]
     captions: CaptionRule
+
+
+def has_no_texts(arrived: Iterable[Arrived]) -> bool:
+    """Whether captions of a shard, by itself, are none or others than texts.
+
+    Tools of download put JSON beside each image, whether or not there is a caption.
+    """
+    groups = [FileGroup(str(n), one.fields, one.samples) for n, one in enumerate(arrived)]
+    rule = settle(groups, CaptionRule(), shard=True)
+    return rule is None or rule.captions[0] not in TEXTS
 
 
 def without_caption(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from preflight.datasets.captions import Undecided, without_caption
+from preflight.datasets.captions import Undecided, has_no_texts, without_caption
 from preflight.datasets.facts import DatasetCaptions, DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
 from preflight.findings.finding import Location
@@ -66,7 +66,7 @@ class Collected:
         if path not in self.read:
             pairing = found.pairing
             is_open = captions.rule == "auto" and not found.taken_by
-            if is_open and pairing is not None and pairing.rule == "none" and pairing.images:
+            if is_open and pairing is not None and pairing.images and has_no_texts(found.arrived):
                 self.undecided[path] = Undecided(found.file, found.arrived, captions)
             self.read[path] = found.file, found.samples
             self.damaged += bool(found.damage)

@@ -129,6 +129,8 @@ def _seen_of(
         ends = tuple(f" {noun}" for noun in numbers)
         files = sum(numbers[noun.split()[-1]] for noun in left if f" {noun}".endswith(ends))
         some = f" ({_some(files, sum(left.values()), 'file')})" if left else ""
+        if left and part in ("loader", "model"):
+            some = f" (but for {' and '.join(counted(n, what) for what, n in left.items())})"
         return counted(len(targets), noun, many) + some
     (noun, number), *rest = numbers.items()
     skipped = left.get(noun, 0)

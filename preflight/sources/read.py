@@ -11,20 +11,20 @@ from dataclasses import replace
 from preflight.kinds.asked import Asked
 from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
-from preflight.sources.config_files import given_by_configs
 from preflight.sources.facts import Mentions, ModelCopy, SourceFacts, SourceFile
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
-from preflight.sources.reached import Reached, reached
 from preflight.sources.search import Text, search
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
+from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, model_copies
 from preflight.syntax.listing import MOST_FILES, content_of, python_files
 from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
+from preflight.syntax.reached import Reached, reached
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
@@ -114,14 +114,16 @@ def _read_script(
         own.files[one.name] = of_parsed(one.parsed(), one.name, words)
         own.pipelines += written_in(one.parsed(), one.name)
     if not source.implied and any(one.shards for one in own.pipelines):
-        own.pipelines = list(_that_run(own.pipelines, reached(each, name, way)))
+        trees = ((one.name, one.parsed()) for one in each)
+        own.pipelines = list(_that_run(own.pipelines, reached(trees, name, way)))
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
     flags = own.open()
     own.mentions += search(each, wanted_for(flags), alive)
     if any(one.stands.tests for one in flags) or own.mentions:
-        own.mentions += given_by_configs(each, path, root)
+        configs = given_by_configs((one.content() for one in each), path, root)
+        own.mentions += (Mentions(file=file, given=given) for file, given in configs)
     return own.facts([unguarded_file(path, parsed, root, name)])
 
 

@@ -409,3 +409,35 @@ def test_a_bare_run_says_where_batches_are_made_and_what_they_need(tmp_path: Pat
     assert all(len(line) <= 80 for line in page.splitlines())
     assert said in " ".join(page.split())
     assert len([line for line in page.splitlines() if line.strip()]) <= 7
+
+
+PIPELINE = b"""
+import webdataset as wds
+
+wds.WebDataset("data/{000..003}.tar").to_tuple("png", "txt")
+"""
+
+
+def test_what_a_source_seems_to_read_is_no_loader_that_was_looked_at(tmp_path: Path) -> None:
+    shards(tmp_path / "data")
+    put(tmp_path, "train.py", content=PIPELINE)
+
+    report = run(tmp_path, "source=train.py", "data")
+
+    assert first_line(report) == (
+        "GO  for 4 shards (12 samples) and 1 source file. Not looked at: cache, loader, model."
+    )
+    assert part(report, "loader").state == "not-named"
+
+
+def test_data_beside_a_loader_that_does_not_read_it_is_looked_at_for_itself(
+    tmp_path: Path,
+) -> None:
+    shards(tmp_path / "data")
+    put(tmp_path, "train.py", content=TRAIN)
+
+    assert first_line(run(tmp_path, "data", "train:make_loader")) == (
+        "GO  for 4 shards (12 samples) and 1 loader. Not looked at: cache, model."
+    )
+    (tmp_path / "data" / "001.tar").write_bytes(b"Rar!")
+    assert run(tmp_path, "data", "train:make_loader").verdict == "no-go"

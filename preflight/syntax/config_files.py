@@ -8,9 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from preflight.sources.facts import Mentions
-from preflight.sources.search import Text
-from preflight.syntax.parsing import UnparsableError
 from preflight.values.names import name_of
 
 _NAMED = re.compile(rb"""["']([\w./\\-]{1,200}\.(?:ya?ml|json))["']""", re.IGNORECASE)
@@ -24,17 +21,17 @@ _MOST_VALUES = 5_000
 _FROM_OTHERS = frozenset({"defaults", "_base_", "base", "include", "extends", "inherits"})
 
 
-def given_by_configs(each: Iterable[Text], script: str, root: str) -> Iterator[Mentions]:
+def given_by_configs(
+    sources: Iterable[bytes], script: str, root: str
+) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """Give what config files say, where the script or what it imports names them as a literal.
 
-    They lie where the job is started, or beside the script.
+    That is the name of each, and its keys with their values as code. They lie where the job is
+    started, or beside the script.
     """
     names: dict[str, None] = {}
-    for one in each:
-        try:
-            found = _NAMED.findall(one.content())
-        except (OSError, UnparsableError):
-            continue
+    for content in sources:
+        found = _NAMED.findall(content)
         names |= dict.fromkeys(name.decode("utf-8", "replace") for name in found)
     paths: dict[str, None] = {}
     for name in names:
@@ -44,7 +41,7 @@ def given_by_configs(each: Iterable[Text], script: str, root: str) -> Iterator[M
     for path in list(paths)[:_MOST_FILES]:
         given = tuple(_scalars(_read(path)))
         if given:
-            yield Mentions(file=name_of(path, root), given=given)
+            yield name_of(path, root), given
 
 
 def _read(path: str) -> Any:

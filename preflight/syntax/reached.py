@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preflight.sources.search import Text
 from preflight.syntax.on_the_way import OnTheWay
+from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import last_name
 from preflight.syntax.surroundings import Around, walk
 
@@ -59,10 +59,10 @@ class Reached:
             found |= new
             waiting -= new
 
-    def read(self, one: Text) -> None:
+    def read(self, file: str, parsed: Parsed) -> None:
         """Take in what one of the files names, and what it calls."""
-        tree = one.parsed().tree
-        own = one.name == self.entry or one.name in self.started
+        tree = parsed.tree
+        own = file == self.entry or file in self.started
         classes = [
             (node.lineno, node.end_lineno or node.lineno, node.name)
             for node in ast.walk(tree)
@@ -72,20 +72,20 @@ class Reached:
             if not _is_sure(around, as_main=own):
                 continue
             place = _Place(tuple(_holders(node.lineno, around, classes)))
-            if one.name in self.lazy and not place.holders:
+            if file in self.lazy and not place.holders:
                 continue
             if isinstance(node, ast.Call):
                 line = node.func.end_lineno or node.lineno
-                self.lines.setdefault((one.name, line), place)
+                self.lines.setdefault((file, line), place)
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
                 self.named_at.setdefault(last_name(node), []).append(place)
 
 
-def reached(each: Iterable[Text], entry: str, way: OnTheWay) -> Reached:
-    """Look through the sources that a script needs."""
+def reached(each: Iterable[tuple[str, Parsed]], entry: str, way: OnTheWay) -> Reached:
+    """Look through the sources that a script needs, each with its name."""
     found = Reached(entry=entry, started=way.started, lazy=way.lazy)
-    for one in each:
-        found.read(one)
+    for file, parsed in each:
+        found.read(file, parsed)
     return found
 
 
