@@ -55,6 +55,7 @@ FLOORS = {
     "sources.makers": 26,
     "users_code": 26,
     "keys": 27,
+    "sheets": 27,
     "loaders": 28,
     "models": 29,
     "flow": 29,

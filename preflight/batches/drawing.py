@@ -5,11 +5,12 @@ It has no thread, so that workers are forked as in the job. Whoever watches it d
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.process import active_children
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, printed
 from preflight.flow.fitted import fit
+from preflight.loaders.sent import real_loader
+from preflight.loaders.starting import parts_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.lacking import lacking
@@ -55,8 +58,13 @@ def draw(
     root: str,
     folders: Sequence[str],
     counts: bool = False,
+    sheet: Mapping[str, Any] | None = None,
 ) -> None:
-    """Draw the first batches of each loader, and tell each step; count what goes through stages."""
+    """Draw the first batches of each loader, and tell each step.
+
+    What goes through stages is counted on the way. Where a `sheet` is wanted, the first batch of
+    each is shown there.
+    """
     held: deque[Iterator[Any]] = deque(maxlen=_HELD)
     for one in loaders:
         tell(loader=one.name, about=to_wire({**one.about, "length": length_of(one.loader)}))
@@ -66,7 +74,7 @@ def draw(
         try:
             begins = way_of(one.loader) if one.about.get("num_workers") else None
             tell(way=to_wire(begins))
-            ended = "enough" if _drawn(one.loader, tell, held) else "over"
+            ended = "enough" if _drawn(one, tell, held, sheet) else "over"
             tell(ended=ended)
         except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
             tell(ended=ending_of(error), **raised(error, root, folders))
@@ -83,10 +91,15 @@ def length_of(loader: Any) -> int | None:
         return None
 
 
-def _drawn(loader: Any, tell: Callable[..., None], held: deque[Iterator[Any]]) -> bool:
+def _drawn(
+    one: Drawable,
+    tell: Callable[..., None],
+    held: deque[Iterator[Any]],
+    sheet: Mapping[str, Any] | None,
+) -> bool:
     """Draw a few batches; say whether as many came as were wanted."""
     begun = last = time.perf_counter()
-    batches: Iterator[Any] = iter(loader)
+    batches: Iterator[Any] = iter(one.loader)
     held.append(batches)
     for _ in range(_MOST):
         try:
@@ -95,14 +108,35 @@ def _drawn(loader: Any, tell: Callable[..., None], held: deque[Iterator[Any]]) -
             return False
         now = time.perf_counter()
         tell(workers=[one.pid for one in active_children()])
+        show = None if sheet is None else _shown(one, batch, sheet)
         structure, parcel, before = _structure(batch), parcel_of(batch), opened()
         del batch
         let_go = replace(parcel, descriptors=max(before - opened(), 0))
         tell(batch=to_wire(structure), seconds=now - last, parcel=to_wire(let_go))
-        if now - begun > _WHILE:
+        spent = now - begun
+        if show is not None:
+            tell(shows=True)
+            tell(sheet=to_wire(show()))
+            sheet = None
+        if spent > _WHILE:
             break
         last = time.perf_counter()
+        begun = last - spent
     return True
+
+
+def _shown(one: Drawable, batch: Any, sheet: Mapping[str, Any]) -> Callable[[], Any]:
+    """Copy what a sheet shows of a batch; give what draws it, once the batch is let go."""
+    from preflight.sheets.draw import draw_sheet, take
+
+    try:
+        parts = parts_of(real_loader(one.loader))
+    except Exception:  # noqa: BLE001  a property of the user's loader
+        parts = {}
+    batched = parts.get("batch_size") is not None or parts.get("batch_sampler") is not None
+    taken = take(batch, is_batched=batched)
+    where = {name: parts.get(name) for name in ("collate_fn", "dataset")}
+    return functools.partial(draw_sheet, one.name, taken, where, sheet)
 
 
 def _structure(batch: Any) -> Structure:

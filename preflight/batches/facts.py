@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
+from preflight.sheets.facts import Sheet
 from preflight.users_code.facts import Frame, Lack
 
 
@@ -196,6 +197,9 @@ class FirstBatches:
 
     printed: tuple[Traceback, ...] = ()
     """Exceptions that processes and threads have printed by then."""
+
+    sheet: Sheet | None = None
+    """The picture of its first batch, where one was asked for and a batch came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,8 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Survival
+from preflight.sheets.facts import Sheet
+from preflight.sheets.shown import shown_in
 from preflight.sources.facts import SourceFacts
 from preflight.sources.flaws.facts import BatchLoop
 from preflight.targets.targets import Host, Source
@@ -115,6 +117,15 @@ class Batches(Gather):
                 yield Looked(facts=facts, target=target)
         if self._live:
             yield Left(reason=NOT_ANEW, kinds=FACTS, count=self._live)
+
+    def remarks(self) -> Iterator[str]:
+        """Say which batches are shown, where that was asked for, and why others are not."""
+        if self.run.job.look.show_batch is not None:
+            sheets = [
+                (first.name, first.sheet or Sheet(reason=first.reason or "none came"))
+                for _, first in self._drawn
+            ]
+            yield from shown_in(self.run.job.look.show_batch, sheets, self.run.job.root)
 
 
 def beyond_first(target: Target, further: Further, wants: Callable[[type], bool]) -> Iterator[Look]:

@@ -12,9 +12,10 @@ from preflight.batches.stacks import stacks
 from preflight.batches.tracebacks import printed, told
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
+from preflight.sheets.facts import Sheet
 from preflight.users_code.anew import Anew
 from preflight.values.exit_status import ending
-from preflight.values.wire import from_wire
+from preflight.values.wire import from_wire, to_wire
 
 _POLL = 0.02
 
@@ -99,6 +100,9 @@ class _Watch:
         self._name: str | None = None
         self._seen: dict[str, Any] = {}
         self._seconds: list[float] = []
+        self._shows = False
+        """Whether its first batch is being shown on a sheet."""
+
         self._parcels: list[Parcel] = []
         self._way: Mapping[str, Any] | None = None
         self._since = 0
@@ -132,7 +136,7 @@ class _Watch:
             case {"loader": str(name), "about": about}:
                 self._name, self._seconds = name, []
                 self._seen = {**about, "name": name, "batches": []}
-                self._parcels, self._flow = [], None
+                self._parcels, self._flow, self._shows = [], None, False
             case {"flow": flow}:
                 self._flow = flow
             case {"workers": [*pids]}:
@@ -143,6 +147,10 @@ class _Watch:
                 self._seen["batches"].append(batch)
                 self._seconds.append(round(seconds, 4))
                 self._parcels.append(from_wire(Parcel, said["parcel"]))
+            case {"shows": True}:
+                self._shows = True
+            case {"sheet": sheet}:
+                self._seen["sheet"], self._shows = sheet, False
             case {"ended": str(ended)}:
                 self._close(**{**said, "ended": ended})
             case {"unmade": str(reason)}:
@@ -191,8 +199,15 @@ class _Watch:
         status = self.anew.status or 0
         if self._name is None:
             self.futile = f"the process that makes it a second time {ending(status)}"
+        elif self._shows:
+            self._unshown(f"the process that draws it {ending(status)}")
         else:
             self._close(ended="died", exit_status=status, error=ending(status))
+
+    def _unshown(self, reason: str) -> None:
+        """Say that batches come, though one could not be shown."""
+        self._seen["sheet"] = to_wire(Sheet(reason=reason))
+        self._close(ended="enough")
 
     def _is_late(self) -> bool:
         """Say so where nothing came for too long, and why."""
@@ -204,6 +219,8 @@ class _Watch:
                 self._close(ended="enough")
         elif waited > self.watching.timeout and self._name is None:
             self.futile = f"the code took more than {self.watching.timeout:g} s to give it again"
+        elif waited > self.watching.timeout and self._shows:
+            self._unshown(f"to draw it takes more than {self.watching.timeout:g} s")
         elif waited > self.watching.timeout:
             where = stacks(self.anew, self.watching.root, self.watching.alive)
             self._close(ended="stuck", waited=round(waited, 1), standing=where)

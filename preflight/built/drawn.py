@@ -58,7 +58,11 @@ class Drawing:
         options = self._asked.options
         is_model = self.its.built.kind == "model"
         wants = not {*WANTED}.isdisjoint(options["wants"])
-        return wants and options["depth"] != "index" and not is_model
+        return (
+            (wants or options.get("show_batch") is not None)
+            and options["depth"] != "index"
+            and not is_model
+        )
 
     def watch_for_threads(self) -> None:
         """Note how many threads there are before the user's code runs."""
@@ -191,7 +195,8 @@ def _serve(its: Named, factory: object, stood_in: StoodIn, orders: int, answers:
     else:
         root = its.options["root"]
         folders = (root, os.getcwd(), sys.path[0] if sys.path else root)
-        draw(found, tell, root=root, folders=folders, counts=FLOW in its.options["wants"])
+        counts, sheet = FLOW in its.options["wants"], its.options.get("show_batch")
+        draw(found, tell, root=root, folders=folders, counts=counts, sheet=sheet)
         tell(done=True)
         order = next_order(orders)
         try:

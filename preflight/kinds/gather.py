@@ -227,6 +227,10 @@ class Gather:
         """Say in sentences what lies in targets and is left out on purpose, and how to have it."""
         yield from ()
 
+    def remarks(self) -> Iterator[str]:
+        """Give what a reader of the report must know besides, a sentence each."""
+        yield from ()
+
     def not_judged(self) -> Iterator[str]:
         """Name comparisons of this kind that nobody was asked to make."""
         yield from ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -71,6 +72,12 @@ class Looks:
 
     not_judged: tuple[str, ...] = ()
     """Comparisons that nobody was asked to make."""
+
+    remarks: tuple[str, ...] = ()
+    """What a reader of the report must know besides, a sentence each."""
+
+    name: str = field(default_factory=lambda: os.urandom(8).hex())
+    """Tells the run from others to whoever writes for it."""
 
     _traces: set[str] = field(default_factory=set)
     """Of failures of our own, which are written to stderr once each."""
@@ -143,6 +150,7 @@ class Looks:
             yield from one.finish()
         self.passed_over = tuple(said for one in gathers for said in one.passed_over())
         self.not_judged = tuple(part for one in gathers for part in one.not_judged())
+        self.remarks = tuple(remark for one in gathers for remark in one.remarks())
 
     # --- targets
 
@@ -207,12 +215,14 @@ class Looks:
         self, batches: Iterable[Batch], *, jobs: int, budget: float | None = None
     ) -> Iterator[Look]:
         wants = {facts.__name__ for facts in self._wanted}
+        picture = self.job.look.show_batch
         how = Asking(
             # What is seen of a file does not hang on the budget, so that the ledger is not told.
             options={
                 **told_of(self.job),
                 "wants": tuple(wants),
                 "budget": self.job.look.budget,
+                "show_batch": None if picture is None else {"file": picture, "run": self.name},
             },
             python=self.job.python,
             jobs=jobs,

@@ -26,6 +26,7 @@ from preflight.session import summary
 from preflight.session.coverage import asked_for, covered, is_complete, of_repository
 from preflight.session.earned import unasked, unearned, unreached
 from preflight.session.look import Looks
+from preflight.session.pictured import pictured, placed
 from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
@@ -89,6 +90,7 @@ def run(
             environ=os.environ,
             plugins=[check_id.partition("/")[0] for check_id in every if "/" in check_id],
         )
+        job = placed(job, here)
         checks = registry.chosen(every, select=select, ignore=ignore)
         for word in (*job.gate.require, *job.gate.may_skip, *(one.check for one in job.ignore)):
             registry.matching(word, every)
@@ -135,6 +137,7 @@ def run(
         steps=looking.steps,
         reasons=(
             *summary.left_out(judged),
+            *pictured(job, looking.remarks),
             *summary.left_running(looking.survivors),
             *of_repository(found),
             *looking.passed_over,

@@ -220,6 +220,9 @@ class Look(_Table):
     budget: float | None = None
     """Seconds after which what is left of the data is left out; None: all of it is looked at."""
 
+    show_batch: str | None = None
+    """A `.png` that shows the first batch of each loader; None: none is drawn."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate(_Table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.settings.job import Job
-from preflight.settings.options import FROM_1, SAMPLE, Type
+from preflight.settings.options import FROM_1, PICTURE, SAMPLE, Type
 
 # Characters of a wrong value that are told.
 _LONGEST = 100
@@ -22,6 +22,7 @@ def mistaken(job: Job) -> Iterator[tuple[str, str]]:
 def _amounts(job: Job) -> Iterator[tuple[str, str]]:
     """Hold what each data set may say for itself to the bounds of the options."""
     given: list[tuple[str, Type, object]] = [("look.sample", SAMPLE, job.look.sample)]
+    given.append(("look.show_batch", PICTURE, job.look.show_batch))
     for index, one in enumerate(job.data):
         given.append((f"data.{index}.sample", SAMPLE, one.sample))
         given.append((f"data.{index}.batch_size", FROM_1, one.batch_size))

@@ -67,6 +67,12 @@ def _seconds(text: str) -> float:
     return number
 
 
+def _png(text: str) -> str:
+    if not text.lower().endswith(".png"):
+        raise ValueError(f"{text!r} does not end in .png, which is what is written")
+    return text
+
+
 def _number(least: int) -> Type:
     def read(text: str) -> int:
         try:
@@ -91,6 +97,7 @@ def _one_of(words: tuple[str, ...]) -> Type:
 
 FLAG = Type("", _yes)
 IDS = Type("ID,…", _words)
+PICTURE = Type("FILE", _png)
 FILE, FOLDER, PROGRAM = Type("FILE", str), Type("DIR", str), Type("EXE", str)
 SIZE, AGE = Type("SIZE", parse_size), Type("AGE", parse_age)
 SECONDS = Type("S", _seconds, bounds="x>0")
@@ -176,6 +183,12 @@ OPTIONS = (
         FLAG,
         "look.trust_caches",
         "Load them with a torch older than 2.6 too, which a file can make run code.",
+    ),
+    Option(
+        "show-batch",
+        PICTURE,
+        "look.show_batch",
+        "Draw the first batch of each loader into a picture: images, captions, ranges.",
     ),
     Option(
         "import-anyway", FLAG, "look.import_anyway", "Import modules even where that starts work."

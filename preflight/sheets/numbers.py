@@ -1,0 +1,144 @@
+"""Copies what is shown of tensors and arrays, and counts all of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from preflight.objects.attributes import classes
+from preflight.sheets.column import MOST, Picture, Stats
+from preflight.sheets.layouts import SEEN, Layout
+
+# Numbers that are looked at at once.
+_AT_ONCE = 1 << 22
+
+# Channels of a picture that are shown of many.
+SHOWN = 3
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Have torch start no thread, which forked workers would miss."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def is_array(thing: object) -> bool:
+    """Whether it is a tensor, or an array."""
+    kinds: Any = (*classes("torch", "Tensor"), *classes("numpy", "ndarray"))
+    return isinstance(thing, kinds)
+
+
+def tensor_of(thing: Any) -> Any:
+    """Give a tensor or array as a plain tensor on the CPU; None where it holds no numbers."""
+    import torch
+
+    if not isinstance(thing, torch.Tensor):
+        if thing.dtype.kind not in "biuf":
+            return None
+        import numpy
+
+        wide = thing.astype(thing.dtype.newbyteorder("="), copy=True)
+        if wide.dtype == numpy.longdouble:
+            wide = wide.astype("float64")
+        return torch.from_numpy(numpy.ascontiguousarray(wide).reshape(thing.shape))
+    plain = thing.detach().as_subclass(torch.Tensor).cpu()
+    if plain.is_complex() or plain.is_quantized:
+        return None
+    return plain if plain.layout == torch.strided else plain.to_dense()
+
+
+def is_whole(tensor: Any) -> bool:
+    """Whether it holds whole numbers of more than a byte: labels or ids, and seldom pictures."""
+    import torch
+
+    return not tensor.dtype.is_floating_point and tensor.dtype not in (torch.uint8, torch.bool)
+
+
+def stats_of(tensor: Any, channels: int | None = None) -> Stats:
+    """Count the numbers of a tensor; by their channels where it says along which they lie."""
+    import torch
+
+    stats = Stats()
+    if not tensor.numel():
+        return stats
+    size = 1 if channels is None else tensor.shape[channels]
+    sums = torch.zeros(size, dtype=torch.float64)
+    finite = torch.zeros(size, dtype=torch.float64)
+    lows, highs = [], []
+    for piece in _pieces(tensor, channels):
+        wide = piece.to(torch.float64)
+        good = torch.isfinite(wide)
+        if not bool(good.all()):
+            stats.nan += int(torch.isnan(wide).sum())
+            stats.inf += int(torch.isinf(wide).sum())
+            only = wide[good]
+            wide = torch.where(good, wide, 0.0)
+        else:
+            only = wide
+        if only.numel():
+            low, high = torch.aminmax(only)
+            lows.append(float(low))
+            highs.append(float(high))
+        sums += wide.sum(dim=1)
+        finite += good.sum(dim=1)
+    if lows:
+        stats.low, stats.high = min(lows), max(highs)
+        stats.mean = float(sums.sum() / finite.sum())
+        if channels is not None:
+            stats.means = tuple(map(float, sums / finite.clamp(min=1)))
+    return stats
+
+
+def _pieces(tensor: Any, channels: int | None) -> Iterator[Any]:
+    """Give all numbers of a tensor in pieces of two dimensions, channels first."""
+    if channels is None:
+        for piece in tensor.reshape(-1).split(_AT_ONCE):
+            yield piece.reshape(1, -1)
+        return
+    by_channel = tensor.movedim(channels, 0).flatten(1)  # a view, or one copy of the same type
+    each = max(1, _AT_ONCE // by_channel.shape[0])
+    yield from by_channel.split(each, dim=1)
+
+
+def picture_of(sample: Any, layout: Layout) -> Picture:
+    """Copy one picture out of a sample: the first frame, and of many channels the first."""
+    plain = sample
+    if "T" in layout.axes:
+        plain = plain.select(layout.axes.index("T"), 0)
+    axes = layout.axes.replace("T", "")
+    if axes == "HW":
+        plain = plain[None]
+    elif axes == "HWC":
+        plain = plain.movedim(2, 0)
+    stats = stats_of(plain, 0)
+    if layout.channels not in SEEN:
+        plain = plain[: SHOWN if layout.channels >= SHOWN else 1]
+    return Picture(
+        data=plain.contiguous().clone(),
+        stats=stats,
+        height=int(plain.shape[1]),
+        width=int(plain.shape[2]),
+    )
+
+
+def note_of(layout: Layout) -> str:
+    """Say what is left out of each picture."""
+    said = [f"frame 1 of {layout.frames}"] if layout.frames > 1 else []
+    if layout.channels not in SEEN:
+        last = SHOWN if layout.channels >= SHOWN else 1
+        which = f"channels 1 to {last}" if last > 1 else "channel 1"
+        said.append(f"{which} of {layout.channels}")
+    return ", ".join(said)
+
+
+def first_rows(tensor: Any) -> list[Any]:
+    """Give the first samples of a batch."""
+    return list(tensor[:MOST])
