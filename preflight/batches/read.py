@@ -70,7 +70,7 @@ def first_batches(
             anew.go({"draw": left})
             watch = _Watch(anew, watching)
             seen = watch.run(left)
-            if not watch.futile:
+            if not (watch.futile or watch.is_spent):
                 then(anew, seen)
         found |= seen
         flows |= watch.flows
@@ -95,6 +95,9 @@ class _Watch:
         """Why another process would not do better."""
 
         self.flows: dict[str, Flow | None] = {}
+        self.is_spent = False
+        """Whether the process does nothing more, for a reason that is not the loader's."""
+
         self._found: dict[str, FirstBatches] = {}
         self._flow: Mapping[str, Any] | None = None
         self._name: str | None = None
@@ -206,6 +209,7 @@ class _Watch:
 
     def _unshown(self, reason: str) -> None:
         """Say that batches come, though one could not be shown."""
+        self.is_spent = True
         self._seen["sheet"] = to_wire(Sheet(reason=reason))
         self._close(ended="enough")
 

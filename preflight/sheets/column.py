@@ -35,7 +35,7 @@ class Picture:
     """One picture, as values with the channels first, and what they were."""
 
     data: Any
-    """A tensor of 1, 3 or 4 channels."""
+    """A tensor of 1 or 3 channels."""
 
     stats: Stats
     width: int
@@ -64,7 +64,7 @@ class Column:
     """Whether its pictures are of whole numbers and have no channels."""
 
     is_latent: bool = False
-    """Whether its pictures are some channels of many."""
+    """Whether its pictures are no colours, but some channels of numbers of any range."""
 
     texts: list[str] = field(default_factory=list)
     ids: list[list[int]] = field(default_factory=list)

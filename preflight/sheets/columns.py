@@ -49,7 +49,7 @@ def columns_of(batch: Any, *, is_batched: bool) -> list[Column]:
 
 
 def _kind(thing: object) -> str:
-    return type_name(type(thing))
+    return type_name(type(thing)).removeprefix("builtins.")
 
 
 def _column(leaf: Leaf, *, is_batched: bool) -> Column:
@@ -122,8 +122,16 @@ def _of_pictures(column: Column, rows: list[Any], total: int, stats: Stats) -> C
     column.total, column.stats = total, stats
     column.note = note_of(known[0])
     column.is_mask = known[0].axes == "HW" and is_whole(rows[0])
-    column.is_latent = known[0].channels not in SEEN
+    column.is_latent = _is_latent(known[0], rows[0], stats)
     return column
+
+
+def _is_latent(layout: Layout, row: Any, stats: Stats) -> bool:
+    """Whether the channels are no colours: so many, or four of floats that are no shares."""
+    if layout.channels not in SEEN:
+        return True
+    is_share = stats.low is None or stats.high is None or (stats.low >= 0 and stats.high <= 1)
+    return layout.channels == max(SEEN) and row.dtype.is_floating_point and not is_share
 
 
 def _of_rows(column: Column, rows: list[Any]) -> None:

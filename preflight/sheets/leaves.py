@@ -29,8 +29,15 @@ class Leaf(NamedTuple):
     """Whether it is a list with one thing for each sample."""
 
 
-def leaves(batch: Any, name: str = "", depth: int = 0) -> Iterator[Leaf]:
+def leaves(batch: Any, name: str = "", depth: int = 0) -> list[Leaf]:
     """Give the parts of a batch, by names such as `image` and `[0]`."""
+    try:
+        return list(_leaves(batch, name, depth))
+    except Exception as error:  # noqa: BLE001  a class of the user's may refuse to be asked
+        return [Leaf(name or "batch", Refused(type(error).__name__))]
+
+
+def _leaves(batch: Any, name: str, depth: int) -> Iterator[Leaf]:
     inner = _parts(batch) if depth < _DEEPEST else None
     if inner is not None:
         for key, part in inner[:_MOST]:

@@ -8,13 +8,13 @@ from typing import Any
 
 from preflight.objects.attributes import classes
 from preflight.sheets.column import MOST, Picture, Stats
-from preflight.sheets.layouts import SEEN, Layout
+from preflight.sheets.layouts import Layout
 
 # Numbers that are looked at at once.
 _AT_ONCE = 1 << 22
 
-# Channels of a picture that are shown of many.
-SHOWN = 3
+# Channels of a picture that are shown of many: of four, transparency is left out.
+_SHOWN = 3
 
 
 @contextlib.contextmanager
@@ -119,8 +119,7 @@ def picture_of(sample: Any, layout: Layout) -> Picture:
     elif axes == "HWC":
         plain = plain.movedim(2, 0)
     stats = stats_of(plain, 0)
-    if layout.channels not in SEEN:
-        plain = plain[: SHOWN if layout.channels >= SHOWN else 1]
+    plain = plain[: shown_channels(layout)]
     return Picture(
         data=plain.contiguous().clone(),
         stats=stats,
@@ -129,11 +128,16 @@ def picture_of(sample: Any, layout: Layout) -> Picture:
     )
 
 
+def shown_channels(layout: Layout) -> int:
+    """Say how many channels are shown, the first ones."""
+    return _SHOWN if layout.channels >= _SHOWN else 1
+
+
 def note_of(layout: Layout) -> str:
     """Say what is left out of each picture."""
     said = [f"frame 1 of {layout.frames}"] if layout.frames > 1 else []
-    if layout.channels not in SEEN:
-        last = SHOWN if layout.channels >= SHOWN else 1
+    last = shown_channels(layout)
+    if layout.channels > last:
         which = f"channels 1 to {last}" if last > 1 else "channel 1"
         said.append(f"{which} of {layout.channels}")
     return ", ".join(said)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from preflight.sheets.column import Column, in_words
 from preflight.sheets.lettering import Lettering
 from preflight.sheets.pixels import SIDE, Scale, drawn, scale_of
-from preflight.values.names import counted
+from preflight.sheets.shown import shown_of
 
 _MARGIN, _GAP, _ACROSS = 16, 14, 4
 
@@ -73,11 +73,8 @@ class Panel:
         """Name the loader, and say of each part what it is and what its numbers are."""
         self._write(self._large.wrap(name, _INSIDE, 2), _MARGIN, self._large)
         of = max([one.total for one in self._columns] or [0])
-        if self.samples:
-            what = f"first batch, {self.samples} of {counted(of, 'sample')}"
-        else:
-            what = "first batch"
-        self._write([what], _MARGIN, self._small, _GREY)
+        many = f", {shown_of(self.samples, of)}" if self.samples else ""
+        self._write([f"first batch{many}"], _MARGIN, self._small, _GREY)
         self._y += 4
         for one in self._columns:
             self._in_words(one)
@@ -126,12 +123,12 @@ class Panel:
             picture = column.pictures[number]
             size = f"{picture.width} x {picture.height}"
             lines = [(f"{column.name}, {size}" if several else size, _GREY)]
-            text = in_words(picture.stats) + (f"; {scale.said}" if scale.said else "")
-            lines += [(line, _GREY) for line in self._small.wrap(text, SIDE, 2)]
+            lines += [(text, _GREY) for text in (in_words(picture.stats), scale.said) if text]
             odd = picture.stats.odd
             return [*lines, *([(odd, _RED)] if odd else [])]
 
         self._all_below(numbers, said)
+        self._y += _GAP // 2
 
     def _all_below(self, numbers: range, said: Any) -> None:
         """Write below each sample of a row what there is to say, and go on below the longest."""

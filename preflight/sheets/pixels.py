@@ -15,8 +15,6 @@ ODD = (255, 0, 255)
 # What floats of 0 to 1 do not reach, and rounding may.
 _OVER_ONE = 2.0
 
-_RGBA = 4
-
 
 class Scale(NamedTuple):
     """Which values are shown black, and which white."""
@@ -76,9 +74,6 @@ def drawn(picture: Picture, scale: Scale) -> Any:
     from PIL import Image
 
     data = picture.data
-    channels = data.shape[0]
-    if channels == _RGBA and scale.said:  # no transparency is below 0
-        channels, data = 3, data[:3]
     odd = None
     if data.dtype.is_floating_point:
         wide = data.to(torch.float32)
@@ -93,12 +88,8 @@ def drawn(picture: Picture, scale: Scale) -> Any:
     else:
         share = (wide.to(torch.float64) - scale.low) / (scale.high - scale.low)
         seen = (share * 255).round().clamp(0, 255).to(torch.uint8)
-    mode = {1: "L", 3: "RGB", 4: "RGBA"}[channels]
     size = (picture.width, picture.height)
-    image = Image.frombytes(mode, size, _bytes(seen.movedim(0, 2)))
-    if mode == "RGBA":
-        below = Image.new("RGBA", size, "white")
-        image = Image.alpha_composite(below, image)
+    image = Image.frombytes("L" if len(data) == 1 else "RGB", size, _bytes(seen.movedim(0, 2)))
     image = _fitted(image.convert("RGB"))
     if odd is not None:
         mask = Image.frombytes("L", size, _bytes(odd.to(torch.uint8) * 255))

@@ -29,6 +29,11 @@ def shown_in(path: str, found: Iterable[tuple[str, Sheet]], root: str) -> Iterat
 
 
 def _samples(sheet: Sheet) -> str:
-    if sheet.samples < sheet.of:
-        return f"{sheet.samples} of {counted(sheet.of, 'sample')}"
-    return counted(sheet.samples, "sample") if sheet.samples else "in figures"
+    return shown_of(sheet.samples, sheet.of) if sheet.samples else "in figures"
+
+
+def shown_of(samples: int, of: int) -> str:
+    """Say how many samples of a batch are shown."""
+    if samples < of:
+        return f"{samples} of {counted(of, 'sample')}"
+    return counted(samples, "sample")
