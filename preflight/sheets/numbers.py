@@ -73,28 +73,40 @@ def stats_of(tensor: Any, channels: int | None = None) -> Stats:
     sums = torch.zeros(size, dtype=torch.float64)
     finite = torch.zeros(size, dtype=torch.float64)
     lows, highs = [], []
-    for piece in _pieces(tensor, channels):
-        wide = piece.to(torch.float64)
-        good = torch.isfinite(wide)
-        if not bool(good.all()):
-            stats.nan += int(torch.isnan(wide).sum())
-            stats.inf += int(torch.isinf(wide).sum())
-            only = wide[good]
-            wide = torch.where(good, wide, 0.0)
+    for piece in _pieces(_counted(tensor), channels):
+        added = piece.sum(dim=1, dtype=torch.float64)
+        if bool(torch.isfinite(added).all()):  # so all of it is
+            low, high = torch.aminmax(piece)
+            finite += piece.shape[1]
         else:
-            only = wide
-        if only.numel():
-            low, high = torch.aminmax(only)
-            lows.append(float(low))
-            highs.append(float(high))
-        sums += wide.sum(dim=1)
-        finite += good.sum(dim=1)
-    if lows:
+            good = torch.isfinite(piece)
+            stats.nan += int(torch.isnan(piece).sum())
+            stats.inf += int(torch.isinf(piece).sum())
+            low = torch.where(good, piece, torch.inf).amin()
+            high = torch.where(good, piece, -torch.inf).amax()
+            added = torch.where(good, piece, 0.0).sum(dim=1, dtype=torch.float64)
+            finite += good.sum(dim=1)
+        sums += added
+        lows.append(float(low))
+        highs.append(float(high))
+    if finite.any():
         stats.low, stats.high = min(lows), max(highs)
         stats.mean = float(sums.sum() / finite.sum())
         if channels is not None:
             stats.means = tuple(map(float, sums / finite.clamp(min=1)))
     return stats
+
+
+def _counted(tensor: Any) -> Any:
+    """Give numbers in a type that torch counts in: of rare ones it only knows how they are kept."""
+    import torch
+
+    if tensor.dtype.is_floating_point:
+        return tensor if tensor.element_size() > 1 else tensor.to(torch.float32)
+    if tensor.dtype == torch.bool:
+        return tensor.to(torch.uint8)
+    known = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+    return tensor if tensor.dtype in known else tensor.to(torch.int64)
 
 
 def _pieces(tensor: Any, channels: int | None) -> Iterator[Any]:

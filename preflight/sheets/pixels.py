@@ -86,8 +86,8 @@ def drawn(picture: Picture, scale: Scale) -> Any:
     if data.dtype == torch.uint8 and (scale.low, scale.high) == (0, 255):
         seen = data
     else:
-        share = (wide.to(torch.float64) - scale.low) / (scale.high - scale.low)
-        seen = (share * 255).round().clamp(0, 255).to(torch.uint8)
+        share = wide.to(torch.float32, copy=True).sub_(scale.low).div_(scale.high - scale.low)
+        seen = share.mul_(255).round_().clamp_(0, 255).to(torch.uint8)
     size = (picture.width, picture.height)
     image = Image.frombytes("L" if len(data) == 1 else "RGB", size, _bytes(seen.movedim(0, 2)))
     image = _fitted(image.convert("RGB"))

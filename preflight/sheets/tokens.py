@@ -92,7 +92,7 @@ def decode(column: Column, tokenizer: Tokenizer | None) -> str:
         # What a loss leaves out is marked by a number below 0.
         texts = [tokenizer.decode([one for one in row if one >= 0]) for row in column.ids]
         column.texts = [str(one)[:_SHOWN] for one in texts]
-    except Exception as error:  # noqa: BLE001  the user's tokenizer
+    except BaseException as error:  # noqa: BLE001  the user's tokenizer
         column.texts = [", ".join(map(str, row)) for row in column.ids]
         return f"token ids; {tokenizer.said} raises {type(error).__name__}"
     return f"decoded by {tokenizer.said}"

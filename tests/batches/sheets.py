@@ -111,4 +111,4 @@ def has_a_full_disk() -> Any:
     import resource
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, resource.RLIM_INFINITY))
-    return workers()
+    return decodes()
