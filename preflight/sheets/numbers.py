@@ -74,18 +74,18 @@ def stats_of(tensor: Any, channels: int | None = None) -> Stats:
     finite = torch.zeros(size, dtype=torch.float64)
     lows, highs = [], []
     for piece in _pieces(_counted(tensor), channels):
-        added = piece.sum(dim=1, dtype=torch.float64)
+        added = _sums(piece, channels)
         if bool(torch.isfinite(added).all()):  # so all of it is
             low, high = torch.aminmax(piece)
-            finite += piece.shape[1]
+            finite += piece.numel() // size
         else:
             good = torch.isfinite(piece)
             stats.nan += int(torch.isnan(piece).sum())
             stats.inf += int(torch.isinf(piece).sum())
             low = torch.where(good, piece, torch.inf).amin()
             high = torch.where(good, piece, -torch.inf).amax()
-            added = torch.where(good, piece, 0.0).sum(dim=1, dtype=torch.float64)
-            finite += good.sum(dim=1)
+            added = _sums(torch.where(good, piece, 0.0), channels)
+            finite += _sums(good, channels)
         sums += added
         lows.append(float(low))
         highs.append(float(high))
@@ -110,14 +110,22 @@ def _counted(tensor: Any) -> Any:
 
 
 def _pieces(tensor: Any, channels: int | None) -> Iterator[Any]:
-    """Give all numbers of a tensor in pieces of two dimensions, channels first."""
+    """Give all numbers of a tensor in pieces: of pictures, so many whole ones."""
     if channels is None:
-        for piece in tensor.reshape(-1).split(_AT_ONCE):
-            yield piece.reshape(1, -1)
-        return
-    by_channel = tensor.movedim(channels, 0).flatten(1)  # a view, or one copy of the same type
-    each = max(1, _AT_ONCE // by_channel.shape[0])
-    yield from by_channel.split(each, dim=1)
+        yield from tensor.reshape(-1).split(_AT_ONCE)
+    elif channels == 0:
+        yield tensor
+    else:
+        yield from tensor.split(max(1, _AT_ONCE * len(tensor) // tensor.numel()))
+
+
+def _sums(piece: Any, channels: int | None) -> Any:
+    """Add up the numbers of each channel. Of the usual type, torch does that in pairs, and soon."""
+    import torch
+
+    others = [axis for axis in range(piece.ndim) if axis != channels]
+    own = torch.float32 if piece.dtype == torch.float32 else torch.float64
+    return piece.sum(dim=others, dtype=own).to(torch.float64).reshape(-1)
 
 
 def picture_of(sample: Any, layout: Layout) -> Picture:

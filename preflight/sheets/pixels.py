@@ -73,21 +73,17 @@ def drawn(picture: Picture, scale: Scale) -> Any:
     import torch
     from PIL import Image
 
-    data = picture.data
-    odd = None
-    if data.dtype.is_floating_point:
-        wide = data.to(torch.float32)
-        good = torch.isfinite(wide)
-        if not bool(good.all()):
-            odd = ~good.all(dim=0)
-            wide = torch.where(good, wide, 0.0)
-    else:
-        wide = data
+    data, odd = picture.data, None
+    if picture.stats.odd:
+        good = torch.isfinite(data)
+        odd = ~good.all(dim=0)
+        data = torch.where(good, data, 0.0)
     if data.dtype == torch.uint8 and (scale.low, scale.high) == (0, 255):
         seen = data
     else:
-        share = wide.to(torch.float32, copy=True).sub_(scale.low).div_(scale.high - scale.low)
-        seen = share.mul_(255).round_().clamp_(0, 255).to(torch.uint8)
+        times = 255 / (scale.high - scale.low)
+        share = data.to(torch.float32, copy=True).sub_(scale.low).mul_(times)
+        seen = share.add_(0.5).clamp_(0, 255).to(torch.uint8)
     size = (picture.width, picture.height)
     image = Image.frombytes("L" if len(data) == 1 else "RGB", size, _bytes(seen.movedim(0, 2)))
     image = _fitted(image.convert("RGB"))
