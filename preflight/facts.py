@@ -54,6 +54,7 @@ from preflight.pairing.facts import (
 )
 from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
+from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.sources.flaws.facts import (
@@ -128,7 +129,9 @@ __all__ = [
     "OddContent",
     "Oddity",
     "OnTheWay",
+    "OneEntry",
     "Opened",
+    "Owned",
     "Pairing",
     "Parcel",
     "Part",
@@ -169,4 +172,6 @@ __all__ = [
     "UnstableOrder",
     "Weight",
     "WholePass",
+    "World",
+    "WorldFacts",
 ]

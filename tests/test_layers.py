@@ -58,6 +58,7 @@ FLOORS = {
     "sheets": 27,
     "loaders": 28,
     "models": 29,
+    "ranks": 29,
     "flow": 29,
     "batches": 30,
     "datasets": 31,

@@ -34,7 +34,7 @@ class KeyLists(Gather):
         """Take in a cache, unless its data sets are not named, or not looked at whole."""
         job = self.run.job
         self._caches += [] if target.checkpoint else [target]
-        of = self._made_of(target)
+        of = made_of(target, self.run)
         for sample in (sample_of(one, job) for one in of if one.shards):
             if sample is not None:  # what the other shards hold, only they say
                 yield Left(reason=outside(sample), kinds=(CacheKeys,), noun=self.kind.noun)
@@ -46,27 +46,9 @@ class KeyLists(Gather):
             facts = CacheKeys(file=named, entry=target.entry, is_unfilled=True)
             yield Looked(facts=facts, target=target)
 
-    def _made_of(self, target: CacheFolder) -> list[Dataset]:
-        job, entry = self.run.job, target.entry
-        if entry is None:
-            return []
-        known = [one for one in self.run.targets if isinstance(one, Dataset)]
-        known = [one for one in known if one.entry is not None]
-        if job.implies_data(entry):
-            return known
-        names = job.cache[entry].of
-        return [one for one in known if _is_called(one, names, job)]
-
     def wire(self, target: CacheFolder) -> Mapping[str, Any]:
         """Give a cache and its data sets as a process is told of them."""
-        job, entry = self.run.job, target.entry or 0
-        return {
-            "path": target.path,
-            "entry": entry,
-            "key": job.cache[entry].key,
-            "of": [_told(one, job) for one in self._made_of(target)],
-            "others": [one.path for place, one in enumerate(job.cache) if place != entry],
-        }
+        return told_of_cache(target, self.run)
 
     def question(self, target: CacheFolder) -> Question:
         """Ask about a cache; where its key is a function, the user's code is run for it."""
@@ -96,12 +78,38 @@ class KeyLists(Gather):
         return entry is not None and (bool(job.cache[entry].of) or job.implies_data(entry))
 
 
+def made_of(cache: CacheFolder, run: Run) -> list[Dataset]:
+    """Give the data sets of whose samples a cache has entries, as far as the settings say it."""
+    job, entry = run.job, cache.entry
+    if entry is None:
+        return []
+    known = [one for one in run.targets if isinstance(one, Dataset)]
+    known = [one for one in known if one.entry is not None]
+    if job.implies_data(entry):
+        return known
+    names = job.cache[entry].of
+    return [one for one in known if _is_called(one, names, job)]
+
+
+def told_of_cache(cache: CacheFolder, run: Run) -> dict[str, Any]:
+    """Give a cache and its data sets as a process is told of them."""
+    job, entry = run.job, cache.entry or 0
+    return {
+        "path": cache.path,
+        "entry": entry,
+        "key": job.cache[entry].key,
+        "of": [told_of_data(one, job) for one in made_of(cache, run)],
+        "others": [one.path for place, one in enumerate(job.cache) if place != entry],
+    }
+
+
 def _is_called(dataset: Dataset, names: Iterable[str], job: Job) -> bool:
     data = job.data[dataset.entry or 0]
     return not {data.name, data.path, data.shards}.isdisjoint(names)
 
 
-def _told(dataset: Dataset, job: Job) -> dict[str, Any]:
+def told_of_data(dataset: Dataset, job: Job) -> dict[str, Any]:
+    """Give a data set whose samples have entries in a cache as a process is told of it."""
     data = job.data[dataset.entry or 0]
     return {
         "name": dataset.name,

@@ -43,10 +43,14 @@ _LEARNT = 0.5
 def look(asked: Asked) -> Iterator[CacheKeys]:
     """Hold the cache that is asked about against its data sets."""
     owed = from_wire(CacheOf, asked.wire)
-    key = None
-    if parse_spec(owed.key or "") is not None:
-        key = users_key(owed.key or "", asked.options, asked.step)
-    yield read_keys(owed, asked.root, asked.alive, key)
+    yield read_keys(owed, asked.root, asked.alive, key_of(owed, asked))
+
+
+def key_of(owed: CacheOf, asked: Asked) -> UsersKey | None:
+    """Import the function that makes the keys, where the settings name one."""
+    if parse_spec(owed.key or "") is None:
+        return None
+    return users_key(owed.key or "", asked.options, asked.step)
 
 
 def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None) -> CacheKeys:

@@ -25,6 +25,7 @@ ROOMS = (
     "models",
     "built",
     "batches",
+    "ranks",
 )
 
 

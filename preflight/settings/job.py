@@ -99,8 +99,9 @@ class DataSettings(_Table):
     batch_size: int | None = None
     """Samples in a batch, where it is not that of the launch."""
 
-    split: str | None = None
-    """How samples are divided among ranks."""
+    split: str | tuple[str, ...] | None = None
+    """How the ranks divide its samples, or its shards: `contiguous`, `strided`, `split_by_node`, …,
+    or a function of yours, `module:split`; of several, each divides what the one before gave."""
 
     sample: str | None = None
     """How much of it is looked at: `500` shards or images, or `10%`; else as `look.sample` says."""
@@ -125,8 +126,8 @@ class CacheSettings(_Table):
     checkpoints: bool = False
     """Whether it is a folder of checkpoints, of which the job takes the newest."""
 
-    split: str | None = None
-    """How the ranks divide the work of caching."""
+    split: str | tuple[str, ...] | None = None
+    """How the ranks divide the work of caching; as of a data set."""
 
     writer: str | None = None
     """What writes the entries."""
@@ -157,8 +158,8 @@ class Factory(_Table):
     unpack: str | None = None
     """How the loop takes a batch of a loader apart: `images, labels`, or `batch["image"]`."""
 
-    split: str | None = None
-    """How samples are divided among ranks."""
+    split: str | tuple[str, ...] | None = None
+    """How the ranks divide its shards, or its samples; as of a data set."""
 
     optimizer: str | None = None
     """What makes the optimizer."""
@@ -313,10 +314,9 @@ class Job(_Table):
 UNREAD = frozenset(
     {
         "name",
-        *(f"cache.{key}" for key in ("split", "writer", "atomic")),
+        "cache.writer",
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
-        "data.split",
-        *(f"loader.{key}" for key in ("split", "optimizer", "step", "process_group")),
+        *(f"loader.{key}" for key in ("optimizer", "step", "process_group")),
         *(f"model.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),
     }
 )

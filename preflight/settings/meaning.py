@@ -16,6 +16,7 @@ def mistaken(job: Job) -> Iterator[tuple[str, str]]:
     yield from _amounts(job)
     yield from _caches(job)
     yield from _loops(job)
+    yield from _splits(job)
     yield from _days(job)
 
 
@@ -57,6 +58,18 @@ def _loops(job: Job) -> Iterator[tuple[str, str]]:
         if one.unpack is not None and parse_taking(one.unpack) is None:
             text = 'is no target of a loop, such as "images, labels"'
             yield f"loader.{index}.unpack", f"{short(one.unpack)} {text}"
+
+
+def _splits(job: Job) -> Iterator[tuple[str, str]]:
+    from preflight.settings.split import mistake_in
+
+    said = {f"data.{index}": one.split for index, one in enumerate(job.data)}
+    said |= {f"cache.{index}": one.split for index, one in enumerate(job.cache)}
+    said |= {f"loader.{index}": factory.split for index, factory in enumerate(job.loader)}
+    for entry, split in said.items():
+        mistake = mistake_in(split)
+        if mistake is not None:
+            yield f"{entry}.split", mistake
 
 
 def _days(job: Job) -> Iterator[tuple[str, str]]:

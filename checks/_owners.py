@@ -1,0 +1,94 @@
+"""How it is said which ranks have which items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.facts import World, WorldFacts
+from preflight.finding import Location, Row
+from preflight.values.names import counted, first_of
+
+_RANKS = 8
+"""Ranks that are told one by one."""
+
+
+def place(facts: WorldFacts) -> Location:
+    """Say where what is divided is."""
+    if facts.file is not None:
+        return Location(file=facts.file)
+    return Location(name=facts.name)
+
+
+def writes(facts: WorldFacts) -> bool:
+    """Whether ranks write what they have, and do not only read it."""
+    return facts.part == "cache"
+
+
+def items(number: int, facts: WorldFacts) -> str:
+    """Count items: `3 shards`."""
+    return counted(number, facts.noun, "entries" if facts.noun == "entry" else None)
+
+
+def split_of(facts: WorldFacts) -> str:
+    """Say how items are divided: `strided, then accelerate (accelerate 1.13.0)`."""
+    versions = f" ({', '.join(facts.versions)})" if facts.versions else ""
+    return ", then ".join(facts.split) + versions
+
+
+def lost(world: World, facts: WorldFacts) -> int:
+    """Count items that no rank has, but for those that are dropped on purpose."""
+    return 0 if facts.drops and world.nobody < world.ranks else world.nobody
+
+
+def doubled(world: World, facts: WorldFacts) -> int:
+    """Count items that several ranks have, but for those that are read twice on purpose."""
+    on_purpose = facts.by_samples or (facts.pads and not writes(facts))
+    return 0 if on_purpose else world.several
+
+
+def idle(world: World, facts: WorldFacts) -> int:
+    """Count ranks, or else workers, that have nothing to read."""
+    return 0 if writes(facts) else world.idle or world.bare_workers
+
+
+def world_of(facts: WorldFacts) -> World:
+    """Give the world of the job."""
+    return World(
+        ranks=facts.ranks,
+        workers=facts.workers,
+        fewest=min(facts.each, default=0),
+        most=max(facts.each, default=0),
+        idle=facts.each.count(0),
+        bare_workers=facts.bare_workers,
+        nobody=facts.nobody,
+        several=facts.several,
+    )
+
+
+def size(world: World) -> str:
+    """Say how large a world is: `12 ranks x 4 workers`."""
+    ranks = counted(world.ranks, "rank")
+    return ranks if world.workers == 1 else f"{ranks} x {counted(world.workers, 'worker')}"
+
+
+def spread(world: World, facts: WorldFacts) -> str:
+    """Say how much each rank has: `3 shards`, `3 to 4 shards`."""
+    if world.fewest == world.most:
+        return items(world.most, facts)
+    return f"{world.fewest:,} to {items(world.most, facts)}"
+
+
+def rows_of(facts: WorldFacts) -> Iterator[Row]:
+    """Say what each rank has: item by item where they are few."""
+    if facts.names:
+        owners = facts.owners
+        for rank, own in enumerate(owners):
+            marks = "".join("#" if one in own else "." for one in range(facts.items))
+            name = first_of([facts.names[one] for one in own], len(own), most=1) if own else ""
+            yield Row(count=len(set(own)), text=f"rank {rank}  {marks}", example=name)
+        return
+    for rank, number in enumerate(facts.each[:_RANKS]):
+        yield Row(count=number, text=f"rank {rank}")
+    rest = facts.each[_RANKS:]
+    if rest:
+        yield Row(count=sum(rest), text=f"{counted(len(rest), 'more rank')} together")

@@ -1,0 +1,1 @@
+"""The ranks of a job: which of them has which items, by the split that the job uses."""

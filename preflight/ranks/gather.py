@@ -1,0 +1,183 @@
+"""Asks who has which items, of each cache, data set and loader of whose split the settings tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight.findings.finding import Location
+from preflight.findings.looks import Failed, Look, Looked
+from preflight.keys.gather import told_of_cache, told_of_data
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question
+from preflight.kinds.target import Target
+from preflight.loaders.facts import Sent
+from preflight.pipelines.facts import Reads
+from preflight.ranks.facts import WorldFacts
+from preflight.settings.job import Job
+from preflight.settings.key_rule import is_function
+from preflight.settings.split import Said, runs_code, steps_of
+from preflight.targets.targets import CacheFolder, Dataset, Loader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World(Target):
+    """The ranks of the job, and what they divide among themselves."""
+
+    of: Target
+    name: str
+    split: tuple[str, ...]
+    workers: int | None = None
+    """Of each rank, where the settings say it."""
+
+    atomic: bool = field(default=False)
+
+    def name_in(self, _root: str) -> str:
+        """Name it as what is divided is named."""
+        return self.name
+
+    def place(self, root: str) -> Location:
+        """Say where it is: where what is divided is."""
+        return self.of.place(root)
+
+
+def worlds(targets: Iterable[Target], job: Job) -> Iterator[World]:
+    """Find what the settings say of how it is divided."""
+    for one in targets:
+        match one:
+            case CacheFolder(entry=int(entry), checkpoint=False) if job.cache[entry].split:
+                cache = job.cache[entry]
+                name = cache.name or cache.path
+                yield _world(one, name, cache.split, job, atomic=cache.atomic is True)
+            case Dataset(entry=int(entry)) if job.data[entry].split:
+                yield _world(one, one.name, job.data[entry].split, job)
+            case Loader():
+                for factory in job.loader:
+                    is_it = (factory.call, factory.name, factory.pick)
+                    if factory.split and is_it == (one.spec, one.name, one.pick):
+                        yield _world(one, one.name_in(job.root), factory.split, job)
+                        break
+
+
+def _world(of: Target, name: str, said: Said, job: Job, *, atomic: bool = False) -> World:
+    split = (said,) if isinstance(said, str) else said or ()
+    return World(of=of, name=name, split=split, workers=job.launch.num_workers, atomic=atomic)
+
+
+class Worlds(Gather):
+    """All of whose split something is said."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self.targets = [*worlds(run.targets, run.job)] if run.wants(WorldFacts) else []
+        self._reads: dict[Target, Reads] = {}
+        self._sent: dict[Target, Sent] = {}
+
+    def needs(self, target: Target) -> bool:
+        """Whether something is said of how it is divided."""
+        return any(one.of == target for one in self.targets)
+
+    @property
+    def things(self) -> int:
+        """Count none: each is counted as what is divided."""
+        return 0
+
+    def hear(self, target: Target, facts: object) -> None:
+        """Take in what loaders list."""
+        if isinstance(facts, Reads):
+            self._reads[target] = facts
+        elif isinstance(facts, Sent):
+            self._sent[target] = facts
+
+    def code_questions(self) -> Iterator[Question]:
+        """Ask where the user's code, or what he has installed, divides."""
+        return (one for one in self._of_files() if one.folder is not None)
+
+    def questions(self) -> Iterator[Question]:
+        """Ask about all others, but for loaders, which are not made yet."""
+        return (one for one in self._of_files() if one.folder is None)
+
+    def then_questions(self) -> Iterator[Question]:
+        """Ask about loaders that were made."""
+        for one in self.targets:
+            if isinstance(one.of, Loader):
+                items = self._listed(one.of)
+                if items is not None:
+                    yield self._asked(one, "loader", items)
+                elif one.of in self._reads or one.of in self._sent:
+                    self.come.append(
+                        _blind(one, self.run.job, "it lists neither shards nor samples")
+                    )
+
+    def _of_files(self) -> Iterator[Question]:
+        for one in self.targets:
+            if isinstance(one.of, CacheFolder):
+                yield self._asked(one, "cache", {"cache": told_of_cache(one.of, self.run)})
+            elif isinstance(one.of, Dataset) and one.of.shards:
+                told = {"names": one.of.shards, "noun": "shard"}
+                yield self._asked(one, "data", told)
+            elif isinstance(one.of, Dataset):
+                yield self._asked(one, "data", {"data": told_of_data(one.of, self.run.job)})
+
+    def _listed(self, loader: Loader) -> dict[str, Any] | None:
+        reads, sent = self._reads.get(loader), self._sent.get(loader)
+        if reads is not None and reads.shards:
+            return {"names": reads.shards, "noun": "shard"}
+        if sent is not None and sent.epoch is not None:
+            return {"count": sent.epoch.samples, "noun": "sample"}
+        if reads is not None and reads.listed:
+            return {"count": reads.listed, "noun": "file"}
+        return None
+
+    def _asked(self, one: World, part: str, items: Mapping[str, Any]) -> Question:
+        job = self.run.job
+        steps = steps_of(one.split)
+        reads = self._reads.get(one.of)
+        workers = one.workers if one.workers is not None else reads.num_workers if reads else 1
+        place = one.place(job.root)
+        wire = {
+            "name": one.name,
+            "file": place.file,
+            "part": part,
+            "split": one.split,
+            "steps": steps,
+            "ranks": job.launch.ranks,
+            "workers": max(workers, 1),
+            "atomic": one.atomic,
+            **items,
+        }
+        key = str(items.get("cache", {}).get("key") or "")
+        return Question(
+            kind=self.kind,
+            wire=wire,
+            target=one,
+            at=place,
+            gives=(WorldFacts,),
+            gather=self,
+            folder=job.root if runs_code(steps) or is_function(key) else None,
+        )
+
+    def judged(
+        self, question: Question, facts: WorldFacts, read_at: float | None
+    ) -> Iterator[Look]:
+        """Say who has what, of what is divided."""
+        target = question.target
+        of = target.of if isinstance(target, World) else target
+        yield Looked(facts=facts, target=of, read_at=read_at)
+
+    def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:
+        """Say that nobody knows who has what."""
+        yield Failed(at=question.at, error=error, kinds=question.gives, fix=fix)
+
+    def finish(self) -> Iterator[Look]:
+        """Say so of loaders that were not made."""
+        for one in self.targets:
+            known = one.of in self._reads or one.of in self._sent
+            if isinstance(one.of, Loader) and not known:
+                yield _blind(one, self.run.job, "it was not made, so that nobody knows its items")
+
+
+def _blind(one: World, job: Job, reason: str) -> Failed:
+    return Failed(at=one.place(job.root), error=reason, kinds=(WorldFacts,))

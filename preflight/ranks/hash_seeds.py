@@ -1,0 +1,114 @@
+"""Asks a split of the user's in fresh interpreters, of which each orders sets in its own way.
+
+Each rank of a job is a process of its own, with a PYTHONHASHSEED of its own: where a function goes
+over a set of strings, or draws at random without a seed, ranks divide lists that differ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from preflight.kinds.asked import CannotLookError
+from preflight.ranks.divide import Splitter
+from preflight.settings.split import Steps
+
+MOST = 8
+"""Interpreters that are started at most."""
+
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+_BOOT = (
+    "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.path.insert(0, sys.argv[1]); "
+    "from preflight.ranks.hash_seeds import main; sys.path.pop(0); del sys.argv[1:]; main()"
+)
+
+
+def parts_of(splitter: Splitter, count: int, ranks: Iterable[int], world: int) -> list[list[int]]:
+    """Give the items of each of these ranks, whatever their workers do with them."""
+    return [
+        [one for own in splitter.of_rank(count, rank, world, 1) for one in own] for rank in ranks
+    ]
+
+
+def by_processes(
+    steps: Steps, names: Sequence[str], options: Mapping[str, Any], *, ranks: int, shards: bool
+) -> list[list[int]] | None:
+    """Give the items of each rank, each in a process of its own; None: all give the same split.
+
+    Raises:
+        CannotLookError: such a process has ended without an answer, or gave none in time.
+    """
+    order = {
+        "steps": steps,
+        "names": list(names),
+        "options": {key: options[key] for key in ("root", "import_anyway")},
+        "ranks": ranks,
+        "shards": shards,
+    }
+    first, second = _asked([1, 2], order, options["timeout"])
+    if first == second:
+        return None
+    seeds = [*range(3, min(ranks, MOST) + 1)]
+    found = [first, second, *_asked(seeds, order, options["timeout"])]
+    return [found[rank % len(found)][rank] for rank in range(ranks)]
+
+
+def _asked(seeds: Iterable[int], order: Mapping[str, Any], timeout: float) -> list[list[list[int]]]:
+    begun = [(_started(seed), json.dumps(order).encode()) for seed in seeds]
+    found = []
+    try:
+        for process, told in begun:
+            said, _ = process.communicate(told, timeout=timeout)
+            if process.returncode:
+                raise CannotLookError(
+                    "the split gives no answer in a fresh interpreter, which ended with "
+                    f"{process.returncode}"
+                )
+            found.append(json.loads(said))
+    except subprocess.TimeoutExpired as error:
+        raise CannotLookError(
+            f"the split gave no answer within {timeout:g} s in a fresh interpreter"
+        ) from error
+    finally:
+        for process, _ in begun:
+            with contextlib.suppress(OSError):
+                process.kill()
+            process.wait()
+    return found
+
+
+def _started(seed: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _BOOT, _HOME],
+        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def main() -> None:
+    """Answer one question, in such an interpreter; what the user's code prints goes to stderr."""
+    from preflight.ranks.splitter import splitter_of
+
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    order = json.loads(sys.stdin.buffer.read())
+    steps = tuple(map(tuple, order["steps"]))
+    splitter, _ = splitter_of(
+        steps,
+        order["names"],
+        order["options"],
+        lambda _text: contextlib.nullcontext(),
+        shards=order["shards"],
+    )
+    ranks = order["ranks"]
+    parts = parts_of(splitter, len(order["names"]), range(ranks), ranks)
+    with open(answer, "wb") as channel:
+        channel.write(json.dumps(parts).encode())
+    os._exit(0)  # whatever threads the user's code has left

@@ -1,0 +1,35 @@
+"""The row of the ranks of a job."""
+
+from __future__ import annotations
+
+from preflight.kinds.kind import Kind
+from preflight.ranks.facts import WorldFacts
+from preflight.targets.targets import CacheFolder, Dataset, Loader
+
+
+def _spread(found: list[WorldFacts]) -> str | None:
+    """Say on a page how much each rank has."""
+    said = []
+    for one in found:
+        least, most = min(one.each, default=0), max(one.each, default=0)
+        noun = one.noun if one.noun != "entry" else "entr" + ("y" if most == 1 else "ies")
+        plural = "s" if most != 1 and one.noun != "entry" else ""
+        number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+        if one.ranks > 1:
+            said.append(f"{number} {noun}{plural} on each of {one.ranks:,} ranks")
+    return "; ".join(said) or None
+
+
+WORLD = Kind(
+    name="world",
+    noun="split among ranks",
+    facts={WorldFacts: "cache, data set or loader of which the settings say a split"},
+    led_to_by=(CacheFolder, Dataset, Loader),
+    reader="preflight.ranks.read:look",
+    gather="preflight.ranks.gather:Worlds",
+    of_job=False,  # what is divided was looked at by others
+    sums_up={WorldFacts: _spread},
+)
+
+KINDS = (WORLD,)
+"""Beside those of what is divided, and for their sake."""

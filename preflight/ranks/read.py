@@ -1,0 +1,104 @@
+"""Divides the items of a cache, a data set or a loader as the job's ranks do, and counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from preflight.kinds.asked import Asked
+from preflight.ranks import divide, hash_seeds
+from preflight.ranks.divide import Splitter, Tally, owned, shared_entries, tally
+from preflight.ranks.facts import OneEntry, WorldFacts
+from preflight.ranks.items import Items, items_of
+from preflight.ranks.limits import Limits
+from preflight.ranks.rules import Items as Numbers
+from preflight.ranks.splitter import splitter_of
+from preflight.settings.split import DROPPED, PADDED, Steps, is_function
+
+# Items and ranks that are shown one by one.
+_FEW_ITEMS, _FEW_RANKS = 16, 8
+
+# Items that are named of each sort.
+_NAMED = 5
+
+# Seconds that may be spent on other numbers of ranks.
+_SECONDS = 3.0
+
+
+def look(asked: Asked) -> Iterator[WorldFacts]:
+    """Divide the items that are asked about."""
+    wire = asked.wire
+    items = items_of(asked)
+    steps: Steps = tuple(map(tuple, wire["steps"]))
+    shards = items.noun == "shard"
+    splitter, versions = splitter_of(steps, items.told, asked.options, asked.step, shards=shards)
+    asked.alive()
+    found, parts, unstable = _divided(splitter, items, asked)
+    asked.alive()
+    ranks = wire["ranks"]
+    limits = Limits(splitter, len(items.names), wire["workers"], _SECONDS)
+    worlds, bad, tried = limits.find(ranks)
+    words = {word for step in steps for word in step}
+    yield WorldFacts(
+        name=wire["name"],
+        file=wire["file"],
+        part=wire["part"],
+        noun=items.noun,
+        split=tuple(wire["split"]),
+        versions=versions,
+        items=len(items.names),
+        ranks=ranks,
+        workers=found.workers,
+        each=tuple(found.each),
+        pads=not words.isdisjoint(PADDED),
+        drops=not words.isdisjoint(DROPPED),
+        by_samples=shards and "datasets" in words and bool(len(items.names) % ranks),
+        unstable=unstable,
+        atomic=wire["atomic"],
+        missing=items.missing,
+        bare_workers=found.bare_workers,
+        worlds=worlds,
+        first_bad=bad,
+        tried=tried,
+        **_owners(found, parts, items),
+    )
+
+
+def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, list[Numbers], bool]:
+    """Divide them among the ranks of the job; also among processes, where the user's code does."""
+    count, ranks, workers = len(items.names), asked.wire["ranks"], asked.wire["workers"]
+    steps = splitter.steps
+    if ranks > 1 and any(is_function(word) for step in steps for word in step):
+        with asked.step("divide the items in fresh interpreters"):
+            other = hash_seeds.by_processes(
+                steps, items.told, asked.options, ranks=ranks, shards=items.noun == "shard"
+            )
+        if other is not None:
+            found = Tally(count, ranks, 1, bytearray(count))
+            for part in other:
+                found.take([part])
+            return found, list(other), True
+    parts = [_joined([*splitter.of_rank(count, rank, ranks, workers)]) for rank in range(ranks)]
+    return tally(splitter, count, ranks, workers), parts, False
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    return parts[0] if len(parts) == 1 else [one for own in parts for one in own]
+
+
+def _owners(found: Tally, parts: Sequence[Numbers], items: Items) -> dict[str, Any]:
+    """Say who has what: of a few items all, else the first few that are not as they should be."""
+    world, names = found.world, items.names
+    is_small = len(names) <= _FEW_ITEMS and found.ranks <= _FEW_RANKS
+    shared = [] if items.entries is None else [*shared_entries(parts, items.entries)]
+    return {
+        "nobody": world.nobody,
+        "nobody_names": tuple(names[one] for one in found.numbers(divide.NOBODY, _NAMED)),
+        "several": world.several,
+        "several_names": owned(found.numbers(divide.SEVERAL, _NAMED), parts, names),
+        "entries_shared": len(shared),
+        "shared_names": tuple(OneEntry(names[a], names[b]) for _, a, b in shared[:_NAMED]),
+        "by_caption": items.by_caption,
+        "owners": tuple(tuple(own) for own in parts) if is_small else (),
+        "names": tuple(names) if is_small else (),
+    }

@@ -1,0 +1,83 @@
+"""Divides items by what is installed, and by the user's own function."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from preflight.kinds.asked import CannotLookError
+from preflight.ranks.rules import Items, Place, Rule
+from preflight.users_code.named_function import said_of
+from preflight.values.names import shown
+
+FIX = "A split is  split(items, rank, world_size)  and gives the items of that rank."
+
+
+def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
+    """Give the version of accelerate, and what its `split_between_processes` does.
+
+    Raises:
+        CannotLookError: it is not installed, or cannot be called so.
+    """
+    try:
+        from accelerate import PartialState  # type: ignore[import-not-found]
+    except ImportError as error:
+        raise CannotLookError(
+            f"accelerate, by which items are divided, cannot be imported: {error}",
+            fix="Name the interpreter of the job by --python, or say contiguous for its split.",
+        ) from error
+
+    def divide(items: Items, at: Place) -> Items:
+        state = object.__new__(PartialState)  # its __init__ would make a process group
+        state.__dict__.update(num_processes=at.ranks, process_index=at.rank, device="cpu")
+        try:
+            with state.split_between_processes(list(items), apply_padding=pads) as own:
+                return list(own)
+        except Exception as error:
+            raise CannotLookError(
+                f"split_between_processes raises {type(error).__name__} for {len(items):,} items "
+                f"on {at.ranks:,} ranks: {shown(str(error)[:200])}"
+            ) from error
+
+    return f"accelerate {importlib.metadata.version('accelerate')}", divide
+
+
+def of_user(text: str, function: Callable[..., Any], names: Sequence[str], root: str) -> Rule:
+    """Give what a function of the user's does, which is given names of items, or paths."""
+    numbers: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        numbers.setdefault(name, []).append(number)
+
+    def divide(items: Items, at: Place) -> Items:
+        try:
+            given = list(function([names[one] for one in items], at.rank, at.ranks))
+        except BaseException as error:
+            whom = f"for rank {at.rank} of {at.ranks:,}"
+            raise CannotLookError(f"{text} {said_of(error, root)}, {whom}", fix=FIX) from error
+        if given and all(type(one) is int for one in given):  # places in the list do as well
+            known = len(items)
+            return [items[one] for one in given if -known <= one < known]
+        return _numbers_of(text, given, items, numbers)
+
+    return divide
+
+
+def _numbers_of(
+    text: str, given: Sequence[Any], items: Items, numbers: dict[str, list[int]]
+) -> list[int]:
+    """Find the items that were given; of several of one name, one after the other."""
+    among = items if isinstance(items, range) else set(items)
+    met: dict[str, int] = {}
+    found: list[int] = []
+    for one in given:
+        name = str(one)
+        if name not in numbers:
+            raise CannotLookError(
+                f"{text} gives {shown(name)}, which is none of its items", fix=FIX
+            )
+        those = [number for number in numbers[name] if number in among]
+        place = met.get(name, 0)
+        met[name] = place + 1
+        found += those[place % len(those) :][:1] if those else []
+    return found

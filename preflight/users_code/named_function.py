@@ -1,0 +1,67 @@
+"""Finds a function of the user's by its name, and says what became of a call of it."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from preflight.kinds.asked import CannotLookError, MistypedError
+from preflight.users_code.importing import import_named, refuse_unguarded
+from preflight.values.code_name import parse_spec
+from preflight.values.names import name_of, shown
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+# Characters of an exception's text that are told.
+_LONGEST = 300
+
+
+def named_function(
+    text: str,
+    options: Mapping[str, Any],
+    step: Callable[[str], AbstractContextManager[None]],
+    fix: str,
+) -> Callable[..., Any]:
+    """Import a function, such as `module:key`.
+
+    Raises:
+        CannotLookError: its module raises, or would start the training; or it is no function.
+        MistypedError: the module or the name does not exist.
+    """
+    spec = parse_spec(text)
+    if spec is None:
+        raise MistypedError(f"{text} is no module:name and no file.py:name")
+    root = options["root"]
+    if not options["import_anyway"]:
+        refuse_unguarded(spec, root)
+    with step(f"import {spec.home}"):
+        try:
+            function = getattr(import_named(spec), spec.name, None)
+        except MistypedError:
+            raise
+        except BaseException as error:
+            raise CannotLookError(f"importing {spec.home} {said_of(error, root)}") from error
+    if function is None:
+        raise MistypedError(f"{spec.home} has no {spec.name}")
+    if not callable(function):
+        raise CannotLookError(f"{spec.name} of {spec.home} is no function", fix=fix)
+    return function  # type: ignore[no-any-return]  # what it gives is looked at when it is called
+
+
+def said_of(error: BaseException, root: str) -> str:
+    """Say what the user's code raised, and in which of its lines."""
+    try:
+        text = str(error)[:_LONGEST]
+    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
+        text = "(its text cannot be had)"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not os.path.abspath(frame.filename).startswith(_OURS) and os.path.isfile(frame.filename)
+    ]
+    place = f" in {name_of(frames[-1].filename, root)}:{frames[-1].lineno}" if frames else ""
+    said = f"{type(error).__qualname__}: {shown(text)}" if text else type(error).__qualname__
+    return f"raises {said}{place}"
