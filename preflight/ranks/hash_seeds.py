@@ -30,9 +30,10 @@ _BOOT = (
 
 
 def parts_of(splitter: Splitter, count: int, ranks: Iterable[int], world: int) -> list[list[int]]:
-    """Give the items of each of these ranks, whatever their workers do with them."""
+    """Give the items of each of these ranks, in no order of the split's: it may shuffle them."""
     return [
-        [one for own in splitter.of_rank(count, rank, world, 1) for one in own] for rank in ranks
+        sorted(one for own in splitter.of_rank(count, rank, world, 1) for one in own)
+        for rank in ranks
     ]
 
 

@@ -27,7 +27,6 @@ WORLD = Kind(
     led_to_by=(CacheFolder, Dataset, Loader),
     reader="preflight.ranks.read:look",
     gather="preflight.ranks.gather:Worlds",
-    of_job=False,  # what is divided was looked at by others
     sums_up={WorldFacts: _spread},
 )
 
