@@ -36,8 +36,9 @@ def split_of(facts: WorldFacts) -> str:
 
 
 def lost(world: World, facts: WorldFacts) -> int:
-    """Count items that no rank has, but for those that are dropped on purpose."""
-    return 0 if facts.drops and world.nobody < world.ranks else world.nobody
+    """Count items that no rank has, but for those that are left unread on purpose."""
+    on_purpose = facts.drops and not writes(facts) and world.nobody < world.ranks
+    return 0 if on_purpose else world.nobody
 
 
 def doubled(world: World, facts: WorldFacts) -> int:

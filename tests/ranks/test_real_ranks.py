@@ -1,0 +1,228 @@
+"""What real ranks have of the same items, item by item: processes of a gloo group divide them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from preflight.ranks.divide import Splitter
+from preflight.ranks.hash_seeds import by_processes
+from preflight.ranks.real_splits import of_accelerate
+from preflight.ranks.rules import RULES, Place
+from preflight.settings.split import steps_of
+from tests.warming import start_copies
+
+COUNTS = (1, 3, 5, 16, 48)
+WORLDS = (2, 4)
+WORKERS = 2
+
+SCRIPT = """
+import json, sys
+import torch, torch.distributed as dist
+from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data.distributed import DistributedSampler
+import webdataset as wds
+
+class Shards(IterableDataset):
+    def __init__(self, count):
+        self.count = count
+    def __iter__(self):
+        own = wds.split_by_worker(wds.split_by_node(iter(range(self.count))))
+        me = torch.utils.data.get_worker_info().id
+        for one in own:
+            yield me, one
+
+def cached(rank, world, count):
+    # The case of the latents: files of this rank, of which only those are encoded that are also
+    # in this rank's part of the buckets; and a part of a part.
+    files = list(range(count))
+    mine = files[rank::world]
+    both = set(DistributedSampler(files, shuffle=False, drop_last=True))
+    part = [mine[number] for number in DistributedSampler(mine, shuffle=False)]
+    return [one for one in mine if one in both], part
+
+def accelerated(rank, world, count):
+    try:
+        from accelerate import PartialState
+    except ImportError:
+        return None
+    found = []
+    for pads in (False, True):
+        with PartialState(cpu=True).split_between_processes(list(range(count)), pads) as own:
+            found.append(list(own))
+    return found
+
+def run(rank, folder, world, counts, workers):
+    torch.set_num_threads(1)
+    import os
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world),
+                      MASTER_ADDR="127.0.0.1", MASTER_PORT="0", ACCELERATE_USE_CPU="true")
+    group = f"file://{folder}/group{world}"
+    dist.init_process_group("gloo", init_method=group, rank=rank, world_size=world)
+    found = {}
+    for count in counts:
+        by_worker = [[] for _ in range(workers)]
+        for me, one in DataLoader(Shards(count), batch_size=None, num_workers=workers,
+                                  multiprocessing_context="fork"):
+            by_worker[me].append(one)
+        both, part_of_part = cached(rank, world, count)
+        found[count] = {
+            "padded": list(DistributedSampler(range(count), shuffle=False)),
+            "dropped": list(DistributedSampler(range(count), shuffle=False, drop_last=True)),
+            "node": list(wds.split_by_node(iter(range(count)))),
+            "worker": by_worker,
+            "both": both,
+            "part of part": part_of_part,
+            "accelerate": accelerated(rank, world, count),
+        }
+    with open(f"{folder}/{world}-{rank}.json", "w") as file:
+        json.dump(found, file)
+    dist.barrier()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    import torch.multiprocessing as mp
+    folder, worlds, counts, workers = json.loads(sys.argv[1])
+    for world in worlds:
+        given = (folder, world, counts, workers)
+        mp.start_processes(run, args=given, nprocs=world, start_method="fork")
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int, int], dict[str, Any]]:
+    """What ranks of two and of four had, by world, count and rank."""
+    if sys.platform != "linux":
+        pytest.skip("ranks are forked of a process that has torch")
+    folder = tmp_path_factory.mktemp("ranks")
+    script = folder / "ranks.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    asked = json.dumps([str(folder), WORLDS, COUNTS, WORKERS])
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        done = subprocess.run(
+            [sys.executable, str(script), asked],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return {
+        (world, int(count), rank): found
+        for world in WORLDS
+        for rank in range(world)
+        for count, found in json.loads((folder / f"{world}-{rank}.json").read_text()).items()
+    }
+
+
+def own(words: tuple[str, ...], count: int, at: Place, **rules: Any) -> list[int]:
+    return [*Splitter(steps=steps_of(words), rules={**RULES, **rules}).of(count, at)]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("padded", ("distributed-sampler",)),
+        ("dropped", ("distributed-sampler-drop-last",)),
+        ("node", ("split_by_node",)),
+        ("both", ("strided & distributed-sampler-drop-last",)),
+        ("part of part", ("strided", "distributed-sampler")),
+    ],
+)
+def test_each_rank_has_what_is_told(
+    what: str, words: tuple[str, ...], seen: dict[tuple[int, int, int], dict[str, Any]]
+) -> None:
+    """DistributedSampler, webdataset, and two splits on top of each other: 48 files among them."""
+    for (world, count, rank), found in seen.items():
+        if what == "part of part" and count < world:
+            continue  # a sampler of no sample divides by zero
+        told = own(words, count, Place(rank, world))
+        assert sorted(told) == sorted(found[what]), (world, count, rank)
+
+
+def test_each_worker_of_each_rank_has_what_is_told(
+    seen: dict[tuple[int, int, int], dict[str, Any]],
+) -> None:
+    for (world, count, rank), found in seen.items():
+        for worker in range(WORKERS):
+            at = Place(rank, world, worker, WORKERS)
+            assert own(("split_by_node", "split_by_worker"), count, at) == found["worker"][worker]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="needs accelerate")
+def test_accelerate_as_it_is_installed_gives_what_is_told(
+    seen: dict[tuple[int, int, int], dict[str, Any]],
+) -> None:
+    for pads in (False, True):
+        _, rule = of_accelerate(pads=pads)
+        for (world, count, rank), found in seen.items():
+            told = own(("a",), count, Place(rank, world), a=rule)
+            assert told == found["accelerate"][pads], (world, count, rank, pads)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="needs accelerate")
+def test_three_items_on_eight_ranks_are_as_it_was_recorded() -> None:
+    """Up to 1.13, each rank that is too many has the last item; from 1.14 on, none."""
+    version, rule = of_accelerate(pads=False)
+    older = tuple(map(int, version.split()[1].split(".")[:2])) < (1, 14)
+    each = [own(("a",), 3, Place(rank, 8), a=rule) for rank in range(8)]
+
+    assert each == [[0], [1], [2], *[[2] if older else []] * 5]
+
+
+# --- captions in a set ----------------------------------------------------------------------------
+
+CAPTIONS = [f"a photo of a dog, number {number}" for number in range(25)]
+
+SPLIT = """
+def split(items, rank, world_size):
+    return list(set(items))[rank::world_size]
+"""
+
+
+def test_25_captions_in_a_set_are_divided_as_by_eight_processes(tmp_path: Path) -> None:
+    """Each with its own hash seed, as the ranks of a job are."""
+    (tmp_path / "captions.py").write_text(SPLIT, encoding="utf-8")
+    code = "import json, sys, captions as one; order = json.load(sys.stdin); "
+    code += "print(json.dumps(one.split(*order)))"
+    real = []
+    for rank in range(8):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps([CAPTIONS, rank, 8]).encode(),
+            env={"PYTHONHASHSEED": str(rank + 1), "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            check=True,
+        )
+        real.append(sorted(map(CAPTIONS.index, json.loads(done.stdout))))
+    options = {"root": str(tmp_path), "import_anyway": False, "timeout": 120}
+    steps = steps_of(f"{tmp_path / 'captions.py'}:split")
+
+    told = by_processes(steps, CAPTIONS, options, ranks=8, shards=False)
+
+    assert told == real
+    owners = [sum(one in part for part in real) for one in range(25)]
+    assert owners.count(0) > 3
+    assert max(owners) > 1
+
+
+def test_a_split_that_shuffles_its_own_part_is_the_same_in_each_process(tmp_path: Path) -> None:
+    """And one that draws with a seed."""
+    (tmp_path / "captions.py").write_text(
+        "import random\n\n\ndef split(items, rank, world_size):\n"
+        "    items = sorted(set(items))\n    random.Random(0).shuffle(items)\n"
+        "    own = items[rank::world_size]\n    random.shuffle(own)\n    print(own)\n"
+        "    return own\n",
+        encoding="utf-8",
+    )
+    options = {"root": str(tmp_path), "import_anyway": False, "timeout": 120}
+    steps = steps_of(f"{tmp_path / 'captions.py'}:split")
+
+    assert by_processes(steps, CAPTIONS, options, ranks=8, shards=False) is None
