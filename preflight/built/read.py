@@ -34,6 +34,9 @@ from preflight.users_code.importing import (
 from preflight.users_code.shadowing import shadowed
 from preflight.values.code_name import Spec
 
+# Facts that are made of what is sent: how many samples there are to divide stands there, too.
+_OF_SENT = {"Sent", "WorldFacts"}
+
 
 def look(asked: Asked) -> list[Facts]:
     """Make what was named; give `Sent` and `Loaded` of each loader, `Copied` of each model in it.
@@ -164,8 +167,8 @@ def _look_at_one(
     told = reads_of(thing, known)
     if "Loaded" in wants:
         sent, loaded = travel(thing, known, around)
-        return [*told, sent, loaded] if "Sent" in wants else [*told, loaded]
-    return [*told, *([loader.walk_loader(thing, known)] if "Sent" in wants else [])]
+        return [*told, sent, loaded] if _OF_SENT & {*wants} else [*told, loaded]
+    return [*told, *([loader.walk_loader(thing, known)] if _OF_SENT & {*wants} else [])]
 
 
 def reads_of(thing: object, known: loader.Known) -> list[Facts]:

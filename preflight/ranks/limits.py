@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter, tally
 from preflight.ranks.facts import World
 
@@ -44,12 +45,20 @@ class Limits:
         powers = [1 << power for power in range(top.bit_length()) if 1 << power <= top]
         # A plan is in order: where time is up, what is left out is larger.
         for number in sorted({*powers, *range(1, min(_EACH, top) + 1)}):
-            if number > 1 and time.monotonic() > self._until:
+            is_late = bool(self._worlds) and time.monotonic() > self._until
+            if is_late or not self._can(number):
                 break
-            self.world(number)
         bad = dict.fromkeys(filter(None, map(self._smallest, _BAD)))
         rows = tuple(self._worlds[one] for one in powers if one in self._worlds)
-        return rows, tuple(sorted(bad)), max(self._worlds)
+        return rows, tuple(sorted(bad)), max(self._worlds, default=0)
+
+    def _can(self, ranks: int) -> bool:
+        """Whether the split does at all with so many: the user's may raise."""
+        try:
+            self.world(ranks)
+        except CannotLookError:
+            return False
+        return True
 
     def _smallest(self, is_bad: Callable[[World], int]) -> World | None:
         """Give the smallest world that is bad, as far as numbers between those tried tell."""
@@ -60,5 +69,7 @@ class Limits:
         low = max((one for one in tried if one < high), default=high - 1)
         while high - low > 1 and time.monotonic() < self._until:
             middle = (low + high) // 2
+            if not self._can(middle):
+                break
             low, high = (low, middle) if is_bad(self.world(middle)) else (middle, high)
         return self.world(high)

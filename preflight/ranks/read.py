@@ -68,6 +68,7 @@ def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, lis
     """Divide them among the ranks of the job; also among processes, where the user's code does."""
     count, ranks, workers = len(items.names), asked.wire["ranks"], asked.wire["workers"]
     steps = splitter.steps
+    parts = [_joined([*splitter.of_rank(count, rank, ranks, workers)]) for rank in range(ranks)]
     if ranks > 1 and any(is_function(word) for step in steps for word in step):
         with asked.step("divide the items in fresh interpreters"):
             other = hash_seeds.by_processes(
@@ -78,7 +79,6 @@ def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, lis
             for part in other:
                 found.take([part])
             return found, list(other), True
-    parts = [_joined([*splitter.of_rank(count, rank, ranks, workers)]) for rank in range(ranks)]
     return tally(splitter, count, ranks, workers), parts, False
 
 

@@ -13,7 +13,7 @@ import preflight
 from preflight.facts import WorldFacts
 from preflight.findings import registry
 from preflight.findings.report import Report
-from preflight.settings.toml_file import SettingsError
+from preflight.session.run import UsageError
 from tests.archives import tarred
 from tests.warming import start_copies
 
@@ -84,7 +84,7 @@ def test_a_cache_divided_once_is_a_go_that_says_how_much_each_rank_has(
     assert facts.names[:2] == ("photos/dog_00.png", "photos/dog_01.png")
     assert facts.owners[1] == (2, 3)
     assert report.verdict == "go"
-    assert any("1 to 2 samples on each of 8 ranks" in one.text for one in report.named)
+    assert any("1 to 2 samples on each of 8 ranks" in one.text for one in report.targets)
 
 
 def test_one_rank_of_a_split_is_a_go(run: Callable[..., Seen]) -> None:
@@ -189,7 +189,7 @@ def test_a_function_of_the_user_divides_as_it_says(
     errors = sorted(one.error for one in outcome.broken)
     assert errors[0].startswith("job:others gives cat.png, which is none of its items")
     assert errors[1].startswith("job:raising raises TypeError")
-    assert "in job.py:17, for rank 0 of 4" in errors[1]
+    assert "in job.py:15, for rank 0 of 4" in errors[1]
 
 
 def test_where_accelerate_is_not_installed_nobody_can_judge(
@@ -248,5 +248,5 @@ def test_live_loaders_are_divided_by_what_they_list(
 
 
 def test_a_split_that_means_nothing_is_told_with_its_line(run: Callable[..., Seen]) -> None:
-    with pytest.raises(SettingsError, match=r"preflight.toml:7: cache.0.split: 'stride' is no way"):
+    with pytest.raises(UsageError, match=r"preflight.toml:7: cache.0.split: 'stride' is no way"):
         run(PHOTOS + CACHE + 'split = "stride"\n')
