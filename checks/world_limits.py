@@ -50,7 +50,8 @@ def world_limits(facts: WorldFacts, _job: Job) -> Iterator[Finding]:
         f"{text}, by its {items(facts.items, facts)} and {split_of(facts)}",
         at=place(facts),
         rows=tuple(_row(one, facts) for one in facts.worlds),
-        why="What each rank has is told for each number of ranks.",
+        why="A job that runs here stops, or leaves something out, where it is started on more.",
+        fix=f"Plan for no more, or {'divide once' if writes(facts) else 'pack more of them'}.",
         evidence={
             "items": facts.items,
             "tried": facts.tried,

@@ -32,6 +32,10 @@ class Limits:
         self._until = time.monotonic() + seconds
         self._worlds: dict[int, World] = {}
 
+    def knows(self, world: World) -> None:
+        """Take what is known of one number of ranks."""
+        self._worlds[world.ranks] = world
+
     def world(self, ranks: int) -> World:
         """Divide the items among so many ranks."""
         if ranks not in self._worlds:
@@ -45,7 +49,7 @@ class Limits:
         powers = [1 << power for power in range(top.bit_length()) if 1 << power <= top]
         # A plan is in order: where time is up, what is left out is larger.
         for number in sorted({*powers, *range(1, min(_EACH, top) + 1)}):
-            is_late = bool(self._worlds) and time.monotonic() > self._until
+            is_late = len(self._worlds) > 1 and time.monotonic() > self._until
             if is_late or not self._can(number):
                 break
         bad = dict.fromkeys(filter(None, map(self._smallest, _BAD)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from preflight.kinds.asked import Asked
 from preflight.ranks import divide, hash_seeds
-from preflight.ranks.divide import Splitter, Tally, owned, shared_entries, tally
+from preflight.ranks.divide import Splitter, Tally, owned, shared_entries
 from preflight.ranks.facts import OneEntry, WorldFacts
 from preflight.ranks.items import Items, items_of
 from preflight.ranks.limits import Limits
@@ -37,6 +37,8 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
     asked.alive()
     ranks = wire["ranks"]
     limits = Limits(splitter, len(items.names), wire["workers"], _SECONDS)
+    if not unstable:
+        limits.knows(found.world)
     worlds, bad, tried = limits.find(ranks)
     words = {word for step in steps for word in step}
     yield WorldFacts(
@@ -68,7 +70,13 @@ def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, lis
     """Divide them among the ranks of the job; also among processes, where the user's code does."""
     count, ranks, workers = len(items.names), asked.wire["ranks"], asked.wire["workers"]
     steps = splitter.steps
-    parts = [_joined([*splitter.of_rank(count, rank, ranks, workers)]) for rank in range(ranks)]
+    found = Tally(count, ranks, workers if splitter.by_worker else 1, bytearray(count))
+    parts: list[Numbers] = []
+    for rank in range(ranks):
+        of_workers = [*splitter.of_rank(count, rank, ranks, workers)]
+        asked.alive()
+        found.take(of_workers)
+        parts.append(_joined(of_workers))
     if ranks > 1 and any(is_function(word) for step in steps for word in step):
         with asked.step("divide the items in fresh interpreters"):
             other = hash_seeds.by_processes(
@@ -79,7 +87,7 @@ def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, lis
             for part in other:
                 found.take([part])
             return found, list(other), True
-    return tally(splitter, count, ranks, workers), parts, False
+    return found, parts, False
 
 
 def _joined(parts: Sequence[Numbers]) -> Numbers:

@@ -8,6 +8,7 @@ from array import array
 
 import pytest
 
+from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import NOBODY, SEVERAL, Splitter, owned, shared_entries, tally
 from preflight.ranks.facts import World
 from preflight.ranks.limits import Limits
@@ -149,7 +150,18 @@ def test_more_shards_than_workers_of_all_ranks_never_break() -> None:
 def test_where_time_is_up_the_job_of_one_rank_is_told() -> None:
     rows, _, tried = Limits(splitter("strided"), 9, 1, 0).find(8)
 
-    assert ([one.ranks for one in rows], tried) == ([1], 1)
+    assert ([one.ranks for one in rows], tried) == ([1, 2], 2)
+
+
+def test_a_split_that_raises_with_more_ranks_is_tried_no_further() -> None:
+    def small(items: Items, at: Place) -> Items:
+        if at.ranks > 4:
+            raise CannotLookError("only so many")
+        return items[at.rank :: at.ranks]
+
+    rows, bad, tried = Limits(splitter("small", small=small), 9, 1, 60).find(2)
+
+    assert ([one.ranks for one in rows], bad, tried) == ([1, 2, 4], (), 4)
 
 
 @pytest.mark.parametrize(
