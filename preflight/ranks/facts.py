@@ -118,6 +118,12 @@ class WorldFacts:
     missing: int | None = None
     """Entries of a cache that are not there yet; None: nobody knows."""
 
+    batch_size: int | None = None
+    """Samples in a batch of each rank, where that is known."""
+
+    drop_last: bool | None = None
+    """Whether the last batch is left out where it is smaller; None: nobody knows."""
+
     worlds: tuple[World, ...] = ()
     """How it is with 1, 2, 4, 8, … ranks."""
 

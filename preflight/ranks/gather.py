@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from preflight.findings.finding import Location
@@ -32,7 +32,9 @@ class World(Target):
     workers: int | None = None
     """Of each rank, where the settings say it."""
 
-    atomic: bool = field(default=False)
+    atomic: bool = False
+    batch_size: int | None = None
+    """Samples in a batch of each rank, where the settings say it."""
 
     def name_in(self, _root: str) -> str:
         """Name it as what is divided is named."""
@@ -52,7 +54,8 @@ def worlds(targets: Iterable[Target], job: Job) -> Iterator[World]:
                 name = cache.name or cache.path
                 yield _world(one, name, cache.split, job, atomic=cache.atomic is True)
             case Dataset(entry=int(entry)) if job.data[entry].split:
-                yield _world(one, one.name, job.data[entry].split, job)
+                data = job.data[entry]
+                yield _world(one, one.name, data.split, job, batch_size=data.batch_size)
             case Loader():
                 for factory in job.loader:
                     is_it = (factory.call, factory.name, factory.pick)
@@ -61,9 +64,23 @@ def worlds(targets: Iterable[Target], job: Job) -> Iterator[World]:
                         break
 
 
-def _world(of: Target, name: str, said: Said, job: Job, *, atomic: bool = False) -> World:
-    split = (said,) if isinstance(said, str) else said or ()
-    return World(of=of, name=name, split=split, workers=job.launch.num_workers, atomic=atomic)
+def _world(
+    of: Target,
+    name: str,
+    said: Said,
+    job: Job,
+    *,
+    atomic: bool = False,
+    batch_size: int | None = None,
+) -> World:
+    return World(
+        of=of,
+        name=name,
+        split=(said,) if isinstance(said, str) else said or (),
+        workers=job.launch.num_workers,
+        atomic=atomic,
+        batch_size=batch_size or job.launch.batch_size,
+    )
 
 
 class Worlds(Gather):
@@ -131,6 +148,13 @@ class Worlds(Gather):
             return {"count": reads.listed, "noun": "file"}
         return None
 
+    def _batches(self, one: World) -> dict[str, Any]:
+        """Say how samples become batches: by the loader that was made, or by the settings."""
+        sent = self._sent.get(one.of)
+        if sent is None or sent.epoch is None:
+            return {"batch_size": one.batch_size, "drop_last": None}
+        return {"batch_size": sent.epoch.batch_size, "drop_last": sent.epoch.drop_last}
+
     def _asked(self, one: World, part: str, items: Mapping[str, Any]) -> Question:
         job = self.run.job
         steps = steps_of(one.split)
@@ -146,6 +170,7 @@ class Worlds(Gather):
             "ranks": job.launch.ranks,
             "workers": max(workers, 1),
             "atomic": one.atomic,
+            **self._batches(one),
             **items,
         }
         key = str(items.get("cache", {}).get("key") or "")

@@ -58,6 +58,8 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
         unstable=unstable,
         atomic=wire["atomic"],
         missing=items.missing,
+        batch_size=wire["batch_size"],
+        drop_last=wire["drop_last"],
         bare_workers=found.bare_workers,
         worlds=worlds,
         first_bad=bad,
