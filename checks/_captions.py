@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from preflight.check import Foreign
 from preflight.facts import CaptionFlaw, FolderFacts, ShardFacts
-from preflight.finding import Location
+from preflight.finding import Aside, Location
 from preflight.job import Job
 from preflight.values.names import counted, first_of
+
+from ._aside import PACKED
 
 
 def not_read(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
@@ -26,6 +28,19 @@ def place_of(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> Location:
     if isinstance(facts, ShardFacts):
         return Location(file=facts.file, name=f"member {flaw.names[0]}")
     return Location(file=flaw.names[0])
+
+
+def aside(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> tuple[Aside, ...]:
+    """Give the captions with a flaw, as files to be moved aside."""
+    if isinstance(facts, ShardFacts):
+        return (Aside(file=facts.file, bytes=facts.size, stays=PACKED),)
+    named = tuple(Aside(file=one) for one in flaw.names)
+    more = flaw.captions - len(named)
+    if not more:
+        return named
+    of_them = counted(more, "such caption was", "such captions were")
+    stays = f"{of_them} counted and not named: move what is named first, and look again"
+    return (*named, Aside(file=facts.file, stays=stays))
 
 
 def of_many(flaw: CaptionFlaw, facts: ShardFacts | FolderFacts) -> str:

@@ -30,10 +30,12 @@ from typing import NamedTuple
 
 from preflight.check import check
 from preflight.facts import CacheContents, OddContent
-from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.finding import Aside, Finding, Location, Scalar, Severity
 from preflight.job import Job
 from preflight.sizes import format_size
 from preflight.values.names import counted
+
+from ._aside import PART
 
 AGAIN = "Move it aside, and have it made again by the settings that made the others."
 
@@ -75,12 +77,16 @@ def cache_content(contents: CacheContents, _: Job) -> Iterator[Finding]:
         if odd.kind in ("nan", "infinite") and _is_state(odd):
             words = words._replace(why=_DIVERGED, fix=_BEFORE)
         mild = odd.kind == "dtype" and {odd.seen, odd.usual} <= _STACKED
+        severity = Severity.WARNING if mild or odd.is_older else words.severity
+        stays = PART if odd.is_older or _is_state(odd) else None
+        is_useless = severity is Severity.ERROR and odd.kind not in _OF_FOLDERS
         yield cache_content.found(
             words.message(odd),
-            severity=Severity.WARNING if mild or odd.is_older else words.severity,
+            severity=severity,
             at=Location(file=odd.file, name=odd.path or None),
             why=_MILD if mild else words.why,
             fix=words.fix,
+            aside=(Aside(file=odd.file, stays=stays),) if is_useless else (),
             evidence=_evidence(odd, others),
             about=odd.kind,
         )

@@ -30,10 +30,12 @@ from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import CacheFacts, Damage
-from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.finding import Aside, Finding, Location, Scalar, Severity
 from preflight.formats.bytes import causes
 from preflight.job import Job
 from preflight.values.names import lfs_pull
+
+from ._aside import PART
 
 AGAIN = "Move it aside and have it made again; write to another name first and rename at the end."
 DOWNLOAD = "Download the file itself: this is what Git LFS keeps in its place."
@@ -110,6 +112,7 @@ def cache_damaged(facts: CacheFacts, _: Job) -> Iterator[Finding]:
         severity=Severity.WARNING if is_milder else Severity.ERROR,
         why=_why(facts, damage),
         fix=_fix(facts, damage),
+        aside=_aside(facts, damage),
         evidence=_evidence(facts, damage),
     )
 
@@ -139,6 +142,13 @@ def _fix(facts: CacheFacts, damage: Damage) -> str:
     may_be_downloaded = damage.kind in ("bomb", "foreign", "checksum", "pages")
     is_weights = re.match(_WEIGHTS, facts.file.rpartition("/")[2])
     return REPLACE if may_be_downloaded or is_weights else AGAIN
+
+
+def _aside(facts: CacheFacts, damage: Damage) -> tuple[Aside, ...]:
+    if damage.kind in ("bomb", "not-fetched") or "Git LFS pointer" in damage.text:
+        return ()
+    is_part = facts.is_older or re.search(_STATE, facts.file)
+    return (Aside(file=facts.file, bytes=facts.size, stays=PART if is_part else None),)
 
 
 def _evidence(facts: CacheFacts, damage: Damage) -> dict[str, Scalar]:

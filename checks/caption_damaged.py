@@ -28,7 +28,7 @@ from preflight.facts import CaptionFlaw, FolderFacts, ShardFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
 
-from ._captions import examples, not_read, of_many, place_of
+from ._captions import aside, examples, not_read, of_many, place_of
 
 
 class _Words(NamedTuple):
@@ -70,6 +70,7 @@ _WORDS = {
 }
 
 _MILDER = frozenset({"padding", "mark"})
+_USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
 
 
 @check(
@@ -93,6 +94,7 @@ def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Find
             severity=Severity.WARNING if flaw.kind in _MILDER else Severity.ERROR,
             why=_why(flaw, in_shard=isinstance(facts, ShardFacts)),
             fix=words.fix.format("it" if alone else "them"),
+            aside=() if flaw.kind in _USABLE else aside(flaw, facts),
             evidence={"kind": flaw.kind, "captions": flaw.captions, "of": facts.captions.captions},
             about=flaw.kind,
         )

@@ -27,9 +27,11 @@ from operator import attrgetter
 
 from preflight.check import Foreign, check
 from preflight.facts import FolderFacts, ImageDamage, ShardFacts
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Aside, Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import lfs_pull
+
+from ._aside import PACKED
 
 _WHY = {
     "cut": "Pillow opens it without complaint; what was behind its last byte is not in it.",
@@ -79,8 +81,22 @@ def image_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Findin
             severity=Severity.WARNING if one.kind in ("huge", "leftover") else Severity.ERROR,
             why=_why(one),
             fix=_fix(one, in_shard=isinstance(facts, ShardFacts)),
+            aside=_aside(one, facts),
             evidence={"kind": one.kind, "bytes": one.bytes},
         )
+
+
+def _aside(one: ImageDamage, facts: ShardFacts | FolderFacts) -> tuple[Aside, ...]:
+    """Give the file that is of no use; one that may be sound, or can be fetched, is none."""
+    if one.kind in ("huge", "leftover", "not-fetched") or _is_pointer(one):
+        return ()
+    if isinstance(facts, ShardFacts):
+        return (Aside(file=facts.file, bytes=facts.size, stays=PACKED),)
+    return (Aside(file=one.name, bytes=one.bytes),)
+
+
+def _is_pointer(one: ImageDamage) -> bool:
+    return one.fetch is not None or (one.kind == "foreign" and "Git LFS pointer" in one.text)
 
 
 def _why(one: ImageDamage) -> str | None:
@@ -97,6 +113,6 @@ def _why(one: ImageDamage) -> str | None:
 def _fix(one: ImageDamage, *, in_shard: bool) -> str:
     if one.fetch is not None:
         return f"Fetch it:  {lfs_pull(one.fetch)}"
-    if one.kind == "foreign" and "Git LFS pointer" in one.text:
+    if _is_pointer(one):
         return _PACK_AGAIN if in_shard else _DOWNLOAD
     return _FIX.get(one.kind, _AGAIN)

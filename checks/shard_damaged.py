@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import Damage, ShardFacts
-from preflight.finding import Finding, Location, Scalar, Severity
+from preflight.finding import Aside, Finding, Location, Scalar, Severity
 from preflight.job import Job
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import counted, lfs_pull, shown
@@ -58,6 +58,7 @@ def shard_damaged(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
             severity=_severity(facts, damage),
             why=_why(facts, damage),
             fix=_fix(facts, damage),
+            aside=_aside(facts, damage),
             evidence=_evidence(facts, damage),
             about=damage.kind,
         )
@@ -170,6 +171,13 @@ def _fix(facts: ShardFacts, damage: Damage) -> str:
     if damage.kind == "foreign" and ("RAR" in damage.text or "zip" in damage.text):
         return "Unpack it, and pack it again as a tar."
     return _COPY
+
+
+def _aside(facts: ShardFacts, damage: Damage) -> tuple[Aside, ...]:
+    if damage.fetch is not None or damage.kind == "not-fetched" or "LFS pointer" in damage.text:
+        return ()
+    is_error = _severity(facts, damage) is Severity.ERROR
+    return (Aside(file=facts.file, bytes=facts.size),) if is_error else ()
 
 
 def _evidence(facts: ShardFacts, damage: Damage) -> dict[str, Scalar]:

@@ -1,6 +1,7 @@
 """What a check says; public, for plug-ins too."""
 
 from preflight.findings.finding import (
+    Aside,
     Finding,
     Location,
     Row,
@@ -10,4 +11,4 @@ from preflight.findings.finding import (
     fingerprint,
 )
 
-__all__ = ["Finding", "Location", "Row", "Scalar", "Scope", "Severity", "fingerprint"]
+__all__ = ["Aside", "Finding", "Location", "Row", "Scalar", "Scope", "Severity", "fingerprint"]

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from preflight.findings.finding import Finding, Location, Row, Scalar, Scope, Severity, fingerprint
+from preflight.findings.finding import (
+    Aside,
+    Finding,
+    Location,
+    Row,
+    Scalar,
+    Scope,
+    Severity,
+    fingerprint,
+)
 from preflight.settings.job import Job
 
 API = 1
@@ -72,6 +81,7 @@ class Check:
         why: str | None = None,
         fix: str | None = None,
         workaround: str | None = None,
+        aside: tuple[Aside, ...] = (),
         evidence: Mapping[str, Scalar] | None = None,
         about: str | None = None,
         line_text: str | None = None,
@@ -87,6 +97,7 @@ class Check:
             why: the consequence in this job, with the line that makes it so.
             fix: the one thing to do.
             workaround: what runs today for somebody who did not write the code.
+            aside: files that are of no use as they are, for `preflight quarantine`.
             evidence: what was measured, for machines.
             about: what tells two findings of this check in one place apart.
             line_text: the source line's text, which stands for a name where there is none.
@@ -106,6 +117,7 @@ class Check:
             why=why,
             fix=fix,
             workaround=workaround,
+            aside=aside,
             evidence=evidence or {},
             fingerprint=fingerprint(self.id, at, about=about, line_text=line_text),
         )

@@ -71,6 +71,20 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """A file that is of no use as it is: `preflight quarantine` moves it out of the job's way."""
+
+    file: str
+    """As of a `Location`."""
+
+    bytes: int | None = None
+    """Its size when it was looked at; None: nobody has noted it."""
+
+    stays: str | None = None
+    """Why it is listed and not moved, and what to do instead; None: it is moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing that is wrong in one place."""
 
@@ -99,6 +113,9 @@ class Finding:
 
     workaround: str | None = None
     """What runs today for somebody who did not write the code."""
+
+    aside: tuple[Aside, ...] = ()
+    """The files that it says are of no use as they are, and that may be moved aside."""
 
     evidence: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
     """What was measured, for machines; a person does not need it to understand the message."""

@@ -17,11 +17,14 @@ from preflight.pairing.rules import TABLE
 # Captions that are read for one answer.
 _MANY = 1_024
 
+FLAWED = 1_000
+"""Captions of each flaw that are named: each is a file, which may be moved aside."""
+
 
 def look(asked: Asked) -> Iterator[CaptionsSeen]:
     """Read the captions that are asked about, all of one directory."""
     folder, place = asked.wire["folder"], asked.wire["place"]
-    lengths = Lengths()
+    lengths = Lengths(flawed=FLAWED)
     for name in asked.wire["names"]:
         asked.alive()
         told = name if place == "." else f"{place}/{name}"

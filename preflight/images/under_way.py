@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from preflight.images.captions import Part, how_many, in_parts
+from preflight.images.captions import FLAWED, Part, how_many, in_parts
 from preflight.images.folder import FolderListing
 from preflight.images.pictures import Damages, PictureCounts
 from preflight.pairing.facts import Captioned
@@ -76,7 +76,7 @@ class Images:
     unread_tables: list[str] = field(default_factory=list)
     """Names of tables that could not be read."""
 
-    captions: Lengths = field(default_factory=Lengths)
+    captions: Lengths = field(default_factory=lambda: Lengths(flawed=FLAWED))
     """What the captions are that were read."""
 
     captioned_by_texts: bool = True

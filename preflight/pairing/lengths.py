@@ -9,7 +9,7 @@ from operator import neg, pos
 from preflight.pairing.facts import CaptionFlaw, CaptionLengths, Length
 from preflight.pairing.rules import TEXTS, named_extension
 from preflight.targets.targets import CaptionRule
-from preflight.values.tally import Counted, Tally
+from preflight.values.tally import NAMES, Counted, Tally
 
 LONGEST = 1 << 20
 """Bytes of one caption that are read."""
@@ -25,13 +25,14 @@ _BYTE_ORDER = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lengths:
-    """Captions of one shard or table."""
+    """Captions of one shard, table or folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, flawed: int = NAMES) -> None:
+        """Count nothing yet; so many captions of each flaw will be named."""
         self._bytes = 0
         self._lengths = Tally[int](neg, pos)
         self._undecodable = Tally[int](int)
-        self._flaws = Tally[str](str)
+        self._flaws = Tally[str](str, names=flawed)
         self._empty = self._numbers = 0
         self.unread = 0
         """Captions of more bytes than are read."""

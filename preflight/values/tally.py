@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from heapq import nsmallest
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -31,8 +32,9 @@ class Tally(Generic[K]):
     is among the first of all keys was so from when it was met, and was counted every time.
     """
 
-    def __init__(self, *ends: Callable[[K], Any], most: int = 1_000) -> None:
+    def __init__(self, *ends: Callable[[K], Any], most: int = 1_000, names: int = NAMES) -> None:
         """Put keys in order by each of the ends, of which the first decides which are kept."""
+        self._named = names
         self.others = 0
         """Things whose keys are not kept."""
 
@@ -50,8 +52,9 @@ class Tally(Generic[K]):
                 self._keep_first()
             return
         row[0] += 1
-        if len(row) <= NAMES or name < row[-1]:
-            row[1:] = sorted([*row[1:], name])[:NAMES]
+        if len(row) <= self._named or name < row[-1]:
+            insort(row, name, 1)
+            del row[self._named + 1 :]
 
     def merge(self, parts: Iterable[Counted], others: int = 0) -> None:
         """Count what another has counted."""
@@ -59,7 +62,7 @@ class Tally(Generic[K]):
         for key, things, names in parts:
             row = self._rows.setdefault(key, [0])
             row[0] += things
-            row[1:] = sorted([*row[1:], *names])[:NAMES]
+            row[1:] = sorted([*row[1:], *names])[: self._named]
         if len(self._rows) > 2 * self._most:
             self._keep_first()
 
