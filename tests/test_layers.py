@@ -65,6 +65,7 @@ FLOORS = {
     "built": 32,
     "processes": 32,
     "render": 33,
+    "quarantine": 33,
     "session": 34,
     "demo": 35,
     "command": 36,

@@ -100,6 +100,29 @@ def demo(*, healthy: bool, **given: Any) -> int:
     return _code_of(gate.exit_code(report), said=said)
 
 
+@preflight.command(cls=Script)
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--yes", is_flag=True, help="Move them; else they are listed, and a terminal asks.")
+@click.option("--restore", is_flag=True, help="Bring back the last; or those of TIME, as TARGETs.")
+@click.option("--copy", is_flag=True, help="Copy what lies on another file system.")
+@click.option("--with-pairs", is_flag=True, help="Move whole captions of damaged images along.")
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal")
+def quarantine(
+    targets: tuple[str, ...], *, yes: bool, restore: bool, copy: bool, with_pairs: bool, form: str
+) -> int:
+    """Move damaged files aside, and bring them back; none is deleted.
+
+    Those that the last run has found; or, with a TARGET, those that a run finds there now. They go
+    to .preflight/quarantine/TIME, beside a manifest. Exit code 0: no damaged file is left in its
+    place; 1: some are, and the page says why; 3: the system refused.
+    """
+    from preflight.command import aside
+
+    if restore:
+        return aside.restore(targets, yes=yes, copy=copy, form=form)
+    return aside.move(targets, yes=yes, copy=copy, pairs=with_pairs, form=form)
+
+
 @preflight.command()
 @click.argument("file", required=False)
 @click.option(

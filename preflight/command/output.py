@@ -18,6 +18,7 @@ from preflight.findings.report import Report
 from preflight.secrets.hiding import Secrets
 from preflight.session.progress import Progress, Watch
 from preflight.session.run import LAST, UsageError, nobody_watches
+from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
 from preflight.values.small_files import OddFileError, read_small
@@ -61,7 +62,7 @@ class Shown:
             page, encoding = bug_report.render(report, private=_private_words()), "utf-8"
         else:
             page, encoding = render.renderer(self.form)(report), "utf-8"
-        said = _to_stdout(hide.bytes_of(page), encoding)
+        said = to_stdout(hide.bytes_of(page), encoding)
         for form, path in self.outputs:
             try:
                 with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
@@ -126,7 +127,7 @@ def _writable(path: str) -> str:
     return path
 
 
-def _to_stdout(text: str, encoding: str) -> bool:
+def to_stdout(text: str, encoding: str) -> bool:
     """Write bytes, so that neither the console's encoding nor its newlines change the report.
 
     Says whether they were written, or nobody wanted to read them to the end.
@@ -163,17 +164,31 @@ def read_saved(file: str | None, folder: str) -> Report:
     Raises:
         OutputError: there is none, or it is no report.
     """
-    again = "`preflight run -o json=FILE` saves one"
-    if not file:
-        from preflight import demo
+    if file:
+        return _read(file, "`preflight run -o json=FILE` saves one")
+    from preflight import demo
 
-        shown = [folder, *filter(None, [demo.typed_in(folder)])]
-        jobs = [make_job(folder=one, environ=os.environ) for one in shown]
-        each = [os.path.join(job.root, job.look.state, LAST) for job in jobs]
-        there = [one for one in each if os.path.isfile(one)]
-        if not there:
-            raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
-        file, again = max(there, key=os.path.getmtime), "`preflight run` writes it anew"
+    shown = [folder, *filter(None, [demo.typed_in(folder)])]
+    last = read_last([make_job(folder=one, environ=os.environ) for one in shown])
+    if last is None:
+        raise OutputError(f"no run has left a report for {folder}; `preflight run` leaves one")
+    return last
+
+
+def read_last(jobs: Sequence[Job]) -> Report | None:
+    """Read what the last run of one of these jobs has left; None: none has left a report.
+
+    Raises:
+        OutputError: it cannot be read.
+    """
+    each = [os.path.join(job.root, job.look.state, LAST) for job in jobs]
+    there = [one for one in each if os.path.isfile(one)]
+    if not there:
+        return None
+    return _read(max(there, key=os.path.getmtime), "`preflight run` writes it anew")
+
+
+def _read(file: str, again: str) -> Report:
     try:
         return Report.from_json(read_small(file).decode("utf-8"))
     except OSError as error:
@@ -193,7 +208,7 @@ def write_schema() -> bool:
 
     from preflight.render.schema import schema
 
-    return _to_stdout(json.dumps(schema(), indent=2), "utf-8")
+    return to_stdout(json.dumps(schema(), indent=2), "utf-8")
 
 
 @contextlib.contextmanager

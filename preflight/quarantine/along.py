@@ -1,0 +1,194 @@
+"""Finds what goes with a file that is moved: its caption, its cached entries, lists that name it.
+
+By names alone, and by the lists that lie in its folder and above it; nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from preflight.formats.suffixes.images import is_image
+from preflight.values.braces import LIMIT, TooManyError, count, expand
+from preflight.values.listing import list_names
+
+# Files of text beside images, of which each is a caption.
+_TEXTS = (".txt", ".caption", ".json")
+
+# Lists that trainers read, or tables that data sets are made of.
+_LISTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".lst", ".list")
+
+# Bytes of a list beyond which it is not read, and how many lists of one folder are.
+_LARGEST, _MOST = 32 << 20, 20
+
+
+def belonging(moved: Mapping[str, str]) -> dict[str, list[str]]:
+    """Say for each of these files, with its check, which files beside it have no use without it.
+
+    To an image belong its caption and what is cached beside it, unless another image of the same
+    stem stays. To a caption belongs its image: without a caption it is another sample.
+    """
+    by_folder: dict[str, set[str]] = defaultdict(set)
+    for path in moved:
+        by_folder[os.path.dirname(path)].add(os.path.basename(path))
+    found: dict[str, list[str]] = {}
+    for folder, names in by_folder.items():
+        try:
+            beside = list_names(folder).files
+        except OSError:
+            continue
+        owned = _by_stem(beside)
+        for name in names:
+            stem, suffix = os.path.splitext(name)
+            if is_image(name):
+                others = owned.get(stem, ())
+                stays = any(is_image(one) and one not in names for one in others)
+                mine = () if stays else (one for one in others if not is_image(one))
+            elif suffix.lower() in _TEXTS:
+                mine = (one for one in owned.get(stem, ()) if is_image(one))
+            else:
+                continue
+            found[os.path.join(folder, name)] = [
+                os.path.join(folder, one) for one in sorted(mine) if one != name
+            ]
+    return found
+
+
+def _by_stem(names: Collection[str]) -> dict[str, list[str]]:
+    """Sort names by the stem of the image that they belong to: the longest that fits."""
+    stems = {os.path.splitext(one)[0] for one in names if is_image(one)}
+    owned: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        ends = (one.start() for one in re.finditer(r"[._]", name))
+        stem = next((name[:end] for end in reversed([*ends]) if name[:end] in stems), None)
+        is_entry = name.lower().endswith((".npz", ".safetensors", ".pt"))
+        if stem is not None and (is_entry or name[len(stem)] == "."):
+            owned[stem].append(name)
+    return owned
+
+
+def naming(moved: Sequence[str], root: str) -> dict[str, list[str]]:
+    """Say for each of these files which small lists name it, each with its line."""
+    by_folder: dict[str, set[str]] = defaultdict(set)
+    for path in moved:
+        for folder in _upward(os.path.dirname(path), root):
+            by_folder[folder].add(path)
+    found: dict[str, list[str]] = {}
+    for folder, paths in by_folder.items():
+        keys = {os.path.splitext(path)[0]: path for path in paths}
+        for name in _lists_of(folder):
+            place = os.path.join(folder, name)
+            said = os.path.relpath(place, root) if place.startswith(root) else place
+            for line, text in _entries(place):
+                for before in (folder, root):
+                    full = os.path.normpath(os.path.join(before, text.replace("\\", "/")))
+                    named = full if full in paths else keys.get(full)
+                    told = f"{said.replace(os.sep, '/')}:{line}"
+                    if named is not None and told not in found.setdefault(named, []):
+                        found[named].append(told)
+    return found
+
+
+def _upward(folder: str, root: str) -> Iterator[str]:
+    """Give a folder and those above it, up to the job's; of a folder elsewhere, the one above."""
+    yield folder
+    inside = folder.startswith(os.path.join(root, ""))
+    above = os.path.dirname(folder)
+    while folder not in {root, above}:
+        yield above
+        if not inside or above == root:
+            return
+        folder, above = above, os.path.dirname(above)
+
+
+def _lists_of(folder: str) -> list[str]:
+    """Give the names of small lists: those of an image's stem are captions."""
+    try:
+        names = list_names(folder).files
+    except OSError:
+        return []
+    stems = {os.path.splitext(one)[0] for one in names if is_image(one)}
+    lists = [
+        one
+        for one in sorted(names)
+        if one.lower().endswith(_LISTS) and os.path.splitext(one)[0] not in stems
+    ]
+    return [one for one in lists if _is_small(os.path.join(folder, one))][:_MOST]
+
+
+def _is_small(path: str) -> bool:
+    try:
+        return os.path.getsize(path) <= _LARGEST
+    except OSError:
+        return False
+
+
+def _entries(path: str) -> Iterator[tuple[int, str]]:
+    """Give every text of a list that may be a path, with its line."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            whole = file.read(_LARGEST)
+    except OSError:
+        return
+    suffix = os.path.splitext(path)[1].lower()
+    lines = whole.splitlines()
+    if suffix == ".json":
+        yield from ((_line_of(text, whole), text) for text in _texts(_parsed(whole)))
+        return
+    for number, line in enumerate(lines, 1):
+        if suffix == ".jsonl":
+            yield from ((number, text) for text in _texts(_parsed(line)))
+        elif suffix in (".csv", ".tsv"):
+            parts = re.split(r'["]?[,\t;]["]?', line.strip().strip('"'))
+            yield from ((number, text) for text in parts)
+        else:
+            yield number, line.strip()
+
+
+def _line_of(text: str, whole: str) -> int:
+    return whole.count("\n", 0, max(whole.find(json.dumps(text)), 0)) + 1
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Give all texts of a plain value, keys too, as kohya's scripts name images by them."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+
+
+def ranges(
+    moved: Sequence[str], words: Sequence[str], folders: Sequence[str]
+) -> dict[str, list[str]]:
+    """Say for each of these files which range of the job, such as `{000..099}.tar`, names it."""
+    wanted = set(moved)
+    found: dict[str, list[str]] = {}
+    for word in words:
+        plain = re.sub(r"^[a-z]+=", "", word)
+        if "{" not in plain or count(plain) > LIMIT:
+            continue
+        try:
+            names = [*expand(plain)]
+        except TooManyError:
+            continue
+        for name in names:
+            for path in {os.path.normpath(os.path.join(one, name)) for one in folders} & wanted:
+                if word not in found.setdefault(path, []):
+                    found[path].append(word)
+    return found
