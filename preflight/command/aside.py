@@ -38,18 +38,9 @@ def move(words: Sequence[str], *, yes: bool, copy: bool, pairs: bool, form: str)
         if not yes:
             return exit_code(told.rows, told.more)
     if to_move and yes:
-        rows = move_away(planned.rows, root=job.root, state=state, report=report.started)
-        places = [one.to for one in rows if one.to is not None]
-        told = told._replace(rows=rows, folder=_folder_of(places))
+        moved = move_away(planned.rows, root=job.root, state=state, report=report.started)
+        told = told._replace(rows=moved[0], folder=moved[1])
     return _end(told, form)
-
-
-def _folder_of(places: Sequence[str]) -> str | None:
-    """Name the quarantine in which these lie: the folder above `files/` or `outside/`."""
-    if not places:
-        return None
-    before, _, below = places[0].rpartition(f"/{manifest.FOLDER}/")
-    return f"{before}/{manifest.FOLDER}/{below.partition('/')[0]}"
 
 
 def _looked(words: Sequence[str], here: str) -> tuple[Job, Report]:

@@ -30,22 +30,22 @@ OUT = ".out"
 _CHANGED = "it has changed since it was listed: look again"
 
 
-def move_away(rows: Sequence[Row], *, root: str, state: str, report: str) -> tuple[Row, ...]:
-    """Move each file that is listed; the others stay as they are.
+def move_away(
+    rows: Sequence[Row], *, root: str, state: str, report: str
+) -> tuple[tuple[Row, ...], str]:
+    """Move each file that is listed, and say where to; the others stay as they are.
 
     Raises:
         OSError: the quarantine cannot be made; nothing was moved.
     """
     listed = [one for one in rows if one.state is State.LISTED]
-    if not listed:
-        return tuple(rows)
     folder, entries = begin(state, listed, report=report)
     with alone(folder):
         done = {
             row.path: _moved(row, entry, folder, root)
             for row, entry in zip(listed, entries, strict=True)
         }
-    return tuple(done.get(one.path, one) for one in rows)
+    return tuple(done.get(one.path, one) for one in rows), name_of(folder, root)
 
 
 def _moved(row: Row, entry: Entry, folder: str, root: str) -> Row:

@@ -49,7 +49,9 @@ def as_text(told: Told) -> str:
         rows = [one for one in told.rows if one.state is state]
         if rows:
             size = sum(one.bytes or 0 for one in rows)
-            lines.append(f"{head}: {counted(len(rows), 'file')}, {format_size(size)}")
+            lines.append(
+                f"{head}: {counted(len(rows), 'file')}{f', {format_size(size)}' * (size > 0)}"
+            )
             for row in rows[:_MOST]:
                 lines += _lines_of(row)
             if len(rows) > _MOST:

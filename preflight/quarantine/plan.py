@@ -99,7 +99,8 @@ def _row(
     path: str, finding: Finding, aside: Aside, said: int, *, report: Report, root: str,
     roots: Sequence[str],
 ) -> Row:  # fmt: skip
-    reason = finding.message if finding.at.file == aside.file else ""
+    is_its_own = finding.at.file == aside.file
+    reason = finding.message if is_its_own else f"{finding.at.file} {finding.message}"
     file = name_of(path, root)
     row = Row(file=file, path=path, state=State.LEFT, check=finding.check, reason=reason)
     if aside.stays is not None:
