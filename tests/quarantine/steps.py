@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -113,16 +114,16 @@ def killed_at(line: int, work: Callable[[], Any]) -> bool:
 
 def at_every_line(root: Path, state: Path, *, copies: bool, both: bool, restores: bool) -> int:
     """Kill at every line, each time with the files built anew; give how many lines there were."""
-    line = 0
+    line, states = 0, state
     while True:
         line += 1
         build(root)
-        shutil.rmtree(state, ignore_errors=True)
+        state = states / f"{line}"
         if restores:
             away(root, state, copies=copies)
-            was_killed = killed_at(line, lambda: back(root, state))
+            was_killed = killed_at(line, partial(back, root, state))
         else:
-            was_killed = killed_at(line, lambda: away(root, state, copies=copies))
+            was_killed = killed_at(line, partial(away, root, state, copies=copies))
         for name in (*FILES, LINK):
             number = places(root, state, name)
             assert number == 1 or (both and number == 2), f"line {line}: {name} in {number}"
@@ -142,10 +143,12 @@ def at_once(
     root: Path, state: Path, *, copies: bool, both: bool, processes: int = 4, rounds: int = 12
 ) -> None:
     """Have several processes move the same files at once, and then bring them back at once."""
-    for _ in range(rounds):
+    states = state
+    for turn in range(rounds):
         build(root)
-        shutil.rmtree(state, ignore_errors=True)
-        for work in (lambda: away(root, state, copies=copies), lambda: back(root, state)):
+        state = states / f"{turn}"
+        works = (partial(away, root, state, copies=copies), partial(back, root, state))
+        for work in works:
             _together(work, processes)
             for name in (*FILES, LINK):
                 number = places(root, state, name)

@@ -17,13 +17,19 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills copies of
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Path]:
-    """A folder on another file system."""
-    if not os.path.isdir("/dev/shm") or os.stat("/dev/shm").st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is no second file system")
-    folder = tempfile.mkdtemp(dir="/dev/shm")
+def in_memory() -> Iterator[Path]:
+    """A folder in memory, where there is a file system for that."""
+    folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     yield Path(folder)
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, in_memory: Path) -> Path:
+    """A folder on another file system than that of the job."""
+    if in_memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system")
+    return tmp_path
 
 
 def steps(work: str, *prepared: str) -> str:
@@ -37,10 +43,10 @@ def steps(work: str, *prepared: str) -> str:
 @pytest.mark.parametrize("prepared", [(), ("without_the_one_step",)])
 @pytest.mark.parametrize("restores", [False, True])
 def test_at_every_line_a_renamed_file_is_whole(
-    tmp_path: Path, restores: bool, prepared: tuple[str, ...]
+    in_memory: Path, *, restores: bool, prepared: tuple[str, ...]
 ) -> None:
     """In just one place; where a rename takes two steps, the one file may have both names."""
-    job, state = tmp_path / "job", tmp_path / "state"
+    job, state = in_memory / "job", in_memory / "state"
     both = bool(prepared)
 
     lines = steps(
@@ -54,10 +60,10 @@ def test_at_every_line_a_renamed_file_is_whole(
 
 @pytest.mark.parametrize("restores", [False, True])
 def test_at_every_line_a_copied_file_is_whole(
-    tmp_path: Path, elsewhere: Path, restores: bool
+    in_memory: Path, elsewhere: Path, *, restores: bool
 ) -> None:
     """Its original goes once the copy is whole; of two that are whole, one goes at the end."""
-    job, state = tmp_path / "job", elsewhere / "state"
+    job, state = in_memory / "job", elsewhere / "state"
 
     lines = steps(
         f"steps.at_every_line(Path({str(job)!r}), Path({str(state)!r}), "
@@ -68,8 +74,8 @@ def test_at_every_line_a_copied_file_is_whole(
 
 
 @pytest.mark.parametrize("prepared", [(), ("without_the_one_step",)])
-def test_several_at_once_lose_nothing(tmp_path: Path, prepared: tuple[str, ...]) -> None:
-    job, state = tmp_path / "job", tmp_path / "state"
+def test_several_at_once_lose_nothing(in_memory: Path, prepared: tuple[str, ...]) -> None:
+    job, state = in_memory / "job", in_memory / "state"
 
     steps(
         f"steps.at_once(Path({str(job)!r}), Path({str(state)!r}), "
@@ -78,7 +84,7 @@ def test_several_at_once_lose_nothing(tmp_path: Path, prepared: tuple[str, ...])
     )
 
 
-def test_several_that_copy_at_once_lose_nothing(tmp_path: Path, elsewhere: Path) -> None:
-    job, state = tmp_path / "job", elsewhere / "state"
+def test_several_that_copy_at_once_lose_nothing(in_memory: Path, elsewhere: Path) -> None:
+    job, state = in_memory / "job", elsewhere / "state"
 
     steps(f"steps.at_once(Path({str(job)!r}), Path({str(state)!r}), copies=True, both=True)")
