@@ -103,9 +103,6 @@ def _row(
     reason = finding.message if is_its_own else f"{finding.at.file} {finding.message}"
     file = name_of(path, root)
     row = Row(file=file, path=path, state=State.LEFT, check=finding.check, reason=reason)
-    if aside.stays is not None:
-        reason = counted(said, "finding") if said > 1 else reason
-        return replace(row, why=aside.stays, reason=reason, bytes=aside.bytes)
     if not is_below(os.path.dirname(path), roots) or ".." in aside.file.split("/"):
         return replace(row, why="it lies outside the job's folder, and of all that was named")
     try:
@@ -116,9 +113,12 @@ def _row(
         return replace(row, state=State.GONE, why="it is not there any more")
     except OSError as error:
         return replace(row, why=f"it cannot be looked at: {error.strerror}")
-    changed = _changed(status, own, aside.bytes, report.started)
-    if changed is not None:
-        return replace(row, why=changed)
+    if aside.stays is not None and stat.S_ISDIR(status.st_mode):
+        return replace(row, why=aside.stays)
+    why = _changed(status, own, aside.bytes, report.started) or aside.stays
+    if why is not None:
+        reason = counted(said, "finding") if said > 1 else reason
+        return replace(row, why=why, reason=reason, bytes=aside.bytes)
     return replace(
         row,
         state=State.LISTED,
