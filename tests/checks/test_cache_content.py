@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import preflight
-from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.settings.job import Job
 from preflight.tensors.facts import CacheContents, OddContent
 from preflight.tensors.neighbours import contents_of
@@ -100,6 +100,7 @@ def test_a_finding_says_it_all() -> None:
         at=Location(file="cache/a.pt", name="['a']"),
         why="The step that meets it turns every weight into NaN; the loss does not say which file.",
         fix="Move it aside and have it made again, in bfloat16 or float32 where float16 overflows.",
+        aside=(Aside(file="cache/a.pt"),),
         evidence={"kind": "nan", "count": 3, "of": 99, "seen": "99, float16"},
         fingerprint=found.fingerprint,
     )

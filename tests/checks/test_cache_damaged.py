@@ -16,7 +16,7 @@ from preflight.cached_files.cache_listing import list_cache
 from preflight.cached_files.facts import CacheFacts
 from preflight.cached_files.read import read_cache
 from preflight.file_access.facts import Damage
-from preflight.findings.finding import Finding, Severity
+from preflight.findings.finding import Aside, Finding, Severity
 from preflight.testing import ask
 from tests import contents
 from tests.archives import flipped
@@ -111,6 +111,7 @@ def test_a_finding_says_it_all(tmp_path: Path) -> None:
         at=found.at,
         why="torch.load stops at it: [Errno 22] Invalid argument, without the file or the cause.",
         fix=AGAIN,
+        aside=(Aside(file="a.pt", bytes=5000),),
         evidence={"kind": "cut", "format": "torch zip", "bytes": 5000, "offset": 5000},
         fingerprint=found.fingerprint,
     )

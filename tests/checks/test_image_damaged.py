@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageFile
 
-from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.images.facts import FolderFacts, ImageDamage
 from preflight.images.read import look_at_image
 from preflight.pairing.facts import Pairing
@@ -42,6 +42,9 @@ def test_sound_images_are_left_alone(tmp_path: Path) -> None:
     assert in_shard(tmp_path, {"a.jpg": photo(), "b.png": photo("PNG")}) == []
 
 
+STAYS = "only members of it are damaged: pack it again without them"
+
+
 def test_an_image_cut_short_in_a_shard_is_found(tmp_path: Path) -> None:
     data = photo()[:-99]
 
@@ -55,6 +58,7 @@ def test_an_image_cut_short_in_a_shard_is_found(tmp_path: Path) -> None:
         why="Pillow raises OSError on it, in a worker; "
         "with LOAD_TRUNCATED_IMAGES the job trains on part of it.",
         fix="Take it again from where it came from, or leave it out.",
+        aside=(Aside(file="x.tar", bytes=finding.aside[0].bytes, stays=STAYS),),
         evidence={"kind": "cut", "bytes": len(data)},
         fingerprint=finding.fingerprint,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.testing import ask
 from tests.archives import SAMPLE, flipped, samples, shard_facts, tarred, zeroed
 
@@ -40,6 +40,7 @@ def test_a_shard_cut_short_says_how_much_of_it_is_whole(tmp_path: Path) -> None:
         why="tarfile raises here; with a handler that goes on, "
         "webdataset passes over the rest of the shard.",
         fix="Copy it again from where it came from, or pack it again.",
+        aside=(Aside(file="x.tar", bytes=8292),),
         evidence={
             "kind": "cut",
             "bytes": 8292,

@@ -1,0 +1,83 @@
+"""What goes with a file is found by names, and by the lists that name it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from preflight.quarantine.along import belonging, naming, ranges
+from tests.files import put
+
+
+def beside(folder: Path, *moved: str) -> dict[str, list[str]]:
+    found = belonging({str(folder / one): "x" for one in moved})
+    return {Path(name).name: [Path(one).name for one in those] for name, those in found.items()}
+
+
+def test_an_image_has_its_caption_and_its_cached_entries(tmp_path: Path) -> None:
+    """Of two images of which one's stem begins the other's, each has its own."""
+    put(tmp_path, "a.jpg", "a.txt", "a.json", "a_b.jpg", "a_b.txt", "a_b_0512x0512_sdxl.npz")
+    put(tmp_path, "a_0512x0512_sdxl.npz", "a_te_outputs.safetensors", "a_notes.txt", "ab.txt")
+
+    assert beside(tmp_path, "a.jpg", "a_b.jpg") == {
+        "a.jpg": ["a.json", "a.txt", "a_0512x0512_sdxl.npz", "a_te_outputs.safetensors"],
+        "a_b.jpg": ["a_b.txt", "a_b_0512x0512_sdxl.npz"],
+    }
+
+
+def test_a_caption_of_two_images_stays_with_the_one_that_stays(tmp_path: Path) -> None:
+    put(tmp_path, "a.jpg", "a.png", "a.txt")
+
+    assert beside(tmp_path, "a.jpg") == {"a.jpg": []}
+    assert beside(tmp_path, "a.jpg", "a.png") == {"a.jpg": ["a.txt"], "a.png": ["a.txt"]}
+
+
+def test_a_caption_has_its_image_and_a_cached_entry_nothing(tmp_path: Path) -> None:
+    """The entry is made again from its image."""
+    put(tmp_path, "a.jpg", "a.txt", "a_0512x0512_sdxl.npz", "b.pt", "lonely.txt")
+
+    assert beside(tmp_path, "a.txt", "a_0512x0512_sdxl.npz", "b.pt", "lonely.txt") == {
+        "a.txt": ["a.jpg"],
+        "lonely.txt": [],
+    }
+
+
+def named(folder: Path, moved: str) -> list[str]:
+    return naming([str(folder / moved)], str(folder)).get(str(folder / moved), [])
+
+
+def test_lists_of_every_usual_form_are_read(tmp_path: Path) -> None:
+    """By paths relative to the list or to the job, absolute ones, and stems."""
+    put(tmp_path, "img/a.jpg", "img/b.jpg")
+    rows = [{"file_name": "b.jpg"}, {"file_name": "a.jpg", "text": "a dog"}]
+    lines = "\n".join(map(json.dumps, rows)).encode()
+    put(tmp_path, "img/metadata.jsonl", content=lines)
+    put(tmp_path, "train.txt", content=f"img/b.jpg\n{tmp_path}/img/a.jpg\n".encode())
+    put(tmp_path, "table.csv", content=b'file,text\n"img/a.jpg","a dog, a cat"\n')
+    meta = json.dumps({"img/b": {}, "img/a": {"caption": "a dog"}}, indent=1).encode()
+    put(tmp_path, "meta.json", content=meta)
+
+    assert named(tmp_path, "img/a.jpg") == [
+        "img/metadata.jsonl:2",
+        "meta.json:3",
+        "table.csv:2",
+        "train.txt:2",
+    ]
+
+
+def test_a_list_of_others_and_captions_name_nothing(tmp_path: Path) -> None:
+    """A caption may hold a name; no list lies below another image's stem."""
+    put(tmp_path, "img/a.jpg", "img/b.jpg", "other/a.jpg")
+    put(tmp_path, "img/b.txt", content=b"a.jpg")
+    put(tmp_path, "img/list.txt", content=b"b.jpg\nother/a.jpg\nxa.jpg\n")
+    put(tmp_path, "img/odd.jsonl", content=b'{"file_name": \n[1, null]\n\xff\n')
+
+    assert named(tmp_path, "img/a.jpg") == []
+
+
+def test_a_range_of_shards_that_names_one_is_told(tmp_path: Path) -> None:
+    path = str(tmp_path / "data/1.tar")
+
+    found = ranges([path], ["data={0..3}.tar", "data/{0..3}.tar", "data/*.tar"], [str(tmp_path)])
+
+    assert found == {path: ["data/{0..3}.tar"]}
