@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import preflight
 from preflight.facts import CacheContents, CacheFacts, Damage, FolderFacts, ImageDamage, OddContent
 from preflight.finding import Aside
-from preflight.pairing.facts import CaptionFlaw, CaptionLengths
+from preflight.pairing.facts import CaptionFlaw, CaptionLengths, Pairing
 from preflight.testing import ask
 from tests.archives import shard_facts
 from tests.files import put
 
 
+def folder(**more: Any) -> FolderFacts:
+    nothing = Pairing(rule="none", samples=0, images=9, captions=0)
+    return FolderFacts(file="a", files=9, images=9, pairing=nothing, **more)
+
+
 def of_image(kind: str, text: str = "is empty", fetch: str | None = None) -> tuple[Aside, ...]:
     one = ImageDamage(name="a/1.jpg", kind=kind, text=text, bytes=7, fetch=fetch)
-    (found,) = ask("image-damaged", FolderFacts(file="a", images=1, damaged_images=(one,)))
+    (found,) = ask("image-damaged", folder(damaged_images=(one,)))
     return found.aside
 
 
@@ -40,7 +46,7 @@ def test_captions_that_are_no_text_are_named_one_by_one(kind: str) -> None:
     """And those that are only counted keep a place in the list."""
     flaw = CaptionFlaw(kind, 3, ("a/1.txt", "a/2.txt"))
     captions = CaptionLengths(captions=9, flaws=(flaw,))
-    (found,) = ask("caption-damaged", FolderFacts(file="a", captions=captions))
+    (found,) = ask("caption-damaged", folder(captions=captions))
 
     first, second, rest = found.aside
     assert (first, second) == (Aside(file="a/1.txt"), Aside(file="a/2.txt"))
@@ -51,7 +57,7 @@ def test_captions_that_are_no_text_are_named_one_by_one(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["padding", "mark", "not-fetched"])
 def test_captions_that_can_be_read_or_fetched_stay(kind: str) -> None:
     captions = CaptionLengths(captions=9, flaws=(CaptionFlaw(kind, 1, ("a/1.txt",)),))
-    (found,) = ask("caption-damaged", FolderFacts(file="a", captions=captions))
+    (found,) = ask("caption-damaged", folder(captions=captions))
 
     assert found.aside == ()
 
@@ -61,7 +67,7 @@ def test_a_thousand_damaged_captions_of_a_folder_are_named(tmp_path: Path) -> No
     put(tmp_path, *(f"a/{number:04}.jpg" for number in range(1_030)))
     put(tmp_path, *(f"a/{number:04}.txt" for number in range(1_030)), content=b"caf\xe9")
 
-    report = preflight.run("a", folder=str(tmp_path), select=["caption-damaged"], ledger=False)
+    report = preflight.run("a", folder=str(tmp_path), select=["caption-damaged"])
 
     (found,) = report.findings
     assert [one.file for one in found.aside[:2]] == ["a/0000.txt", "a/0001.txt"]
@@ -69,9 +75,9 @@ def test_a_thousand_damaged_captions_of_a_folder_are_named(tmp_path: Path) -> No
     assert "30 such captions were counted" in str(found.aside[-1].stays)
 
 
-def of_cache(file: str, kind: str = "cut", **more: object) -> tuple[Aside, ...]:
+def of_cache(file: str, kind: str = "cut", **more: Any) -> tuple[Aside, ...]:
     damage = Damage(kind=kind, text="ends at 5 of 9 bytes")
-    facts = CacheFacts(file=file, size=5, format="torch zip", damage=damage, **more)  # type: ignore[arg-type]
+    facts = CacheFacts(file=file, size=5, format="torch zip", damage=damage, **more)
     (found,) = ask("cache-damaged", facts)
     return found.aside
 
