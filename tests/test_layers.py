@@ -56,6 +56,7 @@ FLOORS = {
     "users_code": 26,
     "keys": 27,
     "sheets": 27,
+    "storage": 28,
     "loaders": 28,
     "models": 29,
     "ranks": 29,

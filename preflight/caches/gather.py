@@ -87,6 +87,8 @@ class Caches(Gather):
 
     def add(self, target: CacheFolder) -> Iterator[Look]:
         """List a folder."""
+        if target.is_to_be:
+            return
         listing = own_files(list_cache(target.path), target)
         if not (listing.files or listing.unreadable or target.without or target.entry is not None):
             reason = "none of its files is a cached one"

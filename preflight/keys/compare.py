@@ -40,6 +40,9 @@ class Compared:
     keys: array[int] = field(default_factory=lambda: array("q"))
     """Of each sample by its hash, where keys are not made of captions."""
 
+    folded: array[int] = field(default_factory=lambda: array("q"))
+    """The same of each key in small letters."""
+
     used: bytearray = field(default_factory=bytearray)
     """Of each entry."""
 
@@ -141,6 +144,7 @@ def compare(way: Way, samples: Iterable[Sample], finder: Finder) -> Compared:
         if captions is None:
             key = finder.key(one, way)
             found.keys.append(hash(key))
+            found.folded.append(hash(key.lower()))
             numbers, kinds = finder.led(one, way, key)
         else:
             numbers, kinds = finder.find(one, way, captions)
@@ -220,6 +224,21 @@ def shared_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> l
         for key, group in sorted(groups.items())
         if len(group) > _told_apart(index.find(key)[1], index.kinds)
     ]
+
+
+def cased_keys(found: Compared, samples: Iterable[Sample], finder: Finder) -> tuple[str, ...]:
+    """Find two keys that are one on a file system which folds capital letters."""
+    again = set(_again(found.folded))
+    if not again or len(set(found.folded)) == len(set(found.keys)):
+        return ()
+    met: dict[str, str] = {}
+    for folded, one in zip(found.folded, samples, strict=True):
+        if folded in again:
+            key = finder.key(one, found.way)
+            other = met.setdefault(key.lower(), key)
+            if other != key:
+                return (other, key)
+    return ()
 
 
 def _told_apart(numbers: Sequence[int], kinds: Sequence[str]) -> float:

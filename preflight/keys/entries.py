@@ -74,7 +74,8 @@ class Entries:
 
         self._folders: dict[str, tuple[int, int]] = {}
         joined = bytearray()
-        for below, entry in _files(path, tell, others, self._folders):
+        is_there = os.path.lexists(path)  # else the job is to make it
+        for below, entry in _files(path, tell, others, self._folders) if is_there else ():
             name = f"{below}/{entry.name}" if below else entry.name
             if self._is_one(entry, name) and (written := _written(entry)) is not None:
                 joined += name.encode("utf-8", "surrogatepass") + b"\0"

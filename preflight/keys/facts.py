@@ -145,6 +145,9 @@ class CacheKeys:
     lacked: tuple[LackedKind, ...] = ()
     """Where samples have entries of several kinds."""
 
+    cased: tuple[str, ...] = ()
+    """Two keys of different samples that differ in nothing but capital letters, if there are."""
+
     elsewhere: tuple[str, ...] = ()
     """Folders of the cache in which its entries are found, where the settings name none of them."""
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from preflight.keys.compare import Compared, compare, shared_keys
+from preflight.keys.compare import Compared, cased_keys, compare, shared_keys
 from preflight.keys.data_samples import KeyedSamples
 from preflight.keys.entries import SUFFIXES, Entries
 from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
@@ -278,6 +278,7 @@ class _Look:
             shared=len(shared),
             shared_samples=sum(one.samples for one in shared),
             shared_keys=tuple(shared[:NAMED]),
+            cased=cased_keys(found, self._samples, self._finder),
             elsewhere=self._elsewhere(found),
             respelled=other,
             instead=None if instead is None else instead.way.rule.text,

@@ -20,6 +20,7 @@ ROOMS = (
     "sources",
     "host",
     "keys",
+    "storage",
     "tensors",
     "loaders",
     "models",

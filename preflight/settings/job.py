@@ -130,10 +130,19 @@ class CacheSettings(_Table):
     """How the ranks divide the work of caching; as of a data set."""
 
     writer: str | None = None
-    """What writes the entries."""
+    """What writes an entry, `module:save` or `file.py:save`: tried with several processes."""
+
+    written: bool | None = None
+    """Whether the job writes to it, so that the storage is tried with files of ours; where it is
+    not said, a cache with a `writer` is written to."""
 
     atomic: bool | None = None
     """Whether entries are written under another name and renamed."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the settings say that the job writes to it."""
+        return bool(self.written or (self.written is None and self.writer is not None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +218,10 @@ class Look(_Table):
 
     trust_caches: bool = False
     """Load them also where torch is older than 2.6, and a file could make it run code."""
+
+    probe_storage: bool = False
+    """Try the storage of every cache with files of ours, also of those that nobody says are written
+    to; of one with `written = false`, never."""
 
     depth: Depth = "bytes"
     """How deep to look into shards and images. `index`: names, structure, and both ends of each
@@ -314,7 +327,6 @@ class Job(_Table):
 UNREAD = frozenset(
     {
         "name",
-        "cache.writer",
         *(f"data.{key}" for key in ("resolution", "ratios", "minimum_size", "caption_limit")),
         *(f"loader.{key}" for key in ("optimizer", "step", "process_group")),
         *(f"model.{key}" for key in ("unpack", "split", "optimizer", "step", "process_group")),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from preflight.settings.job import Job
 from preflight.settings.options import FROM_1, PICTURE, SAMPLE, Type
+from preflight.values.code_name import parse_spec
 
 # Characters of a wrong value that are told.
 _LONGEST = 100
@@ -43,6 +44,9 @@ def _caches(job: Job) -> Iterator[tuple[str, str]]:
             if name not in named:
                 text = f"no [[data]] is called {short(name)}; known are {known}"
                 yield f"cache.{index}.of", text
+        if cache.writer is not None and parse_spec(cache.writer) is None:
+            text = f"{short(cache.writer)} is no module:name and no file.py:name"
+            yield f"cache.{index}.writer", text
         if cache.key is not None and cache.key != "auto":
             from preflight.settings.key_rule import mistake_in
 

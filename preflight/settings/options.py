@@ -191,6 +191,12 @@ OPTIONS = (
         "Draw the first batch of each loader into a picture: images, captions, ranges.",
     ),
     Option(
+        "probe-storage",
+        FLAG,
+        "look.probe_storage",
+        "Try renames and locks where caches lie, in a folder of ours.",
+    ),
+    Option(
         "import-anyway", FLAG, "look.import_anyway", "Import modules even where that starts work."
     ),
 )

@@ -229,7 +229,9 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
         name = cache.name or cache.path
         absent = _placed(Missing(path=path, kind="cache"), job, f"cache.{index}.path")
         if not may_be_there(path):
-            yield name, absent
+            is_to_be = cache.is_written and not os.path.lexists(path)
+            to_be = CacheFolder(path=path, entry=index, is_to_be=True)
+            yield name, to_be if is_to_be else absent
         else:
             empty = holds_no_cache(path)
             if empty is not None and os.path.isfile(path):

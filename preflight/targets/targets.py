@@ -92,6 +92,9 @@ class CacheFolder(PathTarget):
     checkpoint: bool = False
     """Whether it holds checkpoints, of which the job takes the newest."""
 
+    is_to_be: bool = False
+    """Whether it is not there yet, and the settings say that the job writes to it."""
+
     named: tuple[str, ...] = field(default=(), repr=False)
     """Of its checkpoints, those that were named by themselves, too: any may be the one to take."""
 

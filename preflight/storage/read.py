@@ -1,0 +1,75 @@
+"""Looks at the place that a cache is written to, and tries it where the job says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from preflight.kinds.asked import Asked
+from preflight.storage.facts import StorageProbe
+from preflight.storage.layer import PLAIN, load
+from preflight.storage.probe import RefusedError, try_out
+from preflight.storage.scratch import scratch
+from preflight.storage.space import entry_sizes, nearest_folder, space_of
+from preflight.values.names import name_of
+
+MARK = "PREFLIGHT_CHILD"
+"""The variable that marks processes of ours, as `preflight/processes/spawn.py` sets it."""
+
+
+def look(asked: Asked) -> Iterator[StorageProbe]:
+    """Look at the place that is asked about."""
+    told = asked.wire
+    yield look_at(
+        told["path"],
+        asked.root,
+        asked.alive,
+        entry=told["entry"],
+        is_written=told["is_written"],
+        missing=told["missing"],
+        cased=tuple(told["cased"]),
+    )
+
+
+def look_at(
+    path: str,
+    root: str,
+    alive: Callable[[], object],
+    *,
+    entry: int | None = None,
+    is_written: bool = True,
+    missing: int = 0,
+    cased: tuple[str, ...] = (),
+    layer: str = PLAIN,
+) -> StorageProbe:
+    """Say what can be seen without writing; then, of a cache that is written to, what is tried.
+
+    Raises:
+        OSError: nobody can look there.
+    """
+    place = nearest_folder(path)
+    space = space_of(place)
+    is_there = os.path.isdir(path)
+    sizes = entry_sizes(path) if is_there and missing else []
+    seen = StorageProbe(
+        file=name_of(path, root),
+        entry=entry,
+        place=name_of(place, os.path.realpath(root)),
+        is_there=is_there,
+        is_written=is_written,
+        entry_size=round(sum(sizes) / len(sizes)) if sizes else None,
+        missing=missing,
+        cased=cased,
+        **space._asdict(),
+    )
+    if not is_written or seen.read_only:
+        return seen
+    try:
+        files = load(layer)
+        with scratch(place, files, MARK) as folder:
+            return replace(seen, tried=try_out(folder, files, layer, alive))
+    except RefusedError as error:
+        return replace(seen, refused=str(error))
+    except OSError as error:
+        return replace(seen, refused=f"{error.strerror or error} ({type(error).__name__})")
