@@ -67,6 +67,7 @@ from preflight.sources.flaws.facts import (
     UnboundRead,
     UnstableOrder,
 )
+from preflight.storage.facts import Locks, ReadBack, StorageProbe, Tried, WriterTrial
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
@@ -123,6 +124,7 @@ __all__ = [
     "Listed",
     "Loaded",
     "LoaderCall",
+    "Locks",
     "Loss",
     "Lost",
     "MadeOnCpu",
@@ -139,6 +141,7 @@ __all__ = [
     "Picture",
     "Pictures",
     "RandomDraws",
+    "ReadBack",
     "Reads",
     "Remedy",
     "Respelled",
@@ -152,12 +155,14 @@ __all__ = [
     "Spot",
     "Stage",
     "Standing",
+    "StorageProbe",
     "Structure",
     "Survival",
     "Swallowed",
     "TakenFor",
     "Thread",
     "Traceback",
+    "Tried",
     "Trip",
     "TupleLoop",
     "UnboundRead",
@@ -174,4 +179,5 @@ __all__ = [
     "WholePass",
     "World",
     "WorldFacts",
+    "WriterTrial",
 ]

@@ -1,1 +1,1 @@
-"""The place that a cache is written to: what it does with several writers, and how much room it has."""
+"""The place that a cache is written to: what several writers meet there, and how much room it has."""

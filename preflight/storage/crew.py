@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -69,11 +69,15 @@ class Crew:
             self._processes.append(process)
             self._said.append(said)
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Crew:  # noqa: PYI034  Self is of Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._processes:
+        self.end(range(len(self._processes)))
+
+    def end(self, numbers: Iterable[int]) -> None:
+        """End some of them, whatever they do."""
+        for one in map(self._processes.__getitem__, numbers):
             one.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in the system itself
                 one.wait(_END)
@@ -94,6 +98,14 @@ class Crew:
         """Hear one answer of each; None of those that died, or are silent for so long."""
         until = time.monotonic() + seconds
         return [self._answer(number, until) for number in range(len(self._processes))]
+
+    def answer(self, number: int, seconds: float) -> dict[str, Any] | None:
+        """Hear one answer of one of them."""
+        return self._answer(number, time.monotonic() + seconds)
+
+    def status(self, number: int) -> int | None:
+        """Give the exit status of one; None: it runs."""
+        return self._processes[number].poll()
 
     def _answer(self, number: int, until: float) -> dict[str, Any] | None:
         while True:

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class ReadBack:
     """What a reader met in a file that several processes wrote meanwhile."""
 
     reads: int = 0
     torn: int = 0
-    """Reads that gave part of what a writer had written, or a mixture."""
+    """ReadBack that gave part of what a writer had written, or a mixture."""
 
     absent: int = 0
-    """Reads that found no file, although it was there before."""
+    """ReadBack that found no file, although it was there before."""
 
     failed: int = 0
-    """Reads that the system refused."""
+    """ReadBack that the system refused."""
 
     said: str = ""
     """Why, of the first that was refused."""
@@ -42,12 +42,7 @@ class Locks:
     """Turns in which another process held it at the same time."""
 
     said: str = ""
-    """Why the system refuses such locks, or that nobody ever got one."""
-
-    @property
-    def is_exclusive(self) -> bool:
-        """Whether one process at a time held it, as far as was seen."""
-        return self.turns > 0 and not (self.lost or self.said)
+    """Why the system refuses such locks, or that nobody came back from asking for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +50,10 @@ class Tried:
     """What a file system did with files of ours, written by several processes."""
 
     writers: int = 0
-    renamed: Reads = Reads()
+    renamed: ReadBack = ReadBack()
     """Of a file that each writer wrote under a name of its own, and renamed over the old one."""
 
-    overwritten: Reads = Reads()
+    overwritten: ReadBack = ReadBack()
     """Of one that was written in place: torn on every file system."""
 
     created: int = 0
@@ -165,7 +160,7 @@ class WriterTrial:
 
     writers: int = 0
     saves: int = 0
-    reads: Reads = Reads()
+    reads: ReadBack = ReadBack()
     first_torn: str = ""
     """What the first read that failed said."""
 

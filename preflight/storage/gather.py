@@ -12,7 +12,7 @@ from preflight.keys.facts import CacheKeys
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
-from preflight.storage.facts import StorageProbe, WriterTrial
+from preflight.storage.facts import StorageProbe
 from preflight.storage.scratch import tidy
 from preflight.storage.space import nearest_folder
 from preflight.targets.targets import CacheFolder
@@ -72,7 +72,9 @@ class Storages(Gather):
             "cased": list(keys.cased) if keys is not None else [],
         }
 
-    def judged(self, question: Question, facts: StorageProbe, _read_at: float | None) -> Iterator[Look]:
+    def judged(
+        self, question: Question, facts: StorageProbe, _read_at: float | None
+    ) -> Iterator[Look]:
         """Keep it until all places were looked at."""
         self._seen.append(facts)
         self._by_file[facts.file] = question.target  # type: ignore[assignment]  # of our own kind
@@ -81,7 +83,9 @@ class Storages(Gather):
     def finish(self) -> Iterator[Look]:
         """Say of each place what the caches before it still need on the same file system."""
         needed: dict[int | None, tuple[int, int]] = {}
-        for one in sorted(self._seen, key=lambda one: (one.entry is None, one.entry or 0, one.file)):
+        for one in sorted(
+            self._seen, key=lambda one: (one.entry is None, one.entry or 0, one.file)
+        ):
             size, files = needed.get(one.device, (0, 0))
             facts = replace(one, before=size, files_before=files)
             needed[one.device] = size + (one.needed or 0), files + one.missing

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from preflight.storage.crew import Crew
-from preflight.storage.facts import Locks, Reads, Tried
+from preflight.storage.facts import Locks, ReadBack, Tried
 from preflight.storage.layer import Files
 from preflight.storage.racing import COUNTER, SIZE
 
@@ -117,18 +117,15 @@ class _Trial:
         refused = [one["refused"] for one in said if "refused" in one]
         turns = sum(one.get("turns", 0) for one in said)
         counted = int.from_bytes(self._files.read(path)[:8], "big")
-        return Locks(
-            turns=turns,
-            lost=max(0, turns - counted),
-            said=refused[0] if refused else "" if turns else "nobody got one in time",
-        )
+        said_by_system = refused[0] if refused else ""
+        return Locks(turns=turns, lost=max(0, turns - counted), said=said_by_system)
 
-    def write(self, target: str, seconds: float, *, renames: bool) -> Reads:
+    def write(self, target: str, seconds: float, *, renames: bool) -> ReadBack:
         """Have a file written by some and read by one."""
         self._files.write(os.path.join(self._folder, target), b"A" * SIZE)
         what = "renames" if renames else "writes"
         said = self._ask("write", seconds, what, target=target, renames=renames)
         if not self._unless_refused(said):
-            return Reads()
+            return ReadBack()
         *writers, reader = said
-        return Reads(**reader, writes=sum(one["writes"] for one in writers))
+        return ReadBack(**reader, writes=sum(one["writes"] for one in writers))

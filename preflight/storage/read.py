@@ -65,6 +65,8 @@ def look_at(
     )
     if not is_written or seen.read_only:
         return seen
+    if stands_in_the_way := _in_the_way(path):
+        return replace(seen, refused=f"{name_of(stands_in_the_way, root)} is no folder")
     try:
         files = load(layer)
         with scratch(place, files, MARK) as folder:
@@ -73,3 +75,10 @@ def look_at(
         return replace(seen, refused=str(error))
     except OSError as error:
         return replace(seen, refused=f"{error.strerror or error} ({type(error).__name__})")
+
+
+def _in_the_way(path: str) -> str | None:
+    """Give what stands where the folder of a cache, or one above it, would have to be made."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return None if os.path.isdir(path) else path

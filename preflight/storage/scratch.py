@@ -1,4 +1,4 @@
-"""A folder of ours in a folder of the user's: made for a trial, and gone after it whatever happens."""
+"""A folder of ours in a folder of the user's: made for a trial, and gone after it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,11 @@ class LoadedFiles(Gather):
 
     def add(self, target: CacheFolder) -> Iterator[Look]:
         """Take in the files of a cache."""
-        if self.run.job.look.deep and not target.is_to_be and any(map(self.run.wants, self.kind.facts)):
+        if (
+            self.run.job.look.deep
+            and not target.is_to_be
+            and any(map(self.run.wants, self.kind.facts))
+        ):
             files = own_files(list_cache(target.path), target).files
             self.targets += (_File(target, path) for path in files)
         yield from ()

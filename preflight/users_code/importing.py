@@ -34,8 +34,8 @@ def import_torch() -> None:
         ) from error
 
 
-def join_world(ranks: int, nodes: int = 1) -> None:
-    """Stand for rank 0: the launcher's variables, and a process group that talks to nobody.
+def join_world(ranks: int, nodes: int = 1, rank: int = 0) -> None:
+    """Stand for a rank: the launcher's variables, and a process group that talks to nobody.
 
     A call of `init_process_group` in the user's code then finds the group that is there.
     """
@@ -57,7 +57,7 @@ def join_world(ranks: int, nodes: int = 1) -> None:
     try:
         from torch.testing._internal.distributed.fake_pg import FakeStore
 
-        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks)
+        dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=ranks)
     except (ImportError, AttributeError, ValueError, RuntimeError):
         # The fake group is private to torch; a real group of one stands in for it.
         store = dist.HashStore()  # type: ignore[attr-defined]  # not in the stubs

@@ -10,7 +10,7 @@ from typing import Any
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.users_code.importing import import_named, refuse_unguarded
-from preflight.values.code_name import parse_spec
+from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import name_of, shown
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -38,12 +38,22 @@ def named_function(
     if not options["import_anyway"]:
         refuse_unguarded(spec, root)
     with step(f"import {spec.home}"):
-        try:
-            function = getattr(import_named(spec), spec.name, None)
-        except MistypedError:
-            raise
-        except BaseException as error:
-            raise CannotLookError(f"importing {spec.home} {said_of(error, root)}") from error
+        return imported(spec, root, fix)
+
+
+def imported(spec: Spec, root: str, fix: str) -> Callable[..., Any]:
+    """Import a function of the user's.
+
+    Raises:
+        CannotLookError: its module raises, or it is no function.
+        MistypedError: the module or the name does not exist.
+    """
+    try:
+        function = getattr(import_named(spec), spec.name, None)
+    except MistypedError:
+        raise
+    except BaseException as error:
+        raise CannotLookError(f"importing {spec.home} {said_of(error, root)}") from error
     if function is None:
         raise MistypedError(f"{spec.home} has no {spec.name}")
     if not callable(function):

@@ -1,0 +1,143 @@
+"""How the user's own function that writes an entry is called: found by names, then by trying."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from preflight.kinds.asked import CannotLookError
+from preflight.storage.whole import NUMPY, SAFETENSORS, TORCH
+from preflight.users_code.named_function import said_of
+
+FIX = "A writer is called as  save(path, value)  or  save(value, path),  and writes that file."
+
+_PATH = re.compile(
+    r"path|file|fname|dest|dst|target|(?<![a-z])(out|to|name|where)(?![a-z])", re.IGNORECASE
+)
+
+_PLACES = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class How(NamedTuple):
+    """One way to call it."""
+
+    path_first: bool
+    as_text: bool
+    """Whether the path is given as a text, and not as a `pathlib.Path`."""
+
+    value: str
+    """A name of `VALUES`."""
+
+
+def _tensor(number: int, size: int) -> Any:
+    import torch
+
+    return torch.full((max(size // 4, 1),), float(number))
+
+
+def _array(number: int, size: int) -> Any:
+    import numpy as np
+
+    return np.full((max(size // 4, 1),), float(number), dtype=np.float32)
+
+
+VALUES: dict[str, Callable[[int, int], Any]] = {
+    "a tensor": _tensor,
+    "a dict of a tensor": lambda number, size: {"latents": _tensor(number, size)},
+    "an array": _array,
+    "a dict of an array": lambda number, size: {"latents": _array(number, size)},
+    "bytes": lambda number, size: bytes([64 + number]) * size,
+}
+
+
+def _kinds(suffix: str) -> tuple[str, ...]:
+    tensor, tensors, array, arrays, plain = VALUES
+    if suffix in NUMPY:
+        return array, tensor, arrays, plain
+    if suffix == SAFETENSORS:
+        return tensors, tensor, arrays, array
+    if suffix in TORCH:
+        return tensor, tensors, array, plain
+    return plain, tensor, array
+
+
+def ways(function: Callable[..., object], text: str, suffix: str) -> Iterator[How]:
+    """Give the ways to call it, the likeliest first.
+
+    Raises:
+        CannotLookError: it wants something else than a path and a value.
+    """
+    orders = _orders(function, text)
+    for value in _kinds(suffix):
+        for as_text in (True, False):
+            for path_first in orders:
+                yield How(path_first, as_text, value)
+
+
+def _orders(function: Callable[..., object], text: str) -> tuple[bool, ...]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some things made in C have none
+        return True, False
+    needed = [one for one in parameters if one.default is inspect.Parameter.empty]
+    if len([one for one in needed if one.kind in _PLACES]) > 2 or any(
+        one.kind is inspect.Parameter.KEYWORD_ONLY for one in needed
+    ):
+        names = ", ".join(one.name for one in needed)
+        raise CannotLookError(f"{text} wants more than a path and a value: {names}", fix=FIX)
+    places = [one.name for one in parameters if one.kind in _PLACES][:2]
+    said = [_PATH.search(name) is not None for name in places]
+    if said == [True, False]:
+        return (True,)
+    return (False,) if said == [False, True] else (True, False)
+
+
+def call(function: Callable[..., object], how: How, path: str, value: Any) -> None:
+    """Have an entry written."""
+    at = path if how.as_text else pathlib.Path(path)
+    function(*((at, value) if how.path_first else (value, at)))
+
+
+class Learnt(NamedTuple):
+    """What worked."""
+
+    how: How
+    ending: str
+    """What the file's name ends with in place of the suffix: `.pt`, or `.pt.npy` by numpy.save."""
+
+    seconds: float
+
+
+def learn(
+    function: Callable[..., object], text: str, folder: str, suffix: str, size: int, root: str
+) -> Learnt:
+    """Find out how it is called: by the first way that does not raise, and writes one file.
+
+    Raises:
+        CannotLookError: there is none.
+    """
+    first = ""
+    for number, how in enumerate(ways(function, text, suffix)):
+        here = os.path.join(folder, f"way-{number}")
+        os.mkdir(here)
+        try:
+            value = VALUES[how.value](1, size)
+        except ImportError:
+            continue
+        begun = time.perf_counter()
+        try:
+            call(function, how, os.path.join(here, f"entry{suffix}"), value)
+        except BaseException as error:  # noqa: BLE001  whatever the user's code raises
+            first = first or said_of(error, root)
+            continue
+        seconds = time.perf_counter() - begun
+        made = os.listdir(here)
+        if len(made) == 1 and made[0].startswith("entry"):
+            return Learnt(how, made[0].removeprefix("entry"), seconds)
+        first = first or f"leaves {len(made)} files where it is given the path of one"
+    raise CannotLookError(f"{text} {first or 'cannot be called'}", fix=FIX)
