@@ -82,18 +82,13 @@ def _system(facts: StorageProbe) -> str:
     return f" ({shown(facts.system)}{', over the network' if facts.is_remote else ''})"
 
 
-def _place(facts: StorageProbe) -> str:
-    """Say where that is, where the cache itself is not there yet."""
-    return "" if facts.is_there else f", which is to be made in {shown(facts.place)},"
-
-
 def _of_refusal(facts: StorageProbe, job: Job) -> Iterator[Finding]:
     if not facts.is_written and not facts.missing:
         return
     why = shown(facts.refused) or "its file system is mounted for reading only"
     lacks = "" if facts.is_written else f"lacks {counted(facts.missing, 'entry', 'entries')}, and "
     yield cache_storage.found(
-        f"{lacks}cannot be written to{_place(facts)}: {why}{_system(facts)}".replace(",:", ":"),
+        f"{lacks}cannot be {'written to' if facts.is_there else 'made'}: {why}{_system(facts)}",
         severity=Severity.ERROR if facts.is_written else Severity.WARNING,
         at=Location(file=facts.file),
         also=settings_of(facts, job, "path"),
@@ -143,7 +138,7 @@ def _of_renames(facts: StorageProbe, tried: Tried, job: Job) -> Finding:
     several = job.launch.ranks > 1
     return cache_storage.found(
         f"lies where a rename over a file is not atomic{_system(facts)}: "
-        f"{bad_reads(tried.renamed)} while {counted(tried.writers, 'process', 'processes')} renamed whole files over it",
+        f"{bad_reads(tried.renamed)} while {tried.writers} processes renamed whole files over it",
         severity=Severity.ERROR if several else Severity.WARNING,
         at=Location(file=facts.file),
         also=settings_of(facts, job, "path"),

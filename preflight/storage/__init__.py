@@ -1,1 +1,1 @@
-"""The place that a cache is written to: what several writers meet there, and how much room it has."""
+"""Where a cache is written: what several writers meet there, and how much room there is."""

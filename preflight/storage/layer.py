@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 from typing import Any
 
@@ -64,7 +64,15 @@ PLAIN = f"{__name__}:Files"
 
 
 def load(place: str) -> Files:
-    """Give the layer of this name: `preflight.storage.layer:Files`."""
-    module, _, name = place.partition(":")
-    found: Files = getattr(importlib.import_module(module), name)()
-    return found
+    """Give the layer of this name: `preflight.storage.layer:Files`, or `file.py:name` of a test."""
+    home, _, name = place.rpartition(":")
+    if not home.endswith(".py"):
+        found: Files = getattr(importlib.import_module(home), name)()
+        return found
+    spec = importlib.util.spec_from_file_location("layers", home)
+    assert spec is not None  # noqa: S101  for the type checker
+    assert spec.loader is not None  # noqa: S101
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: Files = getattr(module, name)()
+    return made
