@@ -90,7 +90,8 @@ class Crew:
         line = json.dumps({"order": what, **more}).encode() + b"\n"
         for one in self._processes:
             assert one.stdin is not None  # noqa: S101  for the type checker
-            with contextlib.suppress(OSError):  # it has died, which its silence will say
+            # It has died, which its silence will say, or was ended by us.
+            with contextlib.suppress(OSError, ValueError):
                 one.stdin.write(line)
                 one.stdin.flush()
 
