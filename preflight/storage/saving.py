@@ -16,9 +16,6 @@ from preflight.users_code.importing import join_world
 from preflight.users_code.named_function import imported, said_of
 from preflight.values.code_name import parse_spec
 
-# A moment in which a reader that found no file waits for one, in seconds.
-_WAIT = 0.0005
-
 # A writer that is done with a file before its time waits so long, in seconds.
 _PAUSE = 0.0002
 
@@ -153,7 +150,6 @@ class Reader:
             except FileNotFoundError:
                 if met != at:  # not written for the first time
                     found["reads"] -= 1
-                    time.sleep(_WAIT)
                     continue
                 found["absent"] += 1
                 first = first or "the file was not there, although it was before"

@@ -25,7 +25,7 @@ WRITERS = 3
 _LEAST, _USUAL, _MOST = 1 << 14, 1 << 18, 1 << 22
 
 # Seconds that the race takes; a file has its turn for so long, or for so many saves of one writer.
-_RACE, _TURN, _SAVES = 2.0, 0.1, 8
+_RACE, _TURN, _SAVES = 2.0, 0.03, 8
 _LONGEST_TURN, _FEWEST_TURNS = 1.0, 4
 
 # How long a writer may be silent behind the end of the race, in seconds, and in saves.

@@ -123,8 +123,8 @@ def save(path, value):
 
 @pytest.mark.parametrize(
     ("source", "suffix"),
-    [(NUMPY_IN_PLACE, ".npy"), (TORCH_IN_PLACE, ".pt"), (ONCE, ".npy")],
-    ids=["numpy", "torch", "only where it is not there"],
+    [(NUMPY_IN_PLACE, ".npy"), (TORCH_IN_PLACE, ".pt")],
+    ids=["numpy", "torch"],
 )
 def test_a_writer_in_place_is_torn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, suffix: str
@@ -134,6 +134,15 @@ def test_a_writer_in_place_is_torn(
     assert found.reads.torn > 0
     assert "raises" in found.first_torn or "mixture" in found.first_torn
     assert found.raised == 0
+
+
+def test_a_writer_that_leaves_alone_what_is_there_is_torn_the_first_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each rank finds no file at first."""
+    found = tried(tmp_path, ONCE, monkeypatch, size=4_000_000)
+
+    assert found.reads.torn > 0
 
 
 def test_a_temporary_name_that_all_share_is_torn_or_raises(

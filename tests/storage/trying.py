@@ -35,12 +35,18 @@ def _step(_name: str) -> Iterator[None]:
 
 
 def tried(
-    folder: Path, source: str, monkeypatch: pytest.MonkeyPatch, *, suffix: str = ".npy", **more: Any
+    folder: Path,
+    source: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    suffix: str = ".npy",
+    size: int = 100_000,
+    **more: Any,
 ) -> WriterTrial:
     """Try `save` of a source for a cache with one entry of this suffix."""
     (folder / "storing.py").write_text(source, encoding="utf-8")
     (folder / "cache").mkdir()
-    (folder / "cache" / f"one{suffix}").write_bytes(bytes(100_000))
+    (folder / "cache" / f"one{suffix}").write_bytes(bytes(size))
     monkeypatch.chdir(folder)
     monkeypatch.setattr(trial, "_RACE", 0.8)
     monkeypatch.setattr(trial, "_FEWEST_TURNS", 2)
