@@ -138,7 +138,7 @@ def _of_renames(facts: StorageProbe, tried: Tried, job: Job) -> Finding:
     several = job.launch.ranks > 1
     return cache_storage.found(
         f"lies where a rename over a file is not atomic{_system(facts)}: "
-        f"{bad_reads(tried.renamed)} while {tried.writers} processes renamed whole files over it",
+        f"{bad_reads(tried.renamed)}, while {tried.writers} processes renamed whole files over it",
         severity=Severity.ERROR if several else Severity.WARNING,
         at=Location(file=facts.file),
         also=settings_of(facts, job, "path"),

@@ -81,9 +81,9 @@ def test_a_rename_that_is_not_atomic_is_an_error_where_several_ranks_write() -> 
         (
             Severity.ERROR,
             (
-                "lies where a rename over a file is not atomic (nfs4, over the network): of 500 reads, "
-                "3 gave a part or a mixture of what was written and 2 found no file, although it was "
-                "there before while 3 processes renamed whole files over it"
+                "lies where a rename over a file is not atomic (nfs4, over the network): of 500 "
+                "reads, 3 gave a part or a mixture of what was written and 2 found no file, although "
+                "it was there before, while 3 processes renamed whole files over it"
             ),
         )
     ]
@@ -142,7 +142,10 @@ def test_too_little_room_is_told_with_numbers(*, is_written: bool, severity: Sev
     assert told(facts) == [
         (
             severity,
-            "has room for 1.0 GB, and its 2,000 missing entries of about 1.0 MB each need 2.0 GB (ext4)",
+            (
+                "has room for 1.0 GB, and its 2,000 missing entries of about 1.0 MB each need "
+                "2.0 GB (ext4)"
+            ),
         )
     ]
     assert (
