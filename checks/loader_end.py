@@ -195,7 +195,7 @@ def _repeated(facts: WholePass, by_itself: int) -> Finding:
 
 def _differ(facts: WholePass) -> bool:
     """Whether a second epoch has another number of batches, and of samples, than the first."""
-    if len(facts.epochs) < 2 or facts.resampled:
+    if len(facts.epochs) < 2 or facts.resampled or facts.resumes:
         return False
     first, second = facts.epochs
     if second.ended == "cut" and second.batches <= first.batches:
@@ -234,7 +234,8 @@ def _agrees(facts: WholePass, length: int) -> bool:
     first = facts.epochs[0]
     if first.ended == "cut":
         return first.batches <= length + _tolerated(facts)
-    return facts.resampled or abs(first.batches - length) <= _tolerated(facts)
+    fewer = facts.resumes and first.batches < length
+    return facts.resampled or fewer or abs(first.batches - length) <= _tolerated(facts)
 
 
 def _miscounted(facts: WholePass, length: int) -> Finding:

@@ -20,7 +20,7 @@ from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, printed
 from preflight.flow.fitted import fit
-from preflight.loaders.sent import real_loader
+from preflight.loaders.around import real_loader
 from preflight.loaders.starting import parts_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, user_frames

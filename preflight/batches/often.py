@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from preflight.batches.rows import digest
-from preflight.loaders.sent import real_loader
+from preflight.loaders.around import real_loader
 from preflight.loaders.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name

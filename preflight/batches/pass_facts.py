@@ -50,6 +50,9 @@ class WholePass:
     resampled: bool = False
     """Whether it draws shards with replacement."""
 
+    resumes: bool = False
+    """Whether its first epoch begins where an earlier run has left one."""
+
     persistent: bool = False
     """Whether its workers outlive an epoch."""
 

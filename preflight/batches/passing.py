@@ -11,7 +11,9 @@ from preflight.batches import often, rows
 from preflight.batches.drawing import Drawable, ending_of, length_of, raised
 from preflight.batches.pass_facts import Epoch
 from preflight.flow.fitted import Fitted, fit
-from preflight.loaders.sent import real_loader, resamples
+from preflight.loaders.around import as_it_comes, real_loader
+from preflight.loaders.epoch import batch_size_of
+from preflight.loaders.sent import resamples
 from preflight.loaders.starting import configured
 from preflight.objects.attributes import classes, own_attributes
 from preflight.values.wire import to_wire
@@ -109,15 +111,23 @@ def _about(loader: Any) -> dict[str, Any]:
     real = real_loader(loader)
     own = own_attributes(real)
     iterable = classes("torch.utils.data", "IterableDataset")
-    size = own.get("batch_size")
+    resumes = _resumes(loader, real)
     return {
         "length": length_of(loader),
         "is_iterable": isinstance(own.get("dataset"), iterable),
         "resampled": resamples(own),
         "persistent": own.get("persistent_workers") is True,
-        "batch_size": size if isinstance(size, int) else None,
-        "takes": _takes(own) if real is loader else None,
+        "batch_size": batch_size_of(own),
+        "takes": None if as_it_comes(loader) is None or resumes else _takes(own),
+        "resumes": resumes,
     }
+
+
+def _resumes(loader: object, real: object) -> bool:
+    """Whether an epoch begins where another run has left it: torchdata's and accelerate's can."""
+    skips = own_attributes(loader).get("skip_batches")
+    state = own_attributes(real).get("next_iter_state")
+    return state is not None or (isinstance(skips, int) and skips > 0)
 
 
 def _takes(own: Any) -> int | None:
@@ -214,13 +224,12 @@ def _is_too_long(spent: float, number: int, bounds: Bounds) -> bool:
 
 def _by_itself(loader: Any, total: int, bounds: Bounds, tell: Callable[..., None]) -> int | None:
     """Count the samples of an epoch without workers; None where that cannot be said."""
-    if real_loader(loader) is not loader or not isinstance(
-        loader, classes("torch.utils.data", "DataLoader")
-    ):
+    real = as_it_comes(loader)
+    if not issubclass(type(real), classes("torch.utils.data", "DataLoader")):
         return None
     begun, seen = time.monotonic(), 0
     try:
-        alone: Any = configured(loader, 0, None)
+        alone: Any = configured(real, 0, None)
         vars(alone).update(timeout=0, persistent_workers=False)
         for batch in alone:
             seen += _count(batch) or 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy as copying
 import functools
 import os
 import sys
@@ -23,6 +22,7 @@ from preflight.findings.check import Facts
 from preflight.host.start_method import SPAWNING
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loaders
+from preflight.loaders.around import real_loader, with_real
 from preflight.loaders.facts import Loaded, Sent
 from preflight.loaders.starting import configured, parts_of, start_method_of
 from preflight.objects import where
@@ -226,7 +226,7 @@ def _collect(
     if name not in wanted:
         return []
     workers, start = options["num_workers"], options["start_method"]
-    real = loaders.real_loader(thing)
+    real = real_loader(thing)
     method, method_from = start_method_of(own_attributes(real), start, options["root"])
     own = configured(real, workers, start)
     number = parts_of(own).get("num_workers", 0) if workers is None else workers
@@ -236,18 +236,7 @@ def _collect(
         "start_method_from": method_from,
         "defined": where.defined(factory, options["root"]).at,
     }
-    return [Drawable(name, _with_part(thing, real, own), about)]
-
-
-def _with_part(thing: Any, real: object, own: object) -> object:
-    """Give a loader with its DataLoader as the job has it; the user's own stays as it is."""
-    if own is real:
-        return thing
-    if real is thing:
-        return own
-    copied = copying.copy(thing)
-    copied.pipeline = [own, *thing.pipeline[1:]]
-    return copied
+    return [Drawable(name, thing if own is real else with_real(thing, own), about)]
 
 
 # --- for both processes ---------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from preflight.loaders.facts import EpochLength
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
@@ -26,8 +28,16 @@ def epoch_of(loader: object) -> EpochLength | None:
             samples=len(dataset),  # type: ignore[arg-type]
             drawn=len(sampler),  # type: ignore[arg-type]
             batches=len(drawing[-1]),  # type: ignore[arg-type]
-            batch_size=parts.get("batch_size"),
-            drop_last=bool(parts.get("drop_last")),
+            batch_size=batch_size_of(parts),
+            drop_last=bool(getattr(batches, "drop_last", parts.get("drop_last"))),
         )
     except Exception:  # noqa: BLE001  a data set's length is the user's own code
         return None
+
+
+def batch_size_of(parts: Mapping[str, object]) -> int | None:
+    """Give the batch size of a DataLoader, also where torch's own batch sampler alone has it."""
+    size, batches = parts.get("batch_size"), parts.get("batch_sampler")
+    if size is None and type(batches) in classes("torch.utils.data", "BatchSampler"):
+        size = getattr(batches, "batch_size", None)
+    return size if isinstance(size, int) else None

@@ -6,10 +6,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from multiprocessing.queues import Queue
 from typing import Any
 
 from preflight.loaders.facts import Held, Inherited
 from preflight.objects import where
+from preflight.objects.attributes import own_attributes
 from preflight.objects.facts import Definition
 from preflight.objects.forking import held
 from preflight.objects.paths import PATHS, type_name
@@ -17,6 +19,10 @@ from preflight.values.names import name_of
 
 # The threads of these have no lock that a worker would wait for, or renew it after a fork.
 _HARMLESS = frozenset({"IPython", "_pydevd_bundle", "debugpy", "ipykernel", "pydevd", "tqdm"})
+
+
+# What sends indices to the workers of another loader: a queue renews its locks after a fork.
+_FEEDS = Queue._feed  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def inherited(parts: Mapping[str, Any], root: str) -> Inherited:
@@ -63,6 +69,8 @@ def _threads() -> list[str]:
             continue
         # Of a dummy (a thread that Python did not start), nobody knows whether it still runs.
         if type_name(kind).partition(".")[0] in _HARMLESS or kind is threading._DummyThread:  # noqa: SLF001
+            continue
+        if own_attributes(thread).get("_target") is _FEEDS:
             continue
         name = object.__getattribute__(thread, "__dict__").get("_name")
         names.append(name if type(name) is str else kind.__name__)

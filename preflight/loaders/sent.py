@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from preflight.loaders.around import real_loader
 from preflight.loaders.epoch import epoch_of
 from preflight.loaders.facts import Sent
 from preflight.loaders.inherited import inherited
@@ -114,12 +115,6 @@ def walk_loader(
 
 def _sent(parts: Mapping[str, Any]) -> Mapping[str, Any]:
     return {part: parts[part] for part in SENT if parts.get(part) is not None}
-
-
-def real_loader(thing: object) -> object:
-    """Give a loader itself; of webdataset's WebLoader, the DataLoader in it."""
-    stages = own_attributes(thing).get("pipeline")
-    return stages[0] if type(stages) is list and stages else thing
 
 
 def resamples(parts: Mapping[str, Any]) -> bool:

@@ -23,21 +23,28 @@ def configured(loader: object, num_workers: int | None, start_method: str | None
     """Copy a DataLoader with the job's settings; whatever else it is, give it as it is."""
     if not _is_data_loader(loader) or (num_workers is None and start_method is None):
         return loader
-    copied = _copied(loader)
+    other = _copied(loader)
+    vars(other).update(_iterator=None, **_not_begun(other))
     try:
         if num_workers == 0:
-            copied.multiprocessing_context = None  # torch takes one only where there are workers
+            other.multiprocessing_context = None  # torch takes one only where there are workers
         if num_workers is not None:
-            copied.num_workers = num_workers
-        if copied.num_workers > 0:
-            copied.prefetch_factor = copied.prefetch_factor or 2  # what a new loader would have
+            other.num_workers = num_workers
+        if other.num_workers > 0:
+            other.prefetch_factor = other.prefetch_factor or 2  # what a new loader would have
             if start_method is not None and start_method != method_of(own_attributes(loader)):
-                copied.multiprocessing_context = start_method
+                other.multiprocessing_context = start_method
     except (ValueError, TypeError) as error:
         raise CannotLookError(
             f"its DataLoader does not take the job's settings: {error}"
         ) from error
-    return copied
+    return other
+
+
+def _not_begun(loader: object) -> Mapping[str, bool]:
+    """Forget workers that torchdata's loader has started already, to ask for its state."""
+    flag = "_initial_iter_for_state_dict"
+    return {flag: False} if flag in own_attributes(loader) else {}
 
 
 def _copied(loader: object) -> Any:
@@ -45,9 +52,9 @@ def _copied(loader: object) -> Any:
     try:
         return copy.copy(loader)
     except Exception:  # noqa: BLE001  a class may have a way of its own to copy, and to fail
-        copied = object.__new__(type(loader))
-        copied.__dict__.update(own_attributes(loader))
-        return copied
+        other = object.__new__(type(loader))
+        other.__dict__.update(own_attributes(loader))
+        return other
 
 
 def parts_of(loader: object) -> Mapping[str, Any]:
