@@ -6,16 +6,20 @@ What it finds
     `images, labels = batch` and `next(iter(loader))` as they stand in sources. Found are batches
     that cannot be taken apart so, and dicts that can, so that names stand for keys. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
-    dimensions. How many samples there are, and how long texts and sequences are, may differ.
+    dimensions. How many samples there are, and how long texts and sequences are, may differ. And a
+    step number that stays as it is or falls: what a loop takes as `step`, or the batch has under
+    the key `global_step`, `step` or `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the
     names of fields in place of images. What differs from batch to batch stops it later, at the
-    first batch of the other kind.
+    first batch of the other kind. By a step number that does not grow, a schedule stands still, and
+    a loop that goes on until so many steps are done does not end.
 
 What to do
     Let the loop and the collate function agree: take a dict by its keys, and let each sample give
-    the same parts, in the same order.
+    the same parts, in the same order. Count steps in the training process, and not in workers, of
+    which each would count by itself.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from preflight.settings.taking import Taking, parse_taking
 from preflight.values.names import shown
 
 from ._batch_changes import changes
+from ._steps import stood
 from ._taken_apart import Misfit, described, misfit
 
 
@@ -51,6 +56,7 @@ def loader_contract(facts: FirstBatches, _job: Job) -> Iterator[Finding]:
     if not wrong:
         nothing = _nothing(facts)
         yield from [nothing] if nothing is not None else _changed(facts)
+        yield from _not_counted(facts)
 
 
 # --- held against loops ---------------------------------------------------------------------------
@@ -159,6 +165,28 @@ def _changed(facts: FirstBatches) -> Iterator[Finding]:
                 },
                 about=f"{facts.name} {one.at}",
             )
+
+
+def _not_counted(facts: FirstBatches) -> Iterator[Finding]:
+    """Tell a step number that does not grow."""
+    found = stood(facts)
+    if found is None:
+        return
+    numbers = ", ".join(map(str, found.numbers))
+    name = shown(found.name)
+    why = f"A schedule by {name} stands still or starts again, and what waits for a step may wait "
+    why += "for ever."
+    if found.each_worker:
+        why += f" It looks as if each of its {facts.num_workers} workers counts by itself."
+    yield loader_contract.found(
+        f"gives a step number, {name}, that does not grow from batch to batch: {numbers}",
+        at=_place(facts),
+        severity=Severity.WARNING,
+        why=why,
+        fix=f"Count in the loop: for {name}, batch in enumerate(loader).",
+        evidence={"loader": facts.name, "batch": found.batch, "numbers": numbers},
+        about=f"{facts.name} {found.name}",
+    )
 
 
 def _takes_all(taken: TakenFor, facts: FirstBatches) -> bool:

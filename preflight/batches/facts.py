@@ -33,6 +33,9 @@ class Structure:
     bytes: int | None = None
     """Of the data of a tensor or array."""
 
+    value: int | None = None
+    """Of an int that is a part of the batch itself, and may count its steps."""
+
     keys: tuple[str, ...] = ()
     """Of a dict, or the fields of a named tuple; as many as there are parts."""
 

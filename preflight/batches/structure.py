@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 from preflight.batches.facts import Structure
@@ -14,6 +15,9 @@ from preflight.objects.paths import type_name
 _MOST = 64
 
 _DEEPEST = 6
+
+# What JSON holds of a number for certain, and the fields of a batch of which one may be a count.
+_LARGEST, _MOST_FIELDS = 2**53, 16
 
 _PLAIN = {str: "str", bytes: "bytes", int: "int", float: "float", bool: "bool"}
 
@@ -52,7 +56,7 @@ def _of_row(thing: Any, name: str, depth: int) -> Structure:
         type="" if type(thing) in (tuple, list) else name,
         length=len(thing),
         keys=tuple(map(str, fields[:_MOST])) if isinstance(fields, tuple) else (),
-        parts=tuple(structure_of(one, depth + 1) for one in thing[:_MOST]),
+        parts=_parts(thing[:_MOST], depth),
     )
 
 
@@ -70,5 +74,16 @@ def _of_dict(thing: Any, name: str, depth: int) -> Structure:
         type="" if type(thing) is dict else name,
         length=len(thing),
         keys=tuple(str(key) for key, _ in items),
-        parts=tuple(structure_of(value, depth + 1) for _, value in items),
+        parts=_parts([value for _, value in items], depth),
+    )
+
+
+def _parts(things: Any, depth: int) -> tuple[Structure, ...]:
+    """Say what each part is made of; of an int among few fields of the batch, what it is."""
+    parts = tuple(structure_of(one, depth + 1) for one in things)
+    if depth or len(parts) > _MOST_FIELDS:
+        return parts
+    return tuple(
+        replace(one, value=thing) if one.kind == "int" and abs(thing) < _LARGEST else one
+        for one, thing in zip(parts, things, strict=True)
     )

@@ -230,6 +230,87 @@ def test_a_loop_that_asks_for_nothing_is_left_alone() -> None:
     assert said == []
 
 
+# --- step numbers ---------------------------------------------------------------------------------
+
+
+def counted(numbers: list[int], takes: str = "step, batch", workers: int = 0) -> list[Finding]:
+    """Hold pairs of a number and a batch against a loop."""
+    taken = (TakenFor(takes=takes, file="train.py", line=9),) if takes else ()
+    batches = tuple(structure_of((one, "xy")) for one in numbers)
+    facts = FirstBatches(name="train:make", ended="enough", batches=batches, taken_for=taken)
+    return ask("loader-contract", dataclasses.replace(facts, num_workers=workers))
+
+
+def keyed_by(name: str, numbers: list[int]) -> list[Finding]:
+    return found(*(structure_of({"x": "text", name: one}) for one in numbers))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "workers"),
+    [([3, 3, 3, 3], 0), ([0, 1, 0, 1], 0), ([0, 0, 1, 1], 2), ([0, 0, 0], 4), ([9, 8], 0)],
+)
+@pytest.mark.parametrize("takes", ["step, batch", "self.global_step, (x, y)"])
+def test_a_step_number_that_does_not_grow_is_a_warning(
+    numbers: list[int], workers: int, takes: str
+) -> None:
+    (one,) = [one for one in counted(numbers, takes, workers) if "numbers" in one.evidence]
+
+    assert one.severity.name == "WARNING"
+    assert one.message.endswith(", ".join(map(str, numbers)))
+    assert ("counts by itself" in (one.why or "")) == (numbers == [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "takes", "workers"),
+    [
+        ([0, 1, 2, 3], "step, batch", 2),
+        ([0, 4, 8], "step, batch", 0),
+        ([7], "step, batch", 0),
+        ([3, 3], "step, batch", 2),
+        ([0, 0, 1, 1], "step, batch", 0),
+        ([3, 3, 3, 3], "label, image", 0),
+        ([3, 3, 3, 3], "size, step", 0),
+        ([3, 3, 3, 3], "epoch, batch", 2),
+        ([3, 3, 3, 3], "*step, batch", 2),
+        ([3, 3, 3, 3], "item", 0),
+        ([3, 3, 3, 3], "", 0),
+        ([512, 256, 512], "length, tokens", 2),
+    ],
+)
+def test_a_number_that_grows_or_is_no_step_is_left_alone(
+    numbers: list[int], takes: str, workers: int
+) -> None:
+    assert counted(numbers, takes, workers) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "number"),
+    [
+        ("global_step", [3, 3, 3], 1),
+        ("global_step", [0, 1, 0, 1], 1),
+        ("step", [3, 3, 3], 1),
+        ("step", [0, 1, 0, 1], 0),  # a sample's place in its episode
+        ("step", [17, 4, 9], 0),
+        ("step", [1, 2, 3], 0),
+        ("idx", [3, 3, 3], 0),
+        ("epoch", [0, 0, 0], 0),
+        ("height", [512, 512, 512], 0),
+        ("label", [1, 0, 1], 0),
+        ("timestep", [500, 3, 500], 0),
+    ],
+)
+def test_a_key_is_a_step_by_its_name_alone(name: str, numbers: list[int], number: int) -> None:
+    assert len(keyed_by(name, numbers)) == number
+
+
+def test_a_value_is_kept_of_few_numbers_only() -> None:
+    """Not of labels, of what lies deeper, or of what JSON may not hold."""
+    assert structure_of((3, {"step": 4})).parts[0].value == 3
+    assert structure_of((3, {"step": 4})).parts[1].parts[0].value is None
+    assert {one.value for one in structure_of([*range(40)]).parts} == {None}
+    assert structure_of((2**70, True, 0.5)).parts[0].value is None
+
+
 # --- real loaders ---------------------------------------------------------------------------------
 
 JOB = '''\
@@ -291,6 +372,18 @@ def forgotten():
     return DataLoader(Items(lambda i: i), batch_size=2, collate_fn=print)
 
 
+class Counted(IterableDataset):
+    """Counts in each worker."""
+
+    def __iter__(self):
+        for number in range(4):
+            yield number, torch.zeros(3)
+
+
+def counted():
+    return DataLoader(Counted(), batch_size=None, num_workers=2)
+
+
 def both():
     return pairs(), triples()
 
@@ -325,6 +418,13 @@ def case_forgotten():
     a, b = next(iter(forgotten()))
 
 
+def case_counted():
+    last = -1
+    for step, batch in counted():
+        assert step > last
+        last = step
+
+
 def run(loader):
     for x, y in loader:
         pass
@@ -348,7 +448,7 @@ if __name__ == "__main__":
                 print(name, "fine", file=sys.stderr)
 '''
 
-FACTORIES = ("pairs", "dicts", "numbers", "uneven", "triples", "forgotten", "both")
+FACTORIES = ("pairs", "dicts", "numbers", "uneven", "triples", "forgotten", "counted", "both")
 
 
 def test_loops_of_the_sources_meet_their_fate(
