@@ -82,8 +82,8 @@ def test_a_rename_that_is_not_atomic_is_an_error_where_several_ranks_write() -> 
             Severity.ERROR,
             (
                 "lies where a rename over a file is not atomic (nfs4, over the network): of 500 "
-                "reads, 3 gave a part or a mixture of what was written and 2 found no file, although "
-                "it was there before, while 3 processes renamed whole files over it"
+                "reads, 3 gave a part or a mixture of what was written and 2 found no file, "
+                "although it was there before, while 3 processes renamed whole files over it"
             ),
         )
     ]

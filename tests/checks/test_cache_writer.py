@@ -52,8 +52,8 @@ def test_torn_reads_are_counted_with_the_first_one() -> None:
             Severity.ERROR,
             (
                 f"{WHO} so that others read half an entry: of 80 reads, 70 gave a part or a "
-                "mixture of what was written and 1 found no file, although it was there before; the first: "
-                "torch.load raises EOFError"
+                "mixture of what was written and 1 found no file, although it was there before; "
+                "the first: torch.load raises EOFError"
             ),
         )
     ]
