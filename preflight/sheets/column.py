@@ -75,6 +75,8 @@ def in_words(stats: Stats, *, by_channel: bool = False) -> str:
     """Say range and mean: `-2.12 to 2.64, mean -0.03`."""
     if stats.low is None or stats.high is None or stats.mean is None:
         return "nothing finite"
+    if stats.low == stats.high:
+        return f"all {number(stats.low)}"
     said = f"{number(stats.low)} to {number(stats.high)}, mean {number(stats.mean)}"
     if by_channel and len(stats.means) > 1:
         said += f"; by channel {', '.join(map(number, stats.means[:_CHANNELS]))}"

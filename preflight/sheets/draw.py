@@ -62,7 +62,7 @@ def _drawn(
     tokenizer = tokenizer_of(parts) if with_ids else None
     for one in with_ids:
         said = decode(one, tokenizer)
-        one.note = f"{one.note}, {said}" if one.note else said
+        one.note = ", ".join(filter(None, (one.note, said)))
     with alone():
         panel = Panel(name, columns)
         write(wanted["file"], panel.drawn(), wanted["run"])

@@ -42,7 +42,7 @@ def scale_of(column: Column) -> Scale:
         if plain is not None:
             return plain
     if stats.low == stats.high:
-        return Scale(stats.low - 1, stats.high + 1, "all the same, shown grey")
+        return Scale(stats.low - 1, stats.high + 1, "shown grey")
     return Scale(stats.low, stats.high, f"shown from {number(stats.low)} to {number(stats.high)}")
 
 

@@ -21,6 +21,9 @@ _ENCODE = ("encode", "batch_decode")
 
 _SHOWN = 4_000
 
+# Whole numbers of a sample that may as well be its labels.
+_LABELS = 8
+
 
 class Tokenizer(NamedTuple):
     """What decodes, and where it was found."""
@@ -87,12 +90,13 @@ def decode(column: Column, tokenizer: Tokenizer | None) -> str:
     """Write the ids of a column as texts, and say by what."""
     if tokenizer is None:
         column.texts = [", ".join(map(str, row)) for row in column.ids]
-        return "token ids"
+        is_text = max(map(len, column.ids), default=0) > _LABELS
+        return "not decoded, for want of a tokenizer" if is_text else ""
     try:
         # What a loss leaves out is marked by a number below 0.
         texts = [tokenizer.decode([one for one in row if one >= 0]) for row in column.ids]
         column.texts = [str(one)[:_SHOWN] for one in texts]
     except BaseException as error:  # noqa: BLE001  the user's tokenizer
         column.texts = [", ".join(map(str, row)) for row in column.ids]
-        return f"token ids; {tokenizer.said} raises {type(error).__name__}"
+        return f"not decoded, since {tokenizer.said} raises {type(error).__name__}"
     return f"decoded by {tokenizer.said}"

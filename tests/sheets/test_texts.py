@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from preflight.sheets.column import Column, number
+from preflight.sheets.column import Column, Stats, in_words, number
 from preflight.sheets.columns import columns_of
 from preflight.sheets.draw import draw_sheet, take
 from preflight.sheets.lettering import Lettering
@@ -124,17 +124,21 @@ class Nasty:
     ids=range(5),
 )
 def test_without_a_tokenizer_the_ids_are_written(parts: dict[str, Any]) -> None:
-    column = Column(name="input_ids", about="", ids=[[1, 2, 3]])
+    text = Column(name="input_ids", about="", ids=[[1, 2, 3] * 3])
+    labels = Column(name="labels", about="", ids=[[1, 2, 3]])
+    tokenizer = tokenizer_of(parts)
 
-    assert decode(column, tokenizer_of(parts)) == "token ids"
-    assert column.texts == ["1, 2, 3"]
+    assert decode(text, tokenizer) == "not decoded, for want of a tokenizer"
+    assert decode(labels, tokenizer) == ""
+    assert text.texts == ["1, 2, 3, 1, 2, 3, 1, 2, 3"]
+    assert labels.texts == ["1, 2, 3"]
 
 
 def test_where_a_tokenizer_raises_the_ids_are_written() -> None:
     column = Column(name="input_ids", about="", ids=[[1, 2, 30_000]])
     said = decode(column, Tokenizer(Words().decode, "Words of collate_fn"))
 
-    assert said == "token ids; Words of collate_fn raises IndexError"
+    assert said == "not decoded, since Words of collate_fn raises IndexError"
     assert column.texts == ["1, 2, 30000"]
 
 
@@ -236,3 +240,13 @@ def test_letters_that_no_font_has_are_escaped() -> None:
 )
 def test_numbers_have_the_digits_that_are_compared(value: float, said: str) -> None:
     assert number(value) == said
+
+
+def test_ranges_are_told_in_the_words_that_stand_below_a_picture() -> None:
+    """Those of a picture that was normalised once, and of one of a single value."""
+    usual = Stats(low=-2.1179, high=2.64, mean=-0.03, means=(-0.1, 0.02, -0.01))
+
+    assert in_words(usual) == "-2.12 to 2.64, mean -0.03"
+    assert in_words(usual, by_channel=True).endswith("; by channel -0.10, 0.02, -0.01")
+    assert in_words(Stats(low=0.0, high=0.0, mean=0.0)) == "all 0"
+    assert in_words(Stats(nan=3)) == "nothing finite"
