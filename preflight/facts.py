@@ -56,6 +56,7 @@ from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
+from preflight.sheets.facts import Sheet
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
 from preflight.sources.flaws.facts import (
     BusyWait,
@@ -150,6 +151,7 @@ __all__ = [
     "ShardFacts",
     "Shared",
     "SharedKey",
+    "Sheet",
     "Size",
     "SourceFacts",
     "Spot",
