@@ -80,7 +80,8 @@ def sources_among(
         stack = [top.path] if top.is_dir(follow_symlinks=False) else []
         while stack and left > 0:
             try:
-                entries = list(itertools.islice(os.scandir(stack.pop()), left))
+                with os.scandir(stack.pop()) as listed:
+                    entries = list(itertools.islice(listed, left))
             except OSError:
                 continue
             left -= len(entries)
