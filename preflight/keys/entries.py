@@ -50,6 +50,8 @@ class Entries:
         rule: KeyRule | None,
         tell: Callable[[str], object],
         others: Iterable[str] = (),
+        *,
+        is_there: bool = True,
     ) -> None:
         """List them, but for those in the folders of other caches, which may lie below.
 
@@ -74,7 +76,6 @@ class Entries:
 
         self._folders: dict[str, tuple[int, int]] = {}
         joined = bytearray()
-        is_there = os.path.lexists(path)  # else the job is to make it
         for below, entry in _files(path, tell, others, self._folders) if is_there else ():
             name = f"{below}/{entry.name}" if below else entry.name
             if self._is_one(entry, name) and (written := _written(entry)) is not None:

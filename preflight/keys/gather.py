@@ -48,7 +48,7 @@ class KeyLists(Gather):
 
     def wire(self, target: CacheFolder) -> Mapping[str, Any]:
         """Give a cache and its data sets as a process is told of them."""
-        return told_of_cache(target, self.run)
+        return {**told_of_cache(target, self.run), "is_to_be": target.is_to_be}
 
     def question(self, target: CacheFolder) -> Question:
         """Ask about a cache; where its key is a function, the user's code is run for it."""

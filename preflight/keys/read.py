@@ -70,7 +70,8 @@ def read_keys(owed: CacheOf, root: str, tell: Tell, key: UsersKey | None = None)
         )
     caches = [os.path.join(root, one) for one in (owed.path, *owed.others)]
     samples = KeyedSamples(owed.of, root, tell, caches)
-    look = _Look(owed, root, samples, Entries(caches[0], rule, tell, caches[1:]))
+    is_there = not owed.is_to_be or os.path.lexists(caches[0])
+    look = _Look(owed, root, samples, Entries(caches[0], rule, tell, caches[1:], is_there=is_there))
     if rule is not None:
         return look.facts(look.by((rule,)), ())
     found, tried = look.by_any()

@@ -135,6 +135,9 @@ class CacheOf:
     key: str | None = None
     """The rule by which an entry is named after its sample; None: not said."""
 
+    is_to_be: bool = False
+    """Whether it is not there yet, and the settings say that the job writes to it."""
+
     others: tuple[str, ...] = ()
     """The paths of the job's other caches, of which some may lie below this one."""
 
