@@ -33,6 +33,8 @@ def looked_at(found: Discovered) -> set[tuple[str, str]]:
     """Give each thing that is looked at, with its kind; of caches, each file in them."""
     every: set[tuple[str, str]] = set()
     for one in found.targets:
+        if isinstance(one, CacheFolder) and one.is_to_be:
+            continue  # it has no files yet
         if isinstance(one, CacheFolder):
             listing = list_cache(one.path)
             files = (*listing.files, *listing.left_over, *(path for path, _ in listing.unreadable))
