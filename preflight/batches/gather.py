@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
-from preflight.pipelines.facts import Survival
+from preflight.pipelines.facts import Reads, Survival
 from preflight.sheets.facts import Sheet
 from preflight.sheets.shown import shown_in
 from preflight.sources.facts import SourceFacts
@@ -38,6 +39,9 @@ class Batches(Gather):
         self._flows: dict[tuple[Target, str], Flow] = {}
         self._further: dict[tuple[Target, str], Further] = {}
         self._survivals: dict[tuple[Target, str], Survival] = {}
+        self._opening: set[tuple[Target, str]] = set()
+        """Loaders of which it is told which of their shards are not there."""
+
         self._loops: list[BatchLoop] = []
         self._host: HostFacts | None = None
         self._empty: set[tuple[Target, str]] = set()
@@ -53,6 +57,12 @@ class Batches(Gather):
         """Leave targets to the rows whose readers draw."""
         yield from ()
 
+    def _hear_of_files(self, target: Target, facts: Survival | Reads) -> None:
+        if isinstance(facts, Survival):
+            self._survivals[target, facts.name] = facts
+        elif any(map(os.path.isabs, facts.shards)) and not self.run.job.launch.elsewhere:
+            self._opening.add((target, facts.name))
+
     def hear(self, target: Target, facts: object) -> None:
         """Take in what was drawn, and what is known of how many samples come through."""
         if isinstance(facts, Drawn):
@@ -63,8 +73,8 @@ class Batches(Gather):
             for one in (facts.whole, facts.draws):
                 if one is not None:
                     self._further[target, one.name] = facts
-        elif isinstance(facts, Survival):
-            self._survivals[target, facts.name] = facts
+        elif isinstance(facts, (Survival, Reads)):
+            self._hear_of_files(target, facts)
         elif isinstance(facts, HostFacts):
             self._host = facts
         elif isinstance(facts, SourceFacts):
@@ -106,7 +116,8 @@ class Batches(Gather):
                 told_by = "dataset-survival" if told else ""
                 flow = self._flows.get((target, first.name))
                 if flow is not None:
-                    flow = both_told(flow, survival)
+                    opening = (target, first.name) in self._opening
+                    flow = both_told(flow, survival, opening=opening)
                     told_by = told_by or starves(flow)
                     yield Looked(facts=flow, target=target)
                 if not told and way is not None and is_exhausted(first):

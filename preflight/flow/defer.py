@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from preflight.flow.facts import Flow, Lost
+from preflight.flow.facts import Flow, Lost, Passed
 from preflight.pipelines.facts import Survival
 
-SURVIVAL, STARVED = "dataset-survival", "loader-starved"
+SURVIVAL, STARVED, MISSING = "dataset-survival", "loader-starved", "shard-missing"
 
 LITTLE = 0.5
 """Of all samples: where more are lost, the job trains on something else."""
@@ -18,15 +18,25 @@ _MOST_OF_IT = 0.5
 _READS = frozenset({"open", "expand", "group"})
 
 
-def both_told(flow: Flow, survival: Survival | None) -> Flow:
-    """Mark the stages of which the files tell what they lose."""
-    if survival is None or not survival.losses:
-        return flow
-    stages = tuple(
-        replace(one, told_by=SURVIVAL) if _is_told(flow, number, survival) else one
-        for number, one in enumerate(flow.stages)
-    )
-    return replace(flow, stages=stages)
+def both_told(flow: Flow, survival: Survival | None, *, opening: bool) -> Flow:
+    """Mark the stages of which the files tell what they lose.
+
+    `opening` says whether it is told which of its shards are not there.
+    """
+    stages = []
+    for number, one in enumerate(flow.stages):
+        told_by = ""
+        if survival is not None and survival.losses and _is_told(flow, number, survival):
+            told_by = SURVIVAL
+        elif opening and one.kind == "open" and _lacks_files_alone(one):
+            told_by = MISSING
+        stages.append(replace(one, told_by=told_by) if told_by else one)
+    return replace(flow, stages=tuple(stages))
+
+
+def _lacks_files_alone(stage: Passed) -> bool:
+    errors = [one.error for one in stage.swallowed]
+    return bool(errors) and all(one.startswith("FileNotFoundError") for one in errors)
 
 
 def _is_told(flow: Flow, number: int, survival: Survival) -> bool:
@@ -48,7 +58,7 @@ def starves(flow: Flow) -> str:
     losses = flow.losses
     if flow.batches or flow.ended not in ("over", "stuck") or flow.share(losses) < LITTLE:
         return ""
-    return STARVED if untold(flow) else SURVIVAL
+    return STARVED if untold(flow) else losses[0].stage.told_by
 
 
 def untold(flow: Flow) -> tuple[Lost, ...]:

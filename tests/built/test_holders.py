@@ -135,7 +135,7 @@ LOADERS = {
     "combined": ["._iterables['a']", "._iterables['b']"],
     "shard": [""],
     "adapted": [""],
-    "wrapped": [".base_dataloader"],
+    "wrapped": [""],
     "cycled": [".loader"],
 }
 

@@ -50,7 +50,6 @@ BAD: Mapping[str, tuple[str, str]] = {
     "stops": ("50 of 51 samples come out, and then its stream ends: ignore_and_stop ends", "error"),
     "batches": ("160 of 400 samples come out; 240 are dropped by ignore_and_continue", "error"),
     "web_loader": ("12 of 400 samples come out; 388 are dropped by ignore_and_continue", "error"),
-    "shards": ("4 of 8 shards are left out by ignore_and_continue at StreamingOpen: F", "warning"),
 }
 
 # Counts what comes out of each, as any script may.
@@ -136,6 +135,13 @@ def test_shards_that_the_files_show_to_be_no_archives_are_told_by_them(
     assert finding.check == "dataset-survival"
 
 
+def test_shards_that_are_not_there_are_told_by_their_names(seen: Callable[[str], Report]) -> None:
+    (finding,) = found(seen("bad"))["shards"]
+
+    assert finding.check == "shard-missing"
+    assert "opens 8 shards, of which 4 are not there" in finding.message
+
+
 def test_the_line_that_raised_is_named_and_that_of_the_stage(
     seen: Callable[[str], Report],
 ) -> None:
@@ -165,7 +171,7 @@ def test_the_numbers_are_those_of_a_plain_script(
     for name, number in plain.items():
         if name in told and told[name].check == "loader-starved":
             assert told[name].evidence["came_out"] == number, name
-            assert name in ("stops", "shards") or told[name].evidence["entered"] == ENTERED, name
+            assert name == "stops" or told[name].evidence["entered"] == ENTERED, name
         elif name in BAD:
             pytest.fail(f"{name} was not told")
     assert len(plain.keys() & told.keys()) >= 15

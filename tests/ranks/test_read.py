@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -193,9 +194,12 @@ def test_a_function_of_the_user_divides_as_it_says(
 
 
 def test_where_accelerate_is_not_installed_nobody_can_judge(
-    run: Callable[..., Seen], tmp_path: Path
+    run: Callable[..., Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "accelerate.py").write_text("raise ImportError('it is not there')\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "accelerate.py").write_text("raise ImportError('it is not there')\n")
+    before = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'lib'}{os.pathsep}{before}")
     report, met = run(PHOTOS + CACHE + 'split = "accelerate"\n', world_size=4)
 
     assert met == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import time
@@ -15,7 +16,7 @@ class RenameByCopying(Files):
 
     def replace(self, source: str, target: str) -> None:
         """Leave a reader without a file, then with half of one."""
-        if os.path.lexists(target):
+        with contextlib.suppress(FileNotFoundError):  # another writer may have removed it
             os.unlink(target)
         time.sleep(0.002)
         with open(source, "rb") as old, open(target, "wb", buffering=0) as new:
