@@ -55,7 +55,7 @@ def run(loader: Any, say: Any) -> None:
 
 
 def start(name: str, key: str) -> tuple[int, int]:
-    """Make and run a loader in a process of its own; give its number, and a pipe of what it says."""
+    """Run a loader in a process of its own; give its number, and a pipe of what it says."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child:
