@@ -41,6 +41,8 @@ def with_real(thing: Any, inner: object) -> object:
 
 
 def _kept(thing: object) -> str:
+    if not hasattr(type(thing), "__iter__"):  # it gives no batches by itself
+        return ""
     own = own_attributes(thing)
     loader = classes("torch.utils.data", "DataLoader")
     return next((name for name in _KEEPING if issubclass(type(own.get(name)), loader)), "")

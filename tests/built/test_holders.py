@@ -135,7 +135,7 @@ LOADERS = {
     "combined": ["._iterables['a']", "._iterables['b']"],
     "shard": [""],
     "adapted": [""],
-    "wrapped": [""],
+    "wrapped": [".base_dataloader"],
     "cycled": [".loader"],
 }
 
