@@ -11,7 +11,7 @@ from preflight.batches.facts import Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
 from preflight.findings.looks import Failed, Left, Look, Looked
-from preflight.flow.defer import both_told, starves
+from preflight.flow.defer import MISSING, both_told, starves
 from preflight.flow.facts import Flow
 from preflight.host.facts import HostFacts
 from preflight.kinds.gather import Gather, Run
@@ -39,7 +39,7 @@ class Batches(Gather):
         self._flows: dict[tuple[Target, str], Flow] = {}
         self._further: dict[tuple[Target, str], Further] = {}
         self._survivals: dict[tuple[Target, str], Survival] = {}
-        self._opening: set[tuple[Target, str]] = set()
+        self._opening: dict[tuple[Target, str], Reads] = {}
         """Loaders of which it is told which of their shards are not there."""
 
         self._loops: list[BatchLoop] = []
@@ -61,7 +61,7 @@ class Batches(Gather):
         if isinstance(facts, Survival):
             self._survivals[target, facts.name] = facts
         elif any(map(os.path.isabs, facts.shards)) and not self.run.job.launch.elsewhere:
-            self._opening.add((target, facts.name))
+            self._opening[target, facts.name] = facts
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what was drawn, and what is known of how many samples come through."""
@@ -114,10 +114,12 @@ class Batches(Gather):
                 taken = taken_for(first, target, self._loops, self.run.job)
                 way = None if self._host is None else there(first.on_the_way, self._host)
                 told_by = "dataset-survival" if told else ""
+                opening = self._opening.get((target, first.name))
+                if opening is not None and _lacks_a_shard(first, opening):
+                    told_by = MISSING
                 flow = self._flows.get((target, first.name))
                 if flow is not None:
-                    opening = (target, first.name) in self._opening
-                    flow = both_told(flow, survival, opening=opening)
+                    flow = both_told(flow, survival, opening=opening is not None)
                     told_by = told_by or starves(flow)
                     yield Looked(facts=flow, target=target)
                 if not told and way is not None and is_exhausted(first):
@@ -163,6 +165,12 @@ def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:
     if way is None or not host.recorded:
         return way
     return replace(way, shm_free=host.shm_free, shm_size=host.shm_size, open_files=host.open_files)
+
+
+def _lacks_a_shard(first: FirstBatches, reads: Reads) -> bool:
+    return first.error.startswith("FileNotFoundError") and any(
+        os.path.basename(one) in first.error for one in reads.shards
+    )
 
 
 def _tells(survival: Survival, first: FirstBatches) -> bool:
