@@ -134,6 +134,18 @@ def sound() -> dict[str, Any]:
     }
 
 
+def few() -> dict[str, Any]:
+    """Give those whose epochs go another way than a DataLoader's."""
+    return {
+        "shard": prepared(of(num_workers=2)),
+        "dispatched": prepared(of(), dispatch_batches=True),
+        "skipping": skip_first_batches(prepared(of()), 2),
+        "stateful": stateful(num_workers=2),
+        "stateful_persistent": stateful(persistent_workers=True),
+        "resumed": resumed(),
+    }
+
+
 def bad() -> dict[str, Any]:
     return {
         "raises": prepared(of(Rows(damaged))),
@@ -150,7 +162,7 @@ def bad() -> dict[str, Any]:
     }
 
 
-def hangs_dispatched() -> Any:
+def hangs() -> Any:
     return prepared(of(Rows(hang)), dispatch_batches=True)
 
 

@@ -34,12 +34,11 @@ HANGING = [
 SINGLE = (
     *("worker_leaves", "worker_exits", "worker_is_killed", "process_leaves", "raises_in_worker"),
     *("raises_here", "has_no_iterator", "is_empty", "drops_all", "train_and_val"),
-    *("sound", "without_workers", "persistent", "ends_after_one", "prints", "leaves_threads"),
-    "only_samples",
+    *("sound", "without_workers", "persistent", "ends_after_one", "only_samples"),
 )
 OTHERS = [
     *(f"{module}:bad" for module in ("epochs", "libraries", "streams")),
-    *(f"{module}:sound" for module in ("epochs", "libraries", "streams")),
+    *("epochs:sound", "libraries:few", "streams:sound"),
     *(f"cases:{name}" for name in SINGLE),
     "epochs:endless",
 ]
@@ -100,7 +99,7 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], l
     """Have all of them run by a script, and looked at by us, at the same time."""
     fates: dict[str, Fate] = {}
     reports: list[Report] = []
-    starting = threading.Semaphore()
+    starting = threading.Semaphore(2)
 
     def look(words: Sequence[str], timeout: float, watch: Watch = _nobody) -> None:
         folder = lay(tmp_path_factory.mktemp("ours"))
@@ -164,7 +163,7 @@ def test_more_than_sixty_loaders_are_held_against_a_script(
     hows = {one.how.partition(" ")[0] for one in fates.values()}
     broken = [one for report in reports for check in report.checks for one in check.broken]
 
-    assert len(fates) > 100
+    assert len(fates) > 80
     assert hows == {"ends", "raised", "hangs", "died", "empty"}
     assert broken == []
 
