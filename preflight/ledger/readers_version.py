@@ -24,7 +24,9 @@ def readers_version() -> str:
     import zlib
 
     files: list[Sequence[object]] = [[__version__, sys.version, zlib.ZLIB_RUNTIME_VERSION]]
-    files += [list(_files_in(folder, ".py")) for folder, _, _ in os.walk(_HOME)]
+    # What Python compiles on the way is no other version: a first run makes folders for it.
+    folders_of_ours = (folder for folder, _, names in os.walk(_HOME) if "__init__.py" in names)
+    files += [list(_files_in(folder, ".py")) for folder in folders_of_ours]
     for package in _DECODERS:
         spec = importlib.util.find_spec(package)
         folders = spec.submodule_search_locations if spec is not None else None
