@@ -19,7 +19,7 @@ import warnings
 from typing import Any
 
 # Seconds of silence after which one hangs; and how many are run at once, beside those that wait.
-SILENCE = 12.0
+SILENCE = 20.0
 SLOTS = 3
 WAITS = 1.5
 

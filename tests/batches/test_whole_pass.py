@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -37,22 +34,6 @@ BAD: Mapping[str, tuple[str, str]] = {
     "goes_on": ("len() is 4, and at least 16 batches come", "note"),
 }
 
-# Iterates over each as a training script does, and says how many batches each epoch had.
-PLAIN = """
-import itertools, json, epochs
-
-def fate(loader):
-    counts = []
-    for _ in range(2):
-        try:
-            counts.append(sum(1 for _ in itertools.islice(loader, 100)))
-        except Exception as error:
-            return [*counts, type(error).__name__]
-    return counts
-
-print(json.dumps({name: fate(one) for name, one in {**epochs.bad(), **epochs.sound()}.items()}))
-"""
-
 
 def look(folder: Path, name: str, **flags: Any) -> Report:
     shutil.copy(EPOCHS, folder / "epochs.py")
@@ -81,23 +62,6 @@ def seen(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
     return cache(lambda name: look(tmp_path_factory.mktemp(name), name))
 
 
-@pytest.fixture(scope="module")
-def fates(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Any]]:
-    """Give what becomes of each in a plain script."""
-    folder = tmp_path_factory.mktemp("plain")
-    shutil.copy(EPOCHS, folder / "epochs.py")
-    done = subprocess.run(
-        [sys.executable, "-c", PLAIN],
-        cwd=folder,
-        stdin=subprocess.PIPE,  # as what starts copies expects it
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
-    given: Mapping[str, list[Any]] = json.loads(done.stdout)
-    return given
-
-
 @pytest.mark.parametrize("name", BAD)
 def test_an_epoch_that_does_not_end_as_it_should_is_told_once(
     name: str, seen: Callable[[str], Report]
@@ -120,22 +84,6 @@ def test_loaders_that_end_well_are_left_alone(seen: Callable[[str], Report]) -> 
         "its epoch has no length that is known before"
     }
     assert "past the end" in report.targets[0].text
-
-
-def test_what_is_told_is_what_a_plain_script_meets(
-    fates: Mapping[str, list[Any]], seen: Callable[[str], Report]
-) -> None:
-    told = {name: those[0].evidence["epochs"] for name, those in found(seen("bad")).items()}
-
-    for name, (first, *second) in fates.items():
-        if name not in told:
-            assert first == second[0] or name == "by_length", name
-        elif isinstance(first, int) and first < 100:
-            assert str(told[name]).startswith(f"{first} (over), "), name
-            assert [str(one) for one in second if isinstance(one, int)] in (
-                [],
-                [str(told[name]).partition(", ")[2].partition(" ")[0]],
-            ), name
 
 
 RECORDING = """
