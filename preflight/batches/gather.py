@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from preflight.batches.exhausted import is_exhausted
@@ -23,6 +23,7 @@ from preflight.sheets.facts import Sheet
 from preflight.sheets.shown import shown_in
 from preflight.sources.facts import SourceFacts
 from preflight.sources.flaws.facts import BatchLoop
+from preflight.targets.folders import may_be_there
 from preflight.targets.targets import Host, Source
 
 FACTS = (FirstBatches, WholePass, RandomDraws, Flow)
@@ -39,8 +40,8 @@ class Batches(Gather):
         self._flows: dict[tuple[Target, str], Flow] = {}
         self._further: dict[tuple[Target, str], Further] = {}
         self._survivals: dict[tuple[Target, str], Survival] = {}
-        self._opening: dict[tuple[Target, str], Reads] = {}
-        """Loaders of which it is told which of their shards are not there."""
+        self._gone: dict[tuple[Target, str], list[str]] = {}
+        """Names of shards that loaders open and that are not there, which another check tells."""
 
         self._loops: list[BatchLoop] = []
         self._host: HostFacts | None = None
@@ -60,8 +61,11 @@ class Batches(Gather):
     def _hear_of_files(self, target: Target, facts: Survival | Reads) -> None:
         if isinstance(facts, Survival):
             self._survivals[target, facts.name] = facts
-        elif any(map(os.path.isabs, facts.shards)) and not self.run.job.launch.elsewhere:
-            self._opening[target, facts.name] = facts
+        elif not self.run.job.launch.elsewhere:
+            here = (one for one in facts.shards if os.path.isabs(one))
+            gone = [os.path.basename(one) for one in here if not may_be_there(one)]
+            if gone:
+                self._gone[target, facts.name] = gone
 
     def hear(self, target: Target, facts: object) -> None:
         """Take in what was drawn, and what is known of how many samples come through."""
@@ -114,12 +118,12 @@ class Batches(Gather):
                 taken = taken_for(first, target, self._loops, self.run.job)
                 way = None if self._host is None else there(first.on_the_way, self._host)
                 told_by = "dataset-survival" if told else ""
-                opening = self._opening.get((target, first.name))
-                if opening is not None and _lacks_a_shard(first, opening):
+                gone = self._gone.get((target, first.name), [])
+                if _lacks_a_shard(first, gone):
                     told_by = MISSING
                 flow = self._flows.get((target, first.name))
                 if flow is not None:
-                    flow = both_told(flow, survival, opening=opening is not None)
+                    flow = both_told(flow, survival, opening=bool(gone))
                     told_by = told_by or starves(flow)
                     yield Looked(facts=flow, target=target)
                 if not told and way is not None and is_exhausted(first):
@@ -167,10 +171,9 @@ def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:
     return replace(way, shm_free=host.shm_free, shm_size=host.shm_size, open_files=host.open_files)
 
 
-def _lacks_a_shard(first: FirstBatches, reads: Reads) -> bool:
-    return first.error.startswith("FileNotFoundError") and any(
-        os.path.basename(one) in first.error for one in reads.shards
-    )
+def _lacks_a_shard(first: FirstBatches, gone: Iterable[str]) -> bool:
+    error = first.error
+    return error.startswith("FileNotFoundError") and any(one in error for one in gone)
 
 
 def _tells(survival: Survival, first: FirstBatches) -> bool:

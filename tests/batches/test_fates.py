@@ -157,7 +157,9 @@ def agrees(fate: Fate, said: list[Finding]) -> bool:
     if how == "ends" or len(said) != 1:
         return how == "ends" and not said
     words = [error, "gives a batch"] if how == "raised" else SAYS[how]
-    of_files = said[0].check in ("dataset-survival", "shard-missing")
+    if said[0].check == "shard-missing":
+        return error == "FileNotFoundError"
+    of_files = said[0].check == "dataset-survival"
     return of_files or any(one in said[0].message for one in words)
 
 
