@@ -154,7 +154,7 @@ def test_pairs_are_moved_along_where_that_is_said(
     _, page = told(capsys, "--yes", "--with-pairs")
 
     along = ["photos/3.txt", "photos/3_0064x0064_sdxl.npz", "photos/5.jpg", "photos/6.jpg"]
-    assert by_state(page)["moved"] == sorted([*DAMAGED, *along])
+    assert by_state(page) == {"moved": sorted([*DAMAGED, *along]), "left": ["data/1.tar"]}, page
     assert of(page, "photos/5.jpg")["goes_with"] == "photos/5.txt"
     assert cli.main(["quarantine", "--restore"]) == 0
     assert contents(job) == before
