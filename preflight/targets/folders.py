@@ -64,7 +64,8 @@ def look_around(folder: str, *, whole: bool = False) -> tuple[Target, ...]:
         spelled = listed.suffixes()
         by_steps = _holds_steps(listed, spelled) if place == folder else by_steps
         is_state = below != folder and _is_state(below, by_steps=by_steps)
-        run = next((one for one in _from_below(folder, place) if one in states), None)
+        way = _from_below(folder, place) if states else ()
+        run = next((one for one in way if one in states), None)
         is_free = run is None and not is_state
         if is_free and _holds_checkpoints(listed, spelled, is_near=place == below):
             states.add(run := place)

@@ -177,16 +177,17 @@ class _Reading:
     """Which folders the readers of a run go through."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        self._folders: dict[type, set[str]] = {Folder: set(), CacheFolder: set(), Shard: set()}
+        self._tops: dict[type, dict[str, str | None]] = {Folder: {}, CacheFolder: {}, Shard: {}}
         self._checkpoints: set[str] = set()
         for one in targets:
             if isinstance(one, (Folder, CacheFolder)):
                 path = os.path.normpath(one.path)
-                self._folders[type(one)].add(path)
+                self._tops[type(one)][path] = path
                 if isinstance(one, CacheFolder) and one.checkpoint:
                     self._checkpoints.add(path)
             elif isinstance(one, Shard):
-                self._folders[Shard].add(os.path.normpath(os.path.dirname(one.path)))
+                path = os.path.normpath(os.path.dirname(one.path))
+                self._tops[Shard][path] = path
 
     def reads(self, kind: type[PathTarget], place: str) -> bool:
         """Whether a reader of this kind goes through a folder."""
@@ -207,15 +208,18 @@ class _Reading:
         return "checkpoint" if top in self._checkpoints else "cache"
 
     def _top(self, kind: type[PathTarget], place: str) -> str | None:
-        """Give the folder in which a reader begins that goes through another one."""
-        tops = self._folders[kind]
-        place = os.path.normpath(place)
-        while place not in tops:
-            above = os.path.dirname(place)
-            if above == place:
-                return None
-            place = above
-        return place
+        """Give the folder in which a reader begins that goes through another one.
+
+        A walk comes from above, so that what is known of the folder above is known already.
+        """
+        tops, place = self._tops[kind], os.path.normpath(place)
+        way: list[str] = []
+        while place not in tops and os.path.dirname(place) != place:
+            way.append(place)
+            place = os.path.dirname(place)
+        top = tops.get(place)
+        tops.update(dict.fromkeys(way, top))
+        return top
 
 
 def _unread_of(
