@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
+from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.loops import batch_loops, may_loop
 from preflight.sources.flaws.words import Signs, signs_in
@@ -68,6 +69,7 @@ def look_into(path: str, name: str, place: int = 0) -> SourceFile | None:
 def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
     """Say what a parsed file holds."""
     reads = environment_reads(parsed, name) if words.environment else None
+    every = bodies(parsed.tree) if words.loops or any(words.flaws) else ()
     return SourceFile(
         file=name,
         reads=reads.reads if reads else (),
@@ -75,6 +77,6 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         loads_dotenv=reads is not None and reads.loads_dotenv,
         unguarded=unguarded_alone(parsed, name) if words.loaders else None,
         draws=draws_in(parsed.tree) if words.shards else Draws(),
-        flaws=flaws_in(parsed, name, words.flaws),
-        loops=tuple(batch_loops(parsed.tree, name)) if words.loops else (),
+        flaws=flaws_in(parsed, every, name, words.flaws),
+        loops=tuple(batch_loops(every, name)) if words.loops else (),
     )

@@ -6,13 +6,14 @@ import ast
 
 import pytest
 
+from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.loops import batch_loops, may_loop
 
 HEAD = "from data import make as other\nimport data\n\ndef make(): ...\n\n"
 
 
 def loops(text: str) -> list[tuple[str, str, str, str]]:
-    found = batch_loops(ast.parse(HEAD + text), "train.py")
+    found = batch_loops(bodies(ast.parse(HEAD + text)), "train.py")
     return [(one.takes, one.module, one.maker, one.pick) for one in found]
 
 
@@ -71,13 +72,13 @@ def test_a_loop_behind_a_test_is_not_sure() -> None:
     text = "def f(c):\n    if c:\n        for x, y in make(): pass"
     guard = 'if __name__ == "__main__":\n    for x, y in make(): pass'
 
-    assert [one.is_sure for one in batch_loops(ast.parse(HEAD + text), "a.py")] == [False]
-    assert [one.is_sure for one in batch_loops(ast.parse(HEAD + guard), "a.py")] == [True]
+    assert [one.is_sure for one in batch_loops(bodies(ast.parse(HEAD + text)), "a.py")] == [False]
+    assert [one.is_sure for one in batch_loops(bodies(ast.parse(HEAD + guard)), "a.py")] == [True]
 
 
 def test_a_loop_that_asks_what_its_batch_is_says_so() -> None:
     text = "for b in make():\n    if b is None:\n        continue\n    x, y = b"
 
-    assert [(one.takes, one.asks) for one in batch_loops(ast.parse(HEAD + text), "a.py")] == [
-        ("b", True)
-    ]
+    assert [
+        (one.takes, one.asks) for one in batch_loops(bodies(ast.parse(HEAD + text)), "a.py")
+    ] == [("b", True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from preflight.sources.flaws.bodies import Body, bodies, is_try
+from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.busy import busy_waits
 from preflight.sources.flaws.facts import Flaws
 from preflight.sources.flaws.jumps import jumps
@@ -18,11 +18,10 @@ from preflight.syntax.listing import is_test
 from preflight.syntax.parsing import Parsed
 
 
-def flaws_in(parsed: Parsed, file: str, signs: Signs) -> Flaws:
+def flaws_in(parsed: Parsed, every: Sequence[Body], file: str, signs: Signs) -> Flaws:
     """Give what a file holds of what its text has signs of; of tests nothing, which no job runs."""
     if is_test(file) or not any(signs):
         return Flaws()
-    every = bodies(parsed.tree)
     found = Flaws(
         unbound=tuple(
             found
@@ -45,7 +44,7 @@ def flaws_in(parsed: Parsed, file: str, signs: Signs) -> Flaws:
         ),
     )
     if signs.loops:
-        known, imports = returned_in(every, file), imports_in(parsed.tree, file)
+        known, imports = returned_in(every, file), imports_in(every, file)
         found = found._replace(
             loops=tuple(
                 loop

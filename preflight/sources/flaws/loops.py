@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
-from preflight.sources.flaws.bodies import Body, bodies, is_try
+from preflight.sources.flaws.bodies import Body, is_try
 from preflight.sources.flaws.facts import BatchLoop
 from preflight.sources.flaws.made_by import PASS_ON, Names, made_by, placed, values_of
 from preflight.sources.flaws.tuples import imports_in
@@ -26,20 +26,16 @@ def may_loop(content: bytes) -> bool:
     return _SIGNS.search(content) is not None
 
 
-def batch_loops(tree: ast.Module, file: str) -> Iterator[BatchLoop]:
-    """Give the loops of one file."""
-    every = bodies(tree)
-    calls: dict[str, list[tuple[ast.Call, Body]]] = {}
-    for body in every:
-        for node in body.nodes:
-            if isinstance(node, ast.Call):
-                calls.setdefault(last_name(node.func), []).append((node, body))
-    own = frozenset(body.name.partition(".")[0] for body in every if body.name)
-    known = Names(values_of(every[0]), own, imports_in(tree, file), every, calls)
-    for body in every:
-        for taken in _taken(body):
-            place = placed(known, body)
-            for made in dict.fromkeys(made_by(taken.over, place, 0)):
+def batch_loops(every: Sequence[Body], file: str) -> Iterator[BatchLoop]:
+    """Give the loops of one file, of all that runs in it."""
+    found = [(body, tuple(_taken(body))) for body in every]
+    if not any(several for _, several in found):
+        return
+    known = _names(every, file)
+    for body, several in found:
+        place = placed(known, body) if several else None
+        for taken in several:
+            for made in dict.fromkeys(made_by(taken.over, place, 0)) if place else ():
                 name, _, inner = known.imports.get(made.maker, "").partition(":")
                 yield BatchLoop(
                     file=file,
@@ -54,6 +50,16 @@ def batch_loops(tree: ast.Module, file: str) -> Iterator[BatchLoop]:
                 )
 
 
+def _names(every: Sequence[Body], file: str) -> Names:
+    calls: dict[str, list[tuple[ast.Call, Body]]] = {}
+    for body in every:
+        for node in body.nodes:
+            if isinstance(node, ast.Call):
+                calls.setdefault(last_name(node.func), []).append((node, body))
+    own = frozenset(body.name.partition(".")[0] for body in every if body.name)
+    return Names(values_of(every[0]), own, imports_in(every, file), every, calls)
+
+
 def _written(target: ast.expr) -> str:
     text = ast.unparse(target)
     return text[1:-1] if isinstance(target, ast.Tuple) and text.startswith("(") else text
@@ -66,26 +72,31 @@ class _Taken(NamedTuple):
     line: int
     target: ast.expr
     over: ast.expr
-    is_sure: bool
-    asks: bool
+    asks: bool = False
+    is_sure: bool = True
 
 
 def _taken(body: Body) -> Iterator[_Taken]:
     """Give what a function takes apart, and what it goes over to get it."""
-    under = _under(body)
-    for node in body.nodes:
-        if isinstance(node, (ast.For, ast.AsyncFor)) and id(node) not in under.coped:
-            target, over = _bare(node.target, node.iter)
-            is_sure = id(node) not in under.tested
-            if isinstance(target, ast.Name):
-                yield from _of_body(node, target, over, is_sure=is_sure)
-            elif isinstance(target, (ast.Tuple, ast.List)):
-                yield _Taken(node.lineno, target, over, is_sure, asks=False)
-        elif isinstance(node, ast.Assign) and id(node) not in under.coped:
-            drawn = _drawn(node.value)
-            if drawn is not None and isinstance(node.targets[0], (ast.Tuple, ast.List)):
-                is_sure = id(node) not in under.tested
-                yield _Taken(node.lineno, node.targets[0], drawn, is_sure, asks=False)
+    found = [(node.lineno, one) for node in body.nodes for one in _apart(node)]  # type: ignore[attr-defined]
+    tested, coped = _spans(body) if found else ([], [])
+    for line, one in found:
+        if not _is_in(line, coped):
+            yield one._replace(is_sure=not _is_in(line, tested))
+
+
+def _apart(node: ast.AST) -> Iterator[_Taken]:
+    """Give what one statement takes apart."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        target, over = _bare(node.target, node.iter)
+        if isinstance(target, ast.Name):
+            yield from _of_body(node, target, over)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            yield _Taken(node.lineno, target, over)
+    elif isinstance(node, ast.Assign):
+        drawn = _drawn(node.value)
+        if drawn is not None and isinstance(node.targets[0], (ast.Tuple, ast.List)):
+            yield _Taken(node.lineno, node.targets[0], drawn)
 
 
 def _bare(target: ast.expr, over: ast.expr) -> tuple[ast.expr, ast.expr]:
@@ -109,45 +120,45 @@ def _drawn(value: ast.expr) -> ast.expr | None:
     return None
 
 
-def _of_body(
-    node: ast.For | ast.AsyncFor, name: ast.Name, over: ast.expr, *, is_sure: bool
-) -> Iterator[_Taken]:
+def _of_body(node: ast.For | ast.AsyncFor, name: ast.Name, over: ast.expr) -> Iterator[_Taken]:
     """Give what the first lines of a loop do with the batch, as long as they leave its name."""
     for statement in node.body:
         asks = not isinstance(statement, (ast.Assign, ast.Expr))
         if asks and any(
             isinstance(one, ast.Name) and one.id == name.id for one in ast.walk(statement)
         ):
-            yield _Taken(node.lineno, name, over, is_sure, asks=True)
+            yield _Taken(node.lineno, name, over, asks=True)
             return
         if not isinstance(statement, ast.Assign):
             continue
         target, value = statement.targets[0], statement.value
         is_it = isinstance(value, ast.Name) and value.id == name.id
         if is_it and isinstance(target, (ast.Tuple, ast.List)):
-            yield _Taken(statement.lineno, target, over, is_sure, asks=False)
+            yield _Taken(statement.lineno, target, over)
         targets = (one for each in statement.targets for one in ast.walk(each))
         if any(isinstance(one, ast.Name) and one.id == name.id for one in targets):
             return
 
 
-class _Under(NamedTuple):
-    tested: set[int]
-    coped: set[int]
-    """Under a handler for what a batch of another form raises."""
+Spans: TypeAlias = "list[tuple[int, int]]"
+"""First and last lines. A statement whose first line is within those of a block is in it."""
 
 
-def _under(body: Body) -> _Under:
-    found = _Under(set(), set())
+def _spans(body: Body) -> tuple[Spans, Spans]:
+    """Give what is under a test, and what is under a handler for what another form raises."""
+    tested: Spans = []
+    coped: Spans = []
     for node in body.nodes:
-        inner: list[ast.AST] = []
-        into = found.tested
         if isinstance(node, ast.If) and "__main__" not in ast.dump(node.test):
-            inner = [*node.body, *node.orelse]
+            tested.append((node.lineno, node.end_lineno or node.lineno))
         elif is_try(node) and _copes(node):
-            inner, into = [*node.body], found.coped  # type: ignore[attr-defined]
-        into.update(id(one) for each in inner for one in ast.walk(each))
-    return found
+            inner = node.body  # type: ignore[attr-defined]
+            coped.append((inner[0].lineno, inner[-1].end_lineno))
+    return tested, coped
+
+
+def _is_in(line: int, spans: Spans) -> bool:
+    return any(first <= line <= last for first, last in spans)
 
 
 def _copes(node: ast.AST) -> bool:

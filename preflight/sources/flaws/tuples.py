@@ -102,10 +102,10 @@ def _hidden(body: Body) -> set[str]:
     return arguments | stored(body.node.body)
 
 
-def imports_in(tree: ast.Module, file: str) -> dict[str, str]:
+def imports_in(every: Sequence[Body], file: str) -> dict[str, str]:
     """Give where names are imported from: `data`, `./core/data`, with `:name` of what is in it."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in (one for body in every for one in body.nodes):
         if isinstance(node, ast.Import):
             for one in node.names:
                 if one.asname or "." not in one.name:
