@@ -252,5 +252,5 @@ def today() -> date:
 
 def now() -> str:
     """Say the time, as reports do."""
-    # By itself `gmtime` takes a clock of ticks, which may say a second less than a file just written.
+    # By itself `gmtime` reads a clock of ticks, which may be a second behind a file just written.
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time()))
