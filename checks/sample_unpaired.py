@@ -9,7 +9,8 @@ What it finds
     does not take, `img.v2.jpg` in a shard (the key ends at the first dot), `IMG1.jpg` beside
     `img1.txt`, `dog.jpg.txt`, `dog.txt.txt`. And a metadata.jsonl at which a reader raises.
     Where no rule was named, images lack a caption where half of all or more have one of one kind;
-    where fewer have a text, that is one finding, and where none has any, nothing is said. By such a
+    where fewer have a text, that is one finding (a warning where JSON lies beside more of them, as
+    it may hold their captions), and where none has any, nothing is said. By such a
     guess, what a tenth of all samples lacks is an error, and less a warning. Masks, regularisation
     images, caches and the files of trainers need no caption. Links in a shard are shard-unsafe,
     samples whose files stand apart shard-split-sample, images and texts in two folders
@@ -106,6 +107,8 @@ def sample_unpaired(
     """Tell what fails for one reason as one, and then each sample that lacks something."""
     if isinstance(facts, DatasetCaptions):
         yield from in_data.by_data_set(sample_unpaired.found, facts)
+        if facts.few > 1:
+            yield _of_a_few(facts.file, facts.few, facts.images, has_json=True)
     elif isinstance(facts, ShardFacts) and _is_otherwise(facts):
         yield from in_data.by_loader(sample_unpaired.found, facts)
     else:
@@ -139,8 +142,9 @@ def _by_pairs(facts: ShardFacts | FolderFacts) -> Iterator[Finding]:
     few = _few_that_lack(left, pairing)
     for one in left:
         yield _of_one(one, left, facts, few)
-    if pairing.few > 1:
-        yield _of_a_few(facts, pairing)
+    has_json = bool(pairing.looks_for)
+    if pairing.few > 1 and not (in_shard and has_json):  # other shards may say what captions are
+        yield _of_a_few(facts.file, pairing.few, pairing.images, has_json=has_json)
     if together["mask"]:
         yield names.of_masks(found, facts.file, together["mask"])
     yield from names.of_folders(found, together["folder"])
@@ -173,19 +177,19 @@ def _few_that_lack(left: Sequence[Unpaired], pairing: Pairing) -> frozenset[str]
     )
 
 
-def _of_a_few(facts: ShardFacts | FolderFacts, pairing: Pairing) -> Finding:
+def _of_a_few(file: str, few: int, images: int, *, has_json: bool) -> Finding:
     """Tell that only some images have a text: they may be captions, and the others lack theirs."""
-    share = pairing.few / max(1, pairing.images)
-    severity = Severity.ERROR if share >= _MANY else Severity.WARNING
-    lacking = pairing.images - pairing.few
+    share, lacking = few / max(1, images), images - few
+    severity = Severity.ERROR if share >= _MANY and not has_json else Severity.WARNING
+    told = f"has a caption for {few:,} of {counted(images, 'image')}, and "
+    meant = '"json", where JSON holds them,' if has_json else '"none"'
     return sample_unpaired.found(
-        f"has a caption for {pairing.few:,} of {counted(pairing.images, 'image')}, and none for "
-        f"{lacking:,}",
-        at=Location(file=facts.file),
+        told + (f"only JSON for {lacking:,}" if has_json else f"none for {lacking:,}"),
+        at=Location(file=file),
         severity=severity if share >= _SHARE else Severity.NOTE,
         why="Where the texts are captions (a guess, as no rule is named), a captioner stopped on "
         "its way: the other images are left out, or trained with an empty caption.",
-        fix='Write the other captions; or say captions = "none" in preflight.toml.',
+        fix=f"Write the other captions; or say captions = {meant} in preflight.toml.",
         evidence={"lacks": "caption", "samples": lacking},
         about="few",
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from preflight.datasets.facts import Uncaptioned
-from preflight.pairing.rules import TEXTS, FileGroup, Rule, settle
+from preflight.pairing.rules import TEXTS, FileGroup, Rule, captions_of_a_few, settle
 from preflight.pipelines.arrived import Arrived
 from preflight.shards.facts import SampleFields
 from preflight.targets.targets import CaptionRule
@@ -58,6 +58,20 @@ def without_caption(
                 )
             )
     return tuple(found), captioned
+
+
+def few_texts(whole: SampleFields, shards: Iterable[Undecided]) -> tuple[int, int]:
+    """Count the images that have a text, and all, where shards have JSON for most of them."""
+    rules = {one.captions for one in shards}
+    if len(rules) != 1:
+        return 0, 0
+    groups = [FileGroup(str(n), one.fields, one.samples) for n, one in enumerate(whole.sets)]
+    given = rules.pop()
+    rule = settle(groups, given, shard=True)
+    if rule is None or rule.captions[0] != "json":
+        return 0, 0
+    images = sum(one.many for one in groups if rule.images_of(one.suffixes))
+    return captions_of_a_few(groups, given, shard=True)[1], images
 
 
 def _is_pair(suffixes: tuple[str, ...], rule: Rule) -> bool:

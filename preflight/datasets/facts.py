@@ -101,6 +101,13 @@ class DatasetCaptions:
     captioned: int
     """Images of the data set that have such a caption."""
 
+    few: int = 0
+    """Images beside which a text lies, where JSON lies beside more of them, and so is taken for
+    the captions."""
+
+    images: int = 0
+    """All of them, where few have a text."""
+
 
 class Gone(NamedTuple):
     """Files that a loader lists, and that are not there."""

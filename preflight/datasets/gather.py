@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from preflight.datasets.captions import Undecided, has_no_texts, without_caption
+from preflight.datasets.captions import Undecided, few_texts, has_no_texts, without_caption
 from preflight.datasets.facts import DatasetCaptions, DatasetFacts
 from preflight.datasets.kind import KEY_NAMES
 from preflight.findings.finding import Location
@@ -220,9 +220,15 @@ class Datasets(Gather):
                 facts = replace(facts, **self._drawn(one.dataset, facts, alone=alone))
             yield Looked(facts=facts, target=one.dataset)
             lack, captioned = without_caption(facts.fields, one.undecided.values())
-            if lack:
+            few, images = (0, 0) if lack else few_texts(facts.fields, one.undecided.values())
+            if lack or few:
                 whole = DatasetCaptions(
-                    name=facts.name, file=facts.file, uncaptioned=lack, captioned=captioned
+                    name=facts.name,
+                    file=facts.file,
+                    uncaptioned=lack,
+                    captioned=captioned,
+                    few=few,
+                    images=images,
                 )
                 yield Looked(facts=whole, target=one.dataset)
 

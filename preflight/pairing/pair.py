@@ -81,8 +81,17 @@ def pair(
         takes=applied.images,
         looks_for=applied.captions,
         suffixes=suffixes_of(alike, applied),
+        few=_few_texts(alike, rule, applied, shard=shard),
         beside=_beside(alike, applied),
     )
+
+
+def _few_texts(
+    groups: Sequence[FileGroup], rule: CaptionRule, applied: Rule, *, shard: bool
+) -> int:
+    """Count the texts where JSON is taken for the captions, as it lies beside more images."""
+    is_guess = rule.rule == "auto" and applied.captions[0] == "json"
+    return captions_of_a_few(groups, rule, shard=shard)[1] if is_guess else 0
 
 
 def _alike(groups: Sequence[FileGroup]) -> Sequence[FileGroup]:

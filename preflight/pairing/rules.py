@@ -174,9 +174,9 @@ def _captions(groups: Sequence[FileGroup], rule: CaptionRule, *, shard: bool) ->
 def _most_common(
     groups: Sequence[FileGroup], named: tuple[str, ...], *, shard: bool
 ) -> tuple[str, ...]:
-    """Give the first kind of caption that more than half of all images have.
+    """Give the first kind of caption that more than half of all images have; of texts, just half.
 
-    Or else texts, where just half have one.
+    Tools of download put JSON beside each image, so that it says nothing of captions that are gone.
     """
     pictured = {one.key: one.many for one in groups if any(map(is_image_suffix, one.suffixes))}
     told: dict[str, set[str]] = {}
@@ -193,9 +193,8 @@ def _most_common(
         return sum(pictured[key] for key in keys)
 
     images = sum(pictured.values())
-    guesses = (named,) if named else _GUESSES[shard]
-    most = [(guess, images + 1) for guess in guesses]
-    for guess, least in (*most, (guesses[0], max(1, images))):
+    for guess in (named,) if named else _GUESSES[shard]:
+        least = max(1, images) if guess in (TEXTS, named) else images + 1
         kinds = sorted((one for one in guess if one in told), key=lambda one: -number(one))
         meant = (MEANT,) if guess in (TEXTS, named) else ()
         if 2 * number(*kinds, *meant) >= least:

@@ -530,9 +530,10 @@ def test_tables_of_shards_are_not_read_and_it_is_said(tmp_path: Path) -> None:
     assert "no tables" in (reason_of(facts) or "")
 
 
-def written(tmp_path: Path, images: int, captions: int, *, shard: bool) -> str:
+def written(tmp_path: Path, images: int, captions: int, *, shard: bool, jsons: bool = False) -> str:
     """Write so many images, of which some have a caption; give the word for it."""
     files = {f"{number:04}.jpg": photo() for number in range(images)}
+    files |= {f"{number:04}.json": b'{"width": 8}' for number in range(images if jsons else 0)}
     files |= {f"{number:04}.txt": b"a dog" for number in range(captions)}
     if shard:
         (tmp_path / "x.tar").write_bytes(tarred(sorted(files.items())))
@@ -573,6 +574,35 @@ def test_one_rule_says_of_a_guess_how_bad_it_is_in_shards_and_folders(
 
     assert len(report.findings) == findings
     assert {one.severity for one in report.findings} == ({severity} if severity else set())
+
+
+@pytest.mark.parametrize("shard", [True, False], ids=["shard", "folder"])
+@pytest.mark.parametrize(
+    ("captions", "severity", "findings"),
+    [
+        (0, None, 0),
+        (30, None, 0),
+        (2, Severity.NOTE, 1),
+        (8, Severity.WARNING, 1),
+        (14, Severity.WARNING, 1),
+        (15, Severity.ERROR, 15),
+        (28, Severity.WARNING, 2),
+    ],
+)
+def test_json_beside_each_image_does_not_hide_captions_that_are_lacking(
+    tmp_path: Path, captions: int, severity: Severity | None, findings: int, *, shard: bool
+) -> None:
+    """Tools of download write it beside each; where it holds the captions, settings say so."""
+    word = written(tmp_path, 30, captions, shard=shard, jsons=True)
+
+    report = preflight.run(word, folder=str(tmp_path), elsewhere=True, select=["sample-unpaired"])
+
+    assert len(report.findings) == findings
+    assert {one.severity for one in report.findings} == ({severity} if severity else set())
+    settings = f'[[data]]\n{"shards" if shard else "path"} = "{word}"\ncaptions = "json"\n'
+    (tmp_path / "preflight.toml").write_text(settings)
+    meant = preflight.run(folder=str(tmp_path), elsewhere=True, select=["sample-unpaired"])
+    assert meant.findings == ()
 
 
 def test_folders_of_classes_stay_silent_beside_one_with_captions(tmp_path: Path) -> None:
