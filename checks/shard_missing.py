@@ -4,11 +4,13 @@ What it finds
     Files that a brace range such as `data/{000..009}.tar` names, and that are not there. Of those
     that a live loader of webdataset opens by itself, too; where no loader is built, of those that
     the script which was named (`source=train.py`), or what it imports, names in full: as a literal,
-    in a list, or by a constant of its module. Lines behind a test, in functions that nobody calls,
-    and in folders of sources are left aside, and so is all of it where the job runs elsewhere.
+    in a list, or by a constant of its module. Of a folder of sources, the scripts in it that lead
+    there. Lines behind a test and in functions that nobody calls are left aside, and so is all of
+    it where the job runs elsewhere.
 
     An error, and a warning where a handler goes on without them (`warn_and_continue`), or where a
-    source names them and none is there, as they may lie elsewhere.
+    source names them and none is there, as they may lie elsewhere; a note where that is one of a
+    folder.
 
 Why it matters
     webdataset opens shards one by one while it trains. At a missing one it stops, hours after the
@@ -68,7 +70,9 @@ def _not_opened(facts: Opened) -> Finding:
     goes_on = facts.handler == "goes-on"
     is_ = "is" if facts.untold == 1 else "are"
     by = ", as the source is written (a guess: no loader was made)" if facts.guess else ""
-    less_sure = goes_on or (facts.guess and none_there)
+    severity = Severity.WARNING if goes_on or (facts.guess and none_there) else Severity.ERROR
+    if facts.in_folder and none_there:
+        severity = Severity.NOTE  # of an example, say, that nobody starts here
     names = first_of(facts.names, facts.untold)
     return shard_missing.found(
         f"opens {counted(facts.shards, 'shard')}{by}, of which {facts.untold:,} {is_} not there: "
@@ -78,7 +82,7 @@ def _not_opened(facts: Opened) -> Finding:
             line=at.line if at.file else None,
             name=None if facts.guess else facts.name,
         ),
-        severity=Severity.WARNING if less_sure else Severity.ERROR,
+        severity=severity,
         why=_why(facts, none_there=none_there, goes_on=goes_on),
         fix="Bring them, or name only what is there; --elsewhere says that they lie on another "
         "machine.",

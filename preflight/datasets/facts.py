@@ -162,6 +162,9 @@ class Opened:
     guess: bool = False
     """Whether a source says so, and no loader was made."""
 
+    in_folder: bool = False
+    """Whether a folder of sources was named, of which not every script need be part of the job."""
+
     shards: int = 0
     missing: int = 0
     """How many of them are not there."""

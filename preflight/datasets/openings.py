@@ -54,10 +54,13 @@ class Openings(Gather):
             found = self._held(reads, local)
             if not (elsewhere and found.missing == found.shards):
                 yield Looked(facts=found)
+        told: set[str] = set()
         for target, reads in () if elsewhere else self._written:
             local = self._paths_of(target, reads)
-            if local:
-                yield Looked(facts=self._held(reads, local))
+            if local and reads.name not in told:
+                told.add(reads.name)
+                in_folder = os.path.isdir(self._full(target.path))
+                yield Looked(facts=replace(self._held(reads, local), in_folder=in_folder))
                 yield from self._unnamed(reads, local)
 
     def _held(self, reads: Reads, paths: list[str]) -> Opened:
@@ -83,13 +86,16 @@ class Openings(Gather):
     def _paths_of(self, target: Source, reads: Reads) -> list[str]:
         """Give the files that a source names, from the folder in which the job is started.
 
-        That is the job's, or the script's own where more of them are there.
+        That is the job's, or the script's own where more of them are there; of a folder, that
+        folder, or the one of the file that names them.
         """
         plain = [plain_path(one) for one in dict.fromkeys(reads.shards)]
         names = [one for one in plain if one and not set(one) & set("~$*?[")]
         if len(names) < len(plain):
             return []  # some are behind addresses, or stand for whatever is there
-        folders = ("", os.path.dirname(target.path))
+        folders = ["", os.path.dirname(target.path)]
+        if os.path.isdir(self._full(target.path)):
+            folders = ["", target.path, os.path.dirname(reads.defined.file or "")]
         each = [[self._full(os.path.join(at, one)) for one in names] for at in folders]
         return max(each, key=lambda paths: sum(map(may_be_there, paths)))
 

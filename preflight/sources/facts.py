@@ -153,6 +153,8 @@ class SourceFile:
     draws: Draws = _NO_DRAWS
     flaws: Flaws = _NO_FLAWS
     loops: tuple[BatchLoop, ...] = ()
+    opens: bool = False
+    """Whether a pipeline of webdataset is written out in it, with its shards."""
 
 
 class Mention(NamedTuple):
@@ -196,6 +198,13 @@ class Mentions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Opens:
+    """What the scripts of a folder come to that opens shards."""
+
+    pipelines: tuple[Reads, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """Python sources, as they can be read without being run."""
 
@@ -227,7 +236,8 @@ class SourceFacts:
     """Where shards are drawn with replacement, such as `train.py:27`; None: nowhere."""
 
     pipelines: tuple[Reads, ...] = ()
-    """Of a file, the pipelines of webdataset that are written out in it."""
+    """The pipelines of webdataset that are written out in a script or in what it imports; of a
+    folder, in those of its scripts, where any says which shards it opens."""
 
     perhaps_resampled: str | None = None
     """Where an expression decides whether they are (`resampled=args.resampled`)."""

@@ -150,7 +150,7 @@ class Sources(Gather):
             wanted = [sorted(each) for each in wanted_for(one.sources.open())]
             paths = dict(zip(one.sources.names, one.paths, strict=True))
             returns = [paths[name] for name in one.sources.looped_over()]
-            told = {"wanted": wanted, "returns": returns}
+            told = {"wanted": wanted, "returns": returns, "holders": one.sources.holders()}
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
@@ -243,9 +243,14 @@ class Sources(Gather):
         one.left -= len(question)
         self._complete(one)
 
+    @staticmethod
+    def _is_open(own: JobSources) -> bool:
+        """Whether something is to be looked for in all files."""
+        return bool(any(wanted_for(own.open())) or own.looped_over() or own.holders())
+
     def _complete(self, one: Tree) -> None:
         own = one.sources
-        if one.left or (not one.asked and (any(wanted_for(own.open())) or own.looped_over())):
+        if one.left or (not one.asked and self._is_open(own)):
             return
         one.asked = True
         order = {self._name(path): place for place, path in enumerate(one.paths)}

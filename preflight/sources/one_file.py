@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from preflight.pipelines.written import written_in
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
 from preflight.sources.flaws.bodies import bodies
@@ -21,7 +22,13 @@ from preflight.syntax.process_groups import JOINS
 _ENVIRONMENT = (b"environ", b"getenv", b"putenv", b"dotenv", JOINS.encode())
 _LOADERS = (b"DataLoader", b"WebLoader", b"num_workers")
 _LOOPS = (b"oader", b"batch")
-_SHARDS = (b"resampled", b"WebDataset", b"zst", *(one.encode() for one in sorted(RESAMPLED)))
+_SHARDS = (
+    b"resampled",
+    b"WebDataset",
+    b"DataPipeline",
+    b"zst",
+    *(one.encode() for one in sorted(RESAMPLED)),
+)
 
 
 class Words(NamedTuple):
@@ -79,4 +86,5 @@ def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:
         draws=draws_in(parsed.tree) if words.shards else Draws(),
         flaws=flaws_in(parsed, every, name, words.flaws),
         loops=tuple(batch_loops(every, name)) if words.loops else (),
+        opens=words.shards and any(one.shards for one in written_in(parsed, name)),
     )

@@ -5,26 +5,23 @@ from __future__ import annotations
 import ast
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from preflight.kinds.asked import Asked
-from preflight.pipelines.facts import Reads
 from preflight.pipelines.written import written_in
-from preflight.sources.facts import Mentions, ModelCopy, SourceFacts, SourceFile
+from preflight.sources.facts import Mentions, ModelCopy, Opens, SourceFacts, SourceFile
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
 from preflight.sources.one_file import look_into, of_parsed, words_in
-from preflight.sources.search import Text, search
+from preflight.sources.search import Text, pipelines_of, search, written_on_the_way
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
 from preflight.syntax.config_files import given_by_configs
 from preflight.syntax.copies import Code, model_copies
-from preflight.syntax.listing import MOST_FILES, content_of, python_files
+from preflight.syntax.listing import MOST_FILES, content_of, is_test, python_files
 from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
-from preflight.syntax.reached import Reached, reached
 from preflight.targets.targets import Source
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
@@ -46,13 +43,38 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
         asked.alive()
 
 
-def look_for_names(asked: Asked) -> Iterator[Mentions]:
-    """Look in all files of a folder for what decides whether reads are come to."""
+def look_for_names(asked: Asked) -> Iterator[Mentions | Opens]:
+    """Look in all files of a folder for what decides whether reads, and shards, are come to."""
     texts = [Text(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]]
-    yield from search(texts, Wanted(*map(frozenset, asked.wire["wanted"])), asked.alive)
+    wanted = Wanted(*map(frozenset, asked.wire["wanted"]))
+    yield from _deciding(texts, wanted, asked.root, asked.alive)
+    pipelines = tuple(pipelines_of(texts, asked.wire["holders"], asked.root, asked.alive))
+    if pipelines:
+        yield Opens(pipelines=pipelines)
     yield from _returned(
         Text(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
     )
+
+
+def _deciding(
+    texts: Sequence[Text], wanted: Wanted, root: str, alive: Callable[[], None]
+) -> Iterator[Mentions]:
+    """Say what sources, and config files that they name, give to flags."""
+    if not any(wanted):
+        return
+    yield from search(texts, wanted, alive)
+    told: set[str] = set()
+    for one in texts:
+        if is_test(one.name):
+            continue
+        try:
+            content = one.content()
+        except OSError:
+            continue
+        for file, given in given_by_configs([content], one.path, root):
+            if file not in told:
+                told.add(file)
+                yield Mentions(file=file, given=given)
 
 
 def _returned(texts: Iterable[Text]) -> Iterator[Mentions]:
@@ -112,10 +134,10 @@ def _read_script(
         words = words_in(one.content(), one.name)
         words = words._replace(flaws=words.flaws._replace(loops=True))
         own.files[one.name] = of_parsed(one.parsed(), one.name, words)
-        own.pipelines += written_in(one.parsed(), one.name)
-    if not source.implied and any(one.shards for one in own.pipelines):
-        trees = ((one.name, one.parsed()) for one in each)
-        own.pipelines = list(_that_run(own.pipelines, reached(trees, name, way)))
+    trees = [(one.name, one.parsed()) for one in each]
+    own.pipelines += (
+        written_in(parsed, name) if source.implied else written_on_the_way(trees, name, way)
+    )
     own.names = [one.name for one in each]
     called = own.looped_over()
     own.take(_returned(one for one in each if one.name in called))
@@ -125,13 +147,6 @@ def _read_script(
         configs = given_by_configs((one.content() for one in each), path, root)
         own.mentions += (Mentions(file=file, given=given) for file, given in configs)
     return own.facts([unguarded_file(path, parsed, root, name)])
-
-
-def _that_run(pipelines: Iterable[Reads], way: Reached) -> Iterator[Reads]:
-    """Say of pipelines whether every run of the script comes to them."""
-    for one in pipelines:
-        at = one.defined
-        yield replace(one, sure=way.is_come_to(at.file or "", at.line or 0))
 
 
 def _read_folder(
@@ -149,5 +164,6 @@ def _read_folder(
     own.names = [one.name for one in texts]
     called = own.looped_over()
     own.take(_returned(one for one in texts if one.name in called))
-    own.mentions += search(texts, wanted_for(own.open()))
+    own.mentions += _deciding(texts, wanted_for(own.open()), root, lambda: None)
+    own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)
     return own.facts(one.unguarded for one in own.files.values())

@@ -1,19 +1,32 @@
 """Looks in all sources for the names on which it depends whether a place is come to.
 
 What they are given may ask others, so this goes in rounds. Of names that stand in too many files
-nothing is known, and those files are not parsed for them.
+nothing is known, and those files are not parsed for them. And looks for the scripts of a folder
+that come to pipelines of webdataset, each of which is followed as if it had been named.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from preflight.pipelines.facts import Reads
+from preflight.pipelines.written import written_in
 from preflight.sources.facts import Mentions
-from preflight.sources.mentions import ANYTHING, Wanted, asked_by, mentions_in, spellings
-from preflight.syntax.listing import content_of
+from preflight.sources.mentions import (
+    ANYTHING,
+    Wanted,
+    asked_by,
+    mentions_in,
+    spellings,
+    stem_of,
+)
+from preflight.sources.work_names import TRAINS
+from preflight.syntax.listing import content_of, is_test
+from preflight.syntax.on_the_way import OnTheWay, on_the_way
 from preflight.syntax.parsing import Parsed, UnparsableError, parse
+from preflight.syntax.reached import reached
 
 # How often what a name is given may ask others that have to be looked for.
 _ROUNDS = 3
@@ -21,6 +34,11 @@ _ROUNDS = 3
 # Names that are looked for, and files that are parsed for their sake, all rounds taken together.
 _MOST_NAMES = 64
 _MOST_FILES = 100
+
+# Scripts of a folder that are followed.
+_MOST_SCRIPTS = 16
+
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t][^\n]*(?:\([^)]*\))?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,3 +130,78 @@ def _few(wanted: Wanted, holding: dict[str, list[Text]], most: int) -> tuple[Wan
         those = more
         chosen.append(name)
     return wanted.only(chosen), list(those)
+
+
+# --- scripts that lead to pipelines ---------------------------------------------------------------
+
+
+def pipelines_of(
+    texts: Sequence[Text], holders: Iterable[str], root: str, alive: Callable[[], None]
+) -> Iterator[Reads]:
+    """Give the pipelines that the scripts of a folder come to, each once.
+
+    Args:
+        texts: all sources of the folder.
+        holders: the names of those in which pipelines are written out.
+        root: the job's folder.
+        alive: says that it goes on.
+    """
+    found: dict[tuple[str | None, int | None], Reads] = {}
+    for script in _scripts(texts, holders):
+        alive()
+        try:
+            way = on_the_way(script.path, root, alive)
+            each = [(one.file, one.parsed) for one in way.modules]
+        except (OSError, UnparsableError):
+            continue  # the look at the file itself has said so
+        for one in written_on_the_way(each, script.name, way):
+            place = one.defined.file, one.defined.line
+            if place not in found or one.sure:
+                found[place] = one
+    yield from found.values()
+
+
+def written_on_the_way(
+    each: Sequence[tuple[str, Parsed]], entry: str, way: OnTheWay
+) -> Iterator[Reads]:
+    """Give the pipelines of a script and its modules, and say whether every run comes to them."""
+    written = [reads for name, parsed in each for reads in written_in(parsed, name)]
+    if not any(one.shards for one in written):
+        yield from written
+        return
+    run = reached(each, entry, way)
+    for one in written:
+        at = one.defined
+        yield replace(one, sure=run.is_come_to(at.file or "", at.line or 0))
+
+
+def _scripts(texts: Sequence[Text], holders: Iterable[str]) -> list[Text]:
+    """Give the files that are started and lead to those, as far as names and imports tell.
+
+    That is `train.py` and the like, or any that nobody imports where there is none of these.
+    """
+    contents = {one.name: _imports(one) for one in texts if not is_test(one.name)}
+    leading = [name for name in holders if name in contents]
+    imported: set[str] = set()
+    for name in leading:  # grows while it is gone through
+        stem = stem_of(name).rpartition("/")[2].encode()
+        pattern = re.compile(rb"\b" + re.escape(stem) + rb"\b")
+        those = [one for one, said in contents.items() if one != name and pattern.search(said)]
+        imported |= {name} if those else set()
+        leading += [one for one in those if one not in leading]
+    is_start = _trains if any(map(_trains, contents)) else lambda name: name not in imported
+    starts = [*filter(is_start, leading)]
+    by_name = {one.name: one for one in texts}
+    return [by_name[name] for name in starts[:_MOST_SCRIPTS]]
+
+
+def _trains(name: str) -> bool:
+    return TRAINS.match(stem_of(name).rpartition("/")[2]) is not None
+
+
+def _imports(text: Text) -> bytes:
+    """Give the lines of a source that import something."""
+    try:
+        return b"\n".join(_IMPORT.findall(text.content()))
+    except (OSError, UnparsableError):
+        return b""

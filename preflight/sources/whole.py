@@ -14,6 +14,7 @@ from preflight.sources.facts import (
     EnvironmentRead,
     Mentions,
     ModelCopy,
+    Opens,
     SourceFacts,
     SourceFile,
     Standing,
@@ -49,7 +50,7 @@ class JobSources:
 
     mentions: list[Mentions] = field(default_factory=list)
     pipelines: list[Reads] = field(default_factory=list)
-    """Of a script, those that are written out in it or in what it imports."""
+    """Those that are written out in a script or in what it imports."""
 
     model_copy: ModelCopy | None = None
     names: Sequence[str] = ()
@@ -69,10 +70,16 @@ class JobSources:
         files = (file_called(one, self.names) for one in loops if not one.defined)
         return sorted(set(filter(None, files)))
 
-    def take(self, found: Iterable[Mentions]) -> None:
-        """Take in what files say of names that stand in others."""
+    def holders(self) -> list[str]:
+        """Name the files of a folder that say which shards they open."""
+        return [name for name, one in self.files.items() if one.opens and not is_test(name)]
+
+    def take(self, found: Iterable[Mentions | Opens]) -> None:
+        """Take in what files say of names that stand in others, and which shards scripts open."""
         for one in found:
-            if one.returned:
+            if isinstance(one, Opens):
+                self.pipelines += one.pipelines
+            elif one.returned:
                 self.returned[one.file] = {each.name: each for each in one.returned}
             else:
                 self.mentions.append(one)

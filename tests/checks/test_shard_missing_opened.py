@@ -131,7 +131,9 @@ def test_shards_that_a_script_names_in_full_and_that_are_not_there_are_told(
     job: Path, source: str, line: int
 ) -> None:
     (found,) = found_by(job, source)
+    (of_folder,) = found_by(job, source, "source=.", FOUR)
 
+    assert of_folder == found
     assert (found.at.file, found.at.line, found.severity) == ("train.py", line, Severity.ERROR)
     assert "as the source is written (a guess: no loader was made)" in found.message
     assert "4 are not there: data/004.tar, data/005.tar, data/006.tar and 1 more" in found.message
@@ -149,7 +151,9 @@ def test_what_a_script_imports_counts_and_paths_begin_where_the_script_lies(job:
     put(job, "run/in/0.tar", "run/in/1.tar", content=tarred(good()))
 
     (found,) = found_by(job, "", "source=run/main.py", FOUR)
+    (of_folder,) = found_by(job, "", "source=run", FOUR)
 
+    assert of_folder == found
     assert (found.at.file, found.at.line) == ("run/own.py", 5)
     assert found.message.endswith("of which 1 is not there: run/in/2.tar")
 
@@ -185,14 +189,36 @@ def test_how_bad_it_is_is_what_the_handler_makes_of_it(
     assert why in (found.why or "")
 
 
-def test_nothing_is_said_of_shards_where_the_job_runs_elsewhere_or_a_folder_is_named(
+def test_nothing_is_said_of_shards_where_the_job_runs_elsewhere_or_no_source_is_named(
     job: Path,
 ) -> None:
     source = f'wds.WebDataset("{EIGHT}")\n'
 
     assert found_by(job, source, elsewhere=True) == []
-    assert found_by(job, source, "source=.", "data") == []
+    assert found_by(job, source, "source=.", "data", elsewhere=True) == []
     assert found_by(job, source, "data") == []
+
+
+def test_a_script_of_a_folder_of_which_no_shard_is_here_may_be_an_example(job: Path) -> None:
+    (found,) = found_by(job, 'wds.WebDataset("gone/{0..7}.tar")\n', "source=.", FOUR)
+
+    assert found.severity is Severity.NOTE
+    assert found_by(job, HEALTHY["called behind a flag"], "source=.", FOUR) == []
+
+
+def test_scripts_of_a_folder_are_told_once_and_remembered(job: Path) -> None:
+    """Two of them lead to the same line, and a demo of the module itself is none of the job's."""
+    put(job, "own.py", content=f'{HEAD}def f():\n    wds.WebDataset("{EIGHT}")\n'.encode())
+    put(job, "b/main.py", content=b"from own import f\n\nf()\n")
+    put(job, "tests/test_own.py", content=b"from own import f\n\nf()\n")
+    put(job, "train.py", content=b"from own import f\n\nf()\n")
+    for _ in range(2):
+        report = preflight.run("source=.", FOUR, folder=str(job), select=["shard-missing"])
+
+        assert [one.at.file for one in report.findings] == ["own.py"]
+    put(job, "train.py", "b/main.py", content=b"from own import f\n")
+
+    assert not preflight.run("source=.", FOUR, folder=str(job)).findings
 
 
 def test_a_gap_that_a_word_names_is_told_once(job: Path) -> None:

@@ -38,10 +38,14 @@ if __name__ == "__main__":
 
 
 def severity(
-    folder: Path, *, name: str = '"conf/run.yaml"', test: str = 'config["on_itp"]'
+    folder: Path,
+    *,
+    name: str = '"conf/run.yaml"',
+    test: str = 'config["on_itp"]',
+    word: str = "source=train.py",
 ) -> object:
     put(folder, "train.py", content=SCRIPT.format(name, test).encode())
-    report = preflight.run("source=train.py", folder=str(folder), no_ledger=True)
+    report = preflight.run(word, folder=str(folder), no_ledger=True)
     (found,) = [one for one in report.findings if one.check == "env-launch"]
     return found.severity
 
@@ -71,6 +75,7 @@ def test_behind_a_flag_that_the_config_has_off_stands_a_note_at_most(
     put(tmp_path, file, content=text.encode())
 
     assert severity(tmp_path, name=f'"{file}"') is Severity.NOTE
+    assert severity(tmp_path, name=f'"{file}"', word="source=.") is Severity.NOTE
 
 
 @pytest.mark.parametrize(("file", "text"), ON.values(), ids=ON)
