@@ -6,7 +6,11 @@ What it finds
     Found are samples that are dropped by a handler that goes on (`warn_and_continue`, or one of
     your own), a stream that a handler ends, shards that a reader leaves out, and errors that your
     own functions catch and go on behind: a stage, a `map` that gives None, a data set around the
-    pipeline. What `select` takes out, what a buffer still holds, and the rest of a last batch are
+    pipeline. Of a torch `IterableDataset` that is no pipeline, the samples that its `__iter__`, or
+    the one generator method that does so, drops behind an `except Exception` (bare, or `OSError`)
+    in a `for` loop: what is caught by another name is left out on purpose, and nothing is said of
+    `while` loops, of what is tried again or replaced, and of data sets that are asked for indices.
+    What `select` takes out, what a buffer still holds, and the rest of a last batch are
     no losses. Nothing is said of less than a hundredth, nor where fewer than 200 samples were seen
     of an epoch that did not end. What the files show already is told by `dataset-survival`.
 

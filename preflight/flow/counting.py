@@ -209,8 +209,15 @@ class Swallows:
         tally: Tally,
         functions: Mapping[tuple[str, int, str], int],
         yielding: tuple[int, ...],
+        drops: tuple[tuple[int, int, tuple[str, ...]], ...] = (),
     ) -> None:
         self.tally = tally
+        self.drops = drops
+        """The lines whose errors count, with classes of errors that do not; none: all."""
+
+        self.then: Callable[[int], Any] | None = None
+        """The job's own function that a worker begins with, which this one stands for."""
+
         self.functions = functions
         """The stage of each, by its file, first line and name."""
 
@@ -224,13 +231,15 @@ class Swallows:
         cls,
         functions: Mapping[tuple[str, int, str], int],
         yielding: tuple[int, ...],
+        drops: tuple[tuple[int, int, tuple[str, ...]], ...],
         *given: Any,
     ) -> Swallows:
         """Make it in a worker."""
-        return cls(Tally(*given), functions, yielding)
+        return cls(Tally(*given), functions, yielding, drops)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _sent(Swallows, (dict(self.functions), self.yielding, *self.tally.given))
+        given = (dict(self.functions), self.yielding, self.drops, *self.tally.given)
+        return _sent(Swallows, given, {"then": self.then} if self.then else None)
 
     def __call__(self, source: Any = None) -> Any:
         """Begin, where nobody else traces; as a stage, hand on what comes."""
@@ -240,7 +249,7 @@ class Swallows:
             while frame is not None:  # those that run already, and wait for this one
                 frame.f_trace = self._called(frame, "call", None)
                 frame = frame.f_back
-        return source
+        return source if self.then is None else self.then(source)
 
     def _called(self, frame: FrameType, _: str, __: object) -> Callable[..., Any] | None:
         code = frame.f_code
@@ -252,21 +261,23 @@ class Swallows:
         if page is None or known[1] is None:
             return None
         frame.f_trace_lines = False
-        return _Segment(page, known[1], counts=known[1] in self.yielding).take
+        return _Segment(page, known[1], self.drops, counts=known[1] in self.yielding).take
 
 
 class _Segment:
     """A function from where it is called, or resumed, to where it returns or yields."""
 
-    def __init__(self, page: Page, stage: int, *, counts: bool) -> None:
+    def __init__(self, page: Page, stage: int, drops: Any, *, counts: bool) -> None:
         self._page = page
+        self._drops = drops
         self._stage = stage
         self._counts = counts
         self._pending: BaseException | None = None
 
     def take(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
         if event == "exception":
-            self._raised(arg[1])
+            if not self._drops or _is_in(self._drops, frame.f_lineno, type(arg[1])):
+                self._raised(arg[1])
         elif event == "return" and (self._counts or self._pending is not None):
             left = _left_by(frame)
             if self._pending is not None and left.startswith(("RETURN_", "YIELD_")):
@@ -288,6 +299,11 @@ class _Segment:
         assert self._pending is not None  # noqa: S101  for the type checker
         self._page.swallowed(self._stage, "own", self._pending, goes_on=True)
         self._pending = None
+
+
+def _is_in(drops: Any, line: int, kind: type) -> bool:
+    names = {one.__name__ for one in kind.__mro__}
+    return any(first <= line <= last and names.isdisjoint(but) for first, last, but in drops)
 
 
 def _left_by(frame: FrameType) -> str:

@@ -45,7 +45,7 @@ class Passed:
 
     kind: str = "other"
     """As of `preflight.facts.Stage`; `around`: a data set
-    of the user's own that stands around a pipeline."""
+    of the user's own that stands around a pipeline; `stream`: one that is read by itself."""
 
     handler_name: str = ""
     at: Definition = Definition()
@@ -104,7 +104,7 @@ class Flow:
     def entered(self) -> int:
         """How many samples the readers of shards gave, or else the first stage."""
         readers = [one.gave for one in self.stages if one.kind == "group"]
-        return sum(readers) if readers else self.stages[0].gave
+        return sum(readers) if readers else self.stages[0].gave + _dropped(self.stages[0])
 
     @property
     def shards(self) -> int:
@@ -155,7 +155,14 @@ _OF_FILES = frozenset({"tar_file_iterator", "group_by_keys"})
 
 def _before(stages: tuple[Passed, ...], number: int) -> int:
     """Say how much came to a stage."""
-    return stages[number - 1].gave if number else 0
+    if number:
+        return stages[number - 1].gave
+    return _dropped(stages[0]) and stages[0].gave + _dropped(stages[0])
+
+
+def _dropped(stage: Passed) -> int:
+    """Say how much a stream has dropped that nothing comes to: of it alone is that known."""
+    return sum(one.times for one in stage.swallowed) if stage.kind == "stream" else 0
 
 
 def _lost(stages: tuple[Passed, ...], number: int) -> Iterator[Lost]:

@@ -22,6 +22,8 @@ from preflight.flow.stage import (
     handler_in,
     with_handler,
 )
+from preflight.flow.streams import drops_of, stream_of
+from preflight.loaders.around import real_loader
 from preflight.loaders.sent import resamples
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
@@ -47,7 +49,7 @@ class Fitted:
     about: dict[str, Any]
     """What is told of it before: its stages, and where they count."""
 
-    _undo: list[tuple[dict[str, Any], list[Any]]]
+    _undo: list[tuple[dict[str, Any], str, Any]]
     _trace: object
 
     def counts(self) -> dict[str, Any]:
@@ -56,8 +58,8 @@ class Fitted:
 
     def undo(self) -> None:
         """Give the pipelines their own stages back; what runs already goes on counting."""
-        for parts, stages in self._undo:
-            parts["pipeline"] = stages
+        for parts, name, own in self._undo:
+            parts[name] = own
         tracer = sys.gettrace()
         if tracer is not None and getattr(tracer, "__self__", None) is self._trace:
             sys.settrace(None)
@@ -68,7 +70,7 @@ def fit(loader: object, made: Definition, root: str) -> Fitted | None:
     try:
         fitting = _Fitting(Lines(made, root, own_sources(root)), root)
         fitting.walk(loader, 0)
-        return fitting.fitted(loader) if fitting.found else None
+        return fitting.fitted(loader) if fitting.found else fitting.stream(real_loader(loader))
     except Exception:  # noqa: BLE001  the user's own classes say how they are copied
         return None
 
@@ -179,29 +181,56 @@ class _Fitting:
                 key = (code.co_filename, code.co_firstlineno, code.co_name)
                 self._functions[key] = stage
 
+    def stream(self, loader: object) -> Fitted | None:
+        """Have workers count what a stream gives and drops that is no pipeline; None: it is none.
+
+        Only one that may drop something is traced, since that takes time.
+        """
+        parts = own_attributes(loader)
+        dataset = parts.get("dataset")
+        own = stream_of(dataset)
+        if own is None or not isinstance(parts, dict) or not self._is_users(own):
+            return None
+        at = where.defined(own, self._root).at
+        call = f"{named(type(dataset))}.{own.__name__}"
+        self._add(Passed(call=call, kind="stream", at=at, unit="sample"))
+        code = own.__code__
+        key = (code.co_filename, code.co_firstlineno, code.co_name)
+        tally = self._tally()
+        swallows = Swallows(tally, {key: 0}, (0,), tuple(map(tuple, drops_of(own))))
+        undo = [(parts, "worker_init_fn", parts.get("worker_init_fn"))]
+        if parts.get("num_workers"):
+            swallows.then = parts.get("worker_init_fn")
+            parts["worker_init_fn"] = swallows
+        else:
+            swallows()
+        return Fitted(self._about(tally, resampled=False), undo, swallows)
+
+    def _tally(self) -> Tally:
+        bases = tuple(dict.fromkeys((self._base, os.path.abspath(os.getcwd()) + os.sep)))
+        return Tally(tempfile.mkdtemp(dir=_folder()), len(self.stages), bases)
+
+    def _about(self, tally: Tally, *, resampled: bool) -> dict[str, Any]:
+        stages = to_wire(self.stages)
+        return {"folder": tally.given[0], "stages": stages, "resampled": resampled}
+
     def fitted(self, loader: object) -> Fitted:
         """Give each stage what counts behind it, and its handler one that does as it does."""
-        folder = tempfile.mkdtemp(dir=_folder())
-        bases = tuple(dict.fromkeys((self._base, os.path.abspath(os.getcwd()) + os.sep)))
-        tally = Tally(folder, len(self.stages), bases)
+        tally = self._tally()
         swallows = (
             Swallows(tally, self._functions, tuple(self._around_of)) if self._functions else None
         )
-        undo = []
+        undo: list[tuple[dict[str, Any], str, Any]] = []
         for one in self.found:
             stages: list[Any] = one.parts["pipeline"]
-            undo.append((one.parts, stages))
+            undo.append((one.parts, "pipeline", stages))
             counted: list[Any] = []
             for number, stage in enumerate(stages, one.first):
                 counted += [with_handler(stage, tally, number), Tap(tally, number)]
                 if swallows is not None and number == one.first:
                     counted.append(swallows)
             one.parts["pipeline"] = counted
-        about = {
-            "folder": folder,
-            "stages": to_wire(self.stages),
-            "resampled": resamples(own_attributes(loader)),
-        }
+        about = self._about(tally, resampled=resamples(own_attributes(loader)))
         return Fitted(about, undo, swallows)
 
 

@@ -1,0 +1,112 @@
+"""Says where a stream of the user's own drops a sample with an error, and goes on with the next."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from preflight.objects.attributes import classes
+
+# Who catches less than that names what is to be left out: a filter, and no error that is swallowed.
+_BROAD = frozenset({"", "Exception", "BaseException", "OSError", "IOError", "EnvironmentError"})
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+class Drop(NamedTuple):
+    """Lines of which an error is caught, and takes the sample of this round of a loop with it."""
+
+    first: int
+    last: int
+    but: tuple[str, ...] = ()
+    """Classes of errors that an except clause before catches."""
+
+
+def stream_of(dataset: object) -> types.FunctionType | None:
+    """Give the method of an iterable data set that drops samples so; None where there is none."""
+    if not isinstance(dataset, classes("torch.utils.data", "IterableDataset")):
+        return None
+    methods: dict[str, types.FunctionType] = {}
+    for kind in type(dataset).__mro__:
+        for name, method in vars(kind).items():
+            if type(method) is types.FunctionType:
+                methods.setdefault(name, method)
+    own = methods.get("__iter__")
+    if own is not None and drops_of(own):
+        return own
+    found = [one for one in methods.values() if drops_of(one)]
+    return found[0] if len(found) == 1 else None
+
+
+def drops_of(function: types.FunctionType) -> tuple[Drop, ...]:
+    """Give the places of a generator, by the lines of its file; none where it cannot be read."""
+    if not inspect.isgeneratorfunction(function):
+        return ()
+    try:
+        lines, begin = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError, ValueError):
+        return ()
+    (body,) = tree.body[:1] or [ast.Pass()]
+    loops = [one for one in _own(body) if isinstance(one, ast.For)]
+    return tuple(
+        Drop(begin + one.body[0].lineno - 1, begin + _end(one.body[-1]) - 1, but)
+        for loop in loops
+        for one in _own(loop, until=_LOOPS)
+        if isinstance(one, ast.Try)
+        for but in _broadly(one, loop)
+    )
+
+
+def _broadly(node: ast.Try, loop: ast.For) -> Iterator[tuple[str, ...]]:
+    """Give the classes that are caught before a clause that drops anything; nothing where none."""
+    tried = [*node.body, *node.orelse]
+    inside = [*tried, *(part for one in tried for part in _own(one, until=_LOOPS))]
+    if any(isinstance(one, (ast.Break, ast.Return)) for one in inside):
+        return  # it tries again what it did not get
+    before: list[str] = []
+    for one in node.handlers:
+        names = _caught(one.type)
+        if _BROAD.isdisjoint(names):
+            before += names
+        elif _goes_on(one, node, loop):
+            yield tuple(before)
+            return
+        else:
+            return
+
+
+def _caught(node: ast.expr | None) -> list[str]:
+    each = node.elts if isinstance(node, ast.Tuple) else [node]
+    return [getattr(one, "attr", getattr(one, "id", "")) for one in each]
+
+
+def _goes_on(handler: ast.ExceptHandler, node: ast.Try, loop: ast.For) -> bool:
+    """Whether nothing is given behind a clause before the next round of the loop begins."""
+    yields = [one for one in _own(loop) if isinstance(one, (ast.Yield, ast.YieldFrom))]
+    inner = {id(part) for one in (*node.body, *node.orelse) for part in ast.walk(one)}
+    mine = {id(part) for part in ast.walk(handler)}
+    if not yields or any(id(one) in mine for one in yields):
+        return False
+    last = handler.body[-1]
+    if isinstance(last, ast.Continue):
+        return True
+    leaves = isinstance(last, (ast.Raise, ast.Return, ast.Break))
+    return not leaves and all(id(one) in inner for one in yields)
+
+
+def _own(node: ast.AST, until: tuple[type[Any], ...] = ()) -> Iterator[ast.AST]:
+    """Give what runs in the same function, and not in loops below where these are named."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, (*_SCOPES, *until)):
+            yield from _own(child, until)
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
