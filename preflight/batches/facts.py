@@ -162,6 +162,15 @@ class FirstBatches:
     past_end: int | None = None
     """Batches of an epoch, where it was run past its end."""
 
+    furthest: int | None = None
+    """Batches that came in one epoch, where it was run further than its first ones."""
+
+    rows: int | None = None
+    """Samples in those; None where nobody knows."""
+
+    left: str = ""
+    """Why it was not run further, where the process that drew from it does nothing more."""
+
     batches: tuple[Structure, ...] = ()
     """What each batch that came is made of."""
 

@@ -111,7 +111,7 @@ class Batches(Gather):
                 )
             else:
                 further = self._further.get((target, first.name), Further())
-                yield from beyond_first(target, further, self.run.wants)
+                yield from beyond_first(target, further, self.run.wants, _why_not(first))
                 first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
                 survival = self._survivals.get((target, first.name))
                 told = survival is not None and _tells(survival, first)
@@ -145,11 +145,20 @@ class Batches(Gather):
             yield from shown_in(self.run.job.look.show_batch, sheets, self.run.job.root)
 
 
-def beyond_first(target: Target, further: Further, wants: Callable[[type], bool]) -> Iterator[Look]:
+def _why_not(first: FirstBatches) -> str:
+    """Say why nothing was seen of a loader beyond its first batches, where nothing was."""
+    if first.batches and first.ended not in ("enough", "over"):
+        return "not all of its first batches came"
+    return first.left or NO_BATCH
+
+
+def beyond_first(
+    target: Target, further: Further, wants: Callable[[type], bool], why_not: str = NO_BATCH
+) -> Iterator[Look]:
     """Give what was seen of a loader beyond its first batches, or why nothing was."""
     for kind, facts in ((WholePass, further.whole), (RandomDraws, further.draws)):
         if facts is None and wants(kind):
-            yield Left(reason=NO_BATCH, kinds=(kind,))
+            yield Left(reason=why_not, kinds=(kind,))
         elif facts is not None and facts.reason:
             yield Left(reason=facts.reason, kinds=(kind,))
         elif isinstance(facts, WholePass) and facts.lacks is not None:
@@ -159,9 +168,11 @@ def beyond_first(target: Target, further: Further, wants: Callable[[type], bool]
 
 
 def _as_far_as(first: FirstBatches, whole: WholePass | None) -> FirstBatches:
-    if whole is None or not whole.is_past_the_end:
+    if whole is None or not whole.epochs:
         return first
-    return replace(first, past_end=whole.epochs[0].batches)
+    epoch = whole.epochs[0]
+    past_end = epoch.batches if whole.is_past_the_end else None
+    return replace(first, past_end=past_end, furthest=epoch.batches, rows=epoch.rows)
 
 
 def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:

@@ -11,12 +11,15 @@ from preflight.values.names import counted
 
 
 def _drawn(found: list[FirstBatches]) -> str | None:
-    """Say on a page how many batches were drawn."""
-    ends = [one.past_end for one in found if one.past_end is not None]
-    if found and len(ends) == len(found):
-        return f"{counted(sum(ends), 'batch', 'batches')}, past the end"
-    number = sum(len(one.batches) for one in found)
-    return f"{counted(number, 'batch', 'batches')} drawn" if number else None
+    """Say on a page how many batches were drawn, of how many samples, and whether those are all."""
+    number = sum(max(len(one.batches), one.furthest or 0) for one in found)
+    if not number:
+        return None
+    rows = [one.rows for one in found if one.rows is not None]
+    samples = f"{counted(sum(rows), 'sample')} in " if len(rows) == len(found) else ""
+    is_all = all(one.past_end is not None for one in found)
+    how = ", past the end" if is_all else " drawn"
+    return samples + counted(number, "batch", "batches") + how
 
 
 FIRST = Kind(

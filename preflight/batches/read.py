@@ -26,6 +26,7 @@ _SETTLES = 0.1
 _MOST_STARTS = 5
 
 _LOST = "the process that draws from it was lost"
+_LOST_AT = "the process that drew from it was lost at {}"
 
 
 class Watching(NamedTuple):
@@ -70,9 +71,9 @@ def first_batches(
             anew.go({"draw": left})
             watch = _Watch(anew, watching)
             seen = watch.run(left)
-            if not (watch.futile or watch.is_spent):
+            if not (watch.futile or watch.spent):
                 then(anew, seen)
-        found |= seen
+        found |= {name: watch.with_reason(one) for name, one in seen.items()}
         flows |= watch.flows
         futile = watch.futile
     return [
@@ -95,8 +96,8 @@ class _Watch:
         """Why another process would not do better."""
 
         self.flows: dict[str, Flow | None] = {}
-        self.is_spent = False
-        """Whether the process does nothing more, for a reason that is not the loader's."""
+        self.spent = ""
+        """Why the process does nothing more."""
 
         self._found: dict[str, FirstBatches] = {}
         self._flow: Mapping[str, Any] | None = None
@@ -205,11 +206,17 @@ class _Watch:
         elif self._shows:
             self._unshown(f"the process that draws it {ending(status)}")
         else:
+            self.spent = _LOST_AT.format(self._name)
             self._close(ended="died", exit_status=status, error=ending(status))
+
+    def with_reason(self, first: FirstBatches) -> FirstBatches:
+        """Say of loaders of which batches came why they were not run further."""
+        came = first.batches and first.ended in ("enough", "over")
+        return replace(first, left=self.spent) if came and self.spent else first
 
     def _unshown(self, reason: str) -> None:
         """Say that batches come, though one could not be shown."""
-        self.is_spent = True
+        self.spent = "the process that drew from it was given up at the picture of a batch"
         self._seen["sheet"] = to_wire(Sheet(reason=reason))
         self._close(ended="enough")
 
@@ -219,6 +226,7 @@ class _Watch:
         waited = now - self._last
         if self.watching.until is not None and now > self.watching.until:
             self.futile = "the budget was used up before its first batch came"
+            self.spent = "the budget was used up"
             if self._seconds:
                 self._close(ended="enough")
         elif waited > self.watching.timeout and self._name is None:
@@ -227,6 +235,7 @@ class _Watch:
             self._unshown(f"to draw it takes more than {self.watching.timeout:g} s")
         elif waited > self.watching.timeout:
             where = stacks(self.anew, self.watching.root, self.watching.alive)
+            self.spent = _LOST_AT.format(self._name)
             self._close(ended="stuck", waited=round(waited, 1), standing=where)
         else:
             return False

@@ -62,6 +62,20 @@ class Counts:
                     said.setdefault(kind, []).extend([] if text is None else [text])
         return [those[0] for those in said.values() if len(those) == 1]
 
+    def summed_up(self, targets: Iterable[Target], part: str) -> str:
+        """Say of a part of the job what a page says of all targets together; empty: nothing."""
+        found: dict[Kind, list[Any]] = {}
+        for target in targets:
+            for kind, those in self._summed_up.get(target, {}).items():
+                found.setdefault(kind, []).extend(those if kind.part == part else ())
+        said = (
+            sum_up([one for one in those if type(one) is facts])
+            for kind, those in found.items()
+            for facts, sum_up in kind.sums_up.items()
+            if those
+        )
+        return "; ".join(filter(None, said))
+
     def of(self, targets: Sequence[Target]) -> Counter[str]:
         """Sum up what was seen of targets, each of which counts once."""
         total: Counter[str] = Counter()

@@ -129,8 +129,11 @@ def _seen_of(
         ends = tuple(f" {noun}" for noun in numbers)
         files = sum(numbers[noun.split()[-1]] for noun in left if f" {noun}".endswith(ends))
         some = f" ({_some(files, sum(left.values()), 'file')})" if left else ""
-        if left and part in ("loader", "model"):
-            some = f" (but for {' and '.join(counted(n, what) for what, n in left.items())})"
+        if part in ("loader", "model"):
+            told = [counts.summed_up(targets, part)]
+            rest = " and ".join(counted(n, what) for what, n in left.items())
+            told += [f"but for {rest}"] if rest else []
+            some = f" ({'; '.join(filter(None, told))})" if any(told) else ""
         return counted(len(targets), noun, many) + some
     (noun, number), *rest = numbers.items()
     skipped = left.get(noun, 0)

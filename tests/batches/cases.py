@@ -221,6 +221,10 @@ def train_and_val():
     return of(look_up, num_workers=0), of()
 
 
+def sound_and_hanging():
+    return of(num_workers=0), of(wait, num_workers=0)
+
+
 def loses_a_thread_beside():
     return DataLoader(Fed(20), num_workers=1)
 

@@ -148,6 +148,15 @@ def test_one_of_two_loaders_is_told_and_the_other_is_drawn_from(hung: tuple[Path
     assert "train_and_val[1]" not in found(report)
 
 
+def test_what_a_hang_beside_it_keeps_from_being_run_says_so(copies: None, tmp_path: Path) -> None:
+    report = look(tmp_path, "sound_and_hanging", select=["loader-random"])
+    (outcome,) = [one for one in report.checks if one.id == "loader-random"]
+    reasons = {one.reason for one in outcome.skipped}
+
+    assert "the process that drew from it was lost at cases:sound_and_hanging[1]" in reasons
+    assert "its first batches did not come" in reasons
+
+
 def test_a_thread_that_dies_beside_batches_is_a_warning(seen: tuple[Path, Report]) -> None:
     (finding,) = found(seen[1])["loses_a_thread_beside"]
 

@@ -123,10 +123,13 @@ def test_what_keeps_a_sheet_from_being_drawn_changes_no_verdict(
 
 
 def test_a_tokenizer_that_does_not_come_back_is_no_stuck_loader(tmp_path: Path) -> None:
-    report = look(tmp_path, "waits_at_the_sheet", select=["loader-stuck"], timeout=6.0)
+    checks = ["loader-stuck", "loader-random"]
+    report = look(tmp_path, "waits_at_the_sheet", select=checks, timeout=6.0)
 
     assert report.verdict == "go"
     assert "to draw it takes more than 6 s" in said(report)[0]
+    (skip,) = next(one for one in report.checks if one.id == "loader-random").skipped
+    assert skip.reason == "the process that drew from it was given up at the picture of a batch"
 
 
 @pytest.mark.parametrize(

@@ -256,3 +256,23 @@ def test_a_live_loader_is_held_against_the_disk_and_overrules_its_source(
 
     assert [one.severity for one in found] == [severity] * (severity is not None)
     assert all(one.at.name == "train:make" and "a guess" not in one.message for one in found)
+
+
+def test_another_file_that_is_not_there_is_told_as_what_keeps_batches_away(job: Path) -> None:
+    """All shards are there, and the same error comes of a table that the job opens beside them."""
+    source = """
+def label(sample):
+    with open("data/labels.csv") as file:
+        return file.read()
+
+def make(urls="data/{000..003}.tar"):
+    data = wds.WebDataset(urls, shardshuffle=False).map(label)
+    return wds.WebLoader(data, batch_size=None, num_workers=0)
+"""
+    put(job, "train.py", content=(HEAD + source).encode())
+    checks = ["loader-stuck", "shard-missing"]
+    (found,) = preflight.run("train:make", FOUR, folder=str(job), select=checks).findings
+
+    assert (found.check, found.at.file, found.at.line) == ("loader-stuck", "train.py", 6)
+    assert "FileNotFoundError" in found.message
+    assert "labels.csv" in found.message

@@ -348,7 +348,8 @@ def test_what_is_named_needs_no_hint(tmp_path: Path) -> None:
 
     assert part(report, "loader").hint is None
     assert part(report, "model").hint == "preflight run train:make_model"
-    assert first_line(report) == "GO  for 1 loader. Not looked at: data, cache, model."
+    seen = "1 loader (2 samples in 2 batches, past the end)"
+    assert first_line(report) == f"GO  for {seen}. Not looked at: data, cache, model."
 
 
 def test_what_no_reader_reads_in_a_cache_or_checkpoint_is_told_there(tmp_path: Path) -> None:
@@ -437,7 +438,8 @@ def test_data_beside_a_loader_that_does_not_read_it_is_looked_at_for_itself(
     put(tmp_path, "train.py", content=TRAIN)
 
     assert first_line(run(tmp_path, "data", "train:make_loader")) == (
-        "GO  for 4 shards (12 samples) and 1 loader. Not looked at: cache, model."
+        "GO  for 4 shards (12 samples) and 1 loader (2 samples in 2 batches, past the end). "
+        "Not looked at: cache, model."
     )
     (tmp_path / "data" / "001.tar").write_bytes(b"Rar!")
     assert run(tmp_path, "data", "train:make_loader").verdict == "no-go"
