@@ -8,7 +8,8 @@ What it finds
     s, and 3 s for a stream without a length. Found are a second epoch that gives nothing, or
     raises; an exception, a hang or a worker that dies behind the first batches; a `len()` that is
     not the number of batches that come; epochs of different sizes; samples that come once from each
-    worker; and samples that are left out of batches.
+    worker; samples that are left out of batches; and those that a sampler of the job's own never
+    takes, in two epochs, while it takes others again.
 
 Why it matters
     A loop over an empty loader ends at once, without an error: the average of its losses is a
@@ -34,6 +35,8 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
+
+from ._end_left_out import left_out
 
 # Part of an epoch by which another one may differ: groups by length do not come out even.
 _UNEVEN = 0.05
@@ -102,8 +105,7 @@ def _epochs(facts: WholePass) -> Iterator[Finding]:
     else:
         if facts.length is not None and not _agrees(facts, facts.length):
             yield _miscounted(facts, facts.length)
-        if facts.takes is not None and _leaves_out(facts, facts.takes):
-            yield _left_out(facts, facts.takes)
+        yield from left_out(loader_end.found, facts, _place(facts), _evidence(facts))
 
 
 # --- epochs that end badly ------------------------------------------------------------------------
@@ -252,29 +254,6 @@ def _miscounted(facts: WholePass, length: int) -> Finding:
         fix="Have __len__ give what comes: samples, of a data set; batches, of a batch sampler.",
         evidence=_evidence(facts),
         about=f"{facts.name} len",
-    )
-
-
-def _leaves_out(facts: WholePass, takes: int) -> bool:
-    """Whether batches lack samples, where each would be a full one."""
-    first = facts.epochs[0]
-    if facts.batch_size is None or first.ended != "over" or first.rows is None:
-        return False
-    is_by_sample = first.most_rows == facts.batch_size and first.batches == facts.length
-    return is_by_sample and takes // 2 < first.rows < takes
-
-
-def _left_out(facts: WholePass, takes: int) -> Finding:
-    rows = facts.epochs[0].rows or 0
-    return loader_end.found(
-        f"leaves out {takes - rows:,} of {counted(takes, 'sample')}",
-        at=_place(facts),
-        severity=Severity.WARNING,
-        why="They are taken from the data set, and are in no batch: what batches them drops them "
-        "without a word, as is done with samples that could not be loaded.",
-        fix="Count what is dropped, and mend these samples or take them out of the data set.",
-        evidence={**_evidence(facts), "samples": rows},
-        about=f"{facts.name} left out",
     )
 
 

@@ -186,9 +186,9 @@ class _Watch:
             case {"epoch": epoch}:
                 assert self._seen is not None  # noqa: S101  for the type checker
                 self._seen["epochs"].append(epoch)
-            case {"alike": alike, "by_itself": number}:
+            case {"more": more}:
                 assert self._seen is not None  # noqa: S101  for the type checker
-                self._seen.update(alike=alike, by_itself=number)
+                self._seen.update(more)
             case {"ended": str(ended)}:
                 self._end(ended, **{key: one for key, one in said.items() if key != "ended"})
             case {"drawn": drawn}:

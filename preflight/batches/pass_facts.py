@@ -60,6 +60,18 @@ class WholePass:
     takes: int | None = None
     """Samples that its sampler takes in an epoch, each of the data set once; None: nobody knows."""
 
+    gives_none: bool = False
+    """Whether its data set gives None for samples, which are then lacking in batches."""
+
+    never: int = 0
+    """Samples that the job's own sampler takes in no epoch, while it takes others again."""
+
+    samples: int | None = None
+    """Of its data set, where some are never taken."""
+
+    sampler: Definition = Definition()
+    """Where that sampler is."""
+
     epochs: tuple[Epoch, ...] = ()
     alike: bool = False
     """Whether all workers gave the same samples in the first epoch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +14,11 @@ from preflight.batches.pass_facts import Epoch
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
+from preflight.loaders.indices import gives_none, never_asked_for
 from preflight.loaders.sent import resamples
 from preflight.loaders.starting import configured
 from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.where import defined
 from preflight.values.wire import to_wire
 
 # Seconds after which it is judged whether an epoch will end in time.
@@ -97,9 +100,11 @@ def run(
         if first.ended != "over":
             return
         if samples is not None and first.rows is not None and samples.alike():
-            tell(alike=True, by_itself=_by_itself(loader, first.rows, bounds, tell))
+            alone = _by_itself(loader, first.rows, bounds, tell)
+            tell(more={"alike": True, "by_itself": alone})
         left = seconds - (time.monotonic() - begun)
         tell(epoch=to_wire(_epoch(loader, bounds._replace(seconds=left), tell, None)))
+        tell(more=_lacking(loader, first, about, where[0]))
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(ended=ending_of(error), **raised(error, *where))
     finally:
@@ -142,6 +147,19 @@ def _takes(own: Any) -> int | None:
         return None
     taken = min(len(sampler), len(own["dataset"]))
     return taken - taken % batches.batch_size if batches.drop_last else taken
+
+
+def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> dict[str, Any]:
+    """Say which samples no batch has, of those that are asked for and of all others."""
+    own = own_attributes(real_loader(loader))
+    try:
+        if first.rows is not None and first.rows < (about["takes"] or 0):
+            return {"gives_none": gives_none(own)}
+        never, sampler = never_asked_for(own, os.path.abspath(root) + os.sep)
+    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
+        return {}
+    at = to_wire(defined(type(sampler), root).at) if never else {}
+    return {"never": never, "samples": len(own["dataset"]), "sampler": at} if never else {}
 
 
 class _Samples:

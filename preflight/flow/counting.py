@@ -209,7 +209,7 @@ class Swallows:
         tally: Tally,
         functions: Mapping[tuple[str, int, str], int],
         yielding: tuple[int, ...],
-        drops: tuple[tuple[int, int, tuple[str, ...]], ...] = (),
+        drops: tuple[tuple[Any, ...], ...] = (),
     ) -> None:
         self.tally = tally
         self.drops = drops
@@ -231,7 +231,7 @@ class Swallows:
         cls,
         functions: Mapping[tuple[str, int, str], int],
         yielding: tuple[int, ...],
-        drops: tuple[tuple[int, int, tuple[str, ...]], ...],
+        drops: tuple[tuple[Any, ...], ...],
         *given: Any,
     ) -> Swallows:
         """Make it in a worker."""

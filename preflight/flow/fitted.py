@@ -197,7 +197,7 @@ class _Fitting:
         code = own.__code__
         key = (code.co_filename, code.co_firstlineno, code.co_name)
         tally = self._tally()
-        swallows = Swallows(tally, {key: 0}, (0,), tuple(map(tuple, drops_of(own))))
+        swallows = Swallows(tally, {key: 0}, (0,), tuple(tuple(one) for one in drops_of(own)))
         undo = [(parts, "worker_init_fn", parts.get("worker_init_fn"))]
         if parts.get("num_workers"):
             swallows.then = parts.get("worker_init_fn")

@@ -162,6 +162,38 @@ class ByLength:
         return (list(range(at, min(at + size, 40))) for at in range(0, 40, size))
 
 
+class Chosen:
+    """A sampler of the job's own, which gives what it is told for each epoch."""
+
+    def __init__(self, choose: Any) -> None:
+        self.choose, self.epoch = choose, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.choose(0))
+
+    def __iter__(self) -> Any:
+        return iter(self.choose(self.epoch))
+
+
+def repeated(epoch: int) -> list[int]:
+    """Give parts of the data set thrice, other parts in each epoch."""
+    order = [*range(40)]
+    random.Random(epoch).shuffle(order)
+    return [one for one in order for _ in range(3)][:40]
+
+
+class Gaps(Rows):
+    def __getitem__(self, index: int) -> Any:
+        return None if index % 4 == 0 else super().__getitem__(index)
+
+
+def that_are_there(batch: list[Any]) -> Any:
+    return torch.stack([one for one in batch if one is not None])
+
+
 def without_none(batch: list[Any]) -> Any:
     return torch.stack([one for one in batch if one[0] % 10])
 
@@ -190,6 +222,8 @@ def bad() -> dict[str, Any]:
             Rows(), batch_sampler=Sampler(SequentialSampler(range(40)), 4, drop_last=False)
         ),
         "leaves_out": of(collate_fn=without_none),
+        "lacks_some_in_each": of(Gaps(), collate_fn=that_are_there, num_workers=2),
+        "never_takes_some": of(sampler=Chosen(lambda _: [one - one % 2 for one in range(40)])),
         "goes_on": of(EndlessWithLength()),
     }
 
@@ -218,6 +252,10 @@ def sound() -> dict[str, Any]:
         "with_replacement": of(sampler=again),
         "weighted": of(sampler=WeightedRandomSampler([1.0] * 40, 40), num_workers=2),
         "some": of(sampler=RandomSampler(Rows(), num_samples=12)),
+        "repeated": of(sampler=Chosen(repeated)),
+        "by_chance": of(sampler=Chosen(lambda _: random.choices(range(40), k=40))),
+        "a_part": of(sampler=Chosen(lambda _: [*range(0, 40, 2)])),
+        "each_twice": of(sampler=Chosen(lambda _: [*range(40)] * 2)),
         "by_length": DataLoader(Rows(), batch_sampler=ByLength()),
         "packed": of(collate_fn=packed),
         "texts": of([f"caption {number}" for number in range(40)], num_workers=2),

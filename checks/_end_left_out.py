@@ -1,0 +1,76 @@
+"""Tells samples that are in no batch, though the loader asks for them, or never asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from preflight.facts import WholePass
+from preflight.finding import Finding, Location, Severity
+from preflight.values.names import counted
+
+
+def left_out(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+) -> Iterator[Finding]:
+    """Tell what batches lack, and what the sampler does."""
+    if facts.takes is not None and _leaves_out(facts, facts.takes):
+        yield _dropped(found, facts, place, evidence, facts.takes)
+    if facts.never:
+        yield _never_taken(found, facts, place, evidence)
+
+
+def _leaves_out(facts: WholePass, takes: int) -> bool:
+    """Whether batches lack samples, where each would be a full one."""
+    first = facts.epochs[0]
+    if facts.batch_size is None or first.ended != "over" or first.rows is None:
+        return False
+    if first.batches != facts.length:
+        return False
+    if facts.gives_none:
+        return first.most_rows <= facts.batch_size and first.rows < takes
+    return first.most_rows == facts.batch_size and takes // 2 < first.rows < takes
+
+
+def _dropped(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+    takes: int,
+) -> Finding:
+    rows = facts.epochs[0].rows or 0
+    none = ": its data set gives None for some" if facts.gives_none else ""
+    return found(
+        f"leaves out {takes - rows:,} of {counted(takes, 'sample')}{none}",
+        at=place,
+        severity=Severity.WARNING,
+        why="They are taken from the data set, and are in no batch: what batches them drops them "
+        "without a word, as is done with samples that could not be loaded.",
+        fix="Count what is dropped, and mend these samples or take them out of the data set.",
+        evidence={**evidence, "samples": rows},
+        about=f"{facts.name} left out",
+    )
+
+
+def _never_taken(
+    found: Callable[..., Finding],
+    facts: WholePass,
+    place: Location,
+    evidence: Mapping[str, str | int | float],
+) -> Finding:
+    at, samples = facts.sampler, facts.samples or 0
+    return found(
+        f"never takes {facts.never:,} of {counted(samples, 'sample')}, and takes others more than "
+        "once in an epoch",
+        at=Location(file=at.file, line=at.line, name=facts.name) if at.file else place,
+        severity=Severity.WARNING,
+        why="Its sampler gives as many indices as there are samples, and the same ones in each "
+        "epoch: the others are in no batch, however long is trained.",
+        fix="Have __iter__ of the sampler give each index once; or draw anew for each epoch, by "
+        "set_epoch or a generator.",
+        evidence={**evidence, "never": facts.never, "samples": samples},
+        about=f"{facts.name} never",
+    )
