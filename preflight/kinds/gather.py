@@ -223,12 +223,11 @@ class Gather:
     def close(self) -> None:
         """Keep what is to be kept, also where the run was cut short."""
 
-    def passed_over(self) -> Iterator[str]:
-        """Say in sentences what lies in targets and is left out on purpose, and how to have it."""
-        yield from ()
-
     def remarks(self) -> Iterator[str]:
-        """Give what a reader of the report must know besides, a sentence each."""
+        """Give what a reader of the report must know besides, a sentence each.
+
+        Such as what lies in targets and is left out on purpose, and how to have it looked at.
+        """
         yield from ()
 
     def not_judged(self) -> Iterator[str]:

@@ -131,8 +131,8 @@ def _seen_of(
         some = f" ({_some(files, sum(left.values()), 'file')})" if left else ""
         if part in ("loader", "model"):
             told = [counts.summed_up(targets, part)]
-            rest = " and ".join(counted(n, what) for what, n in left.items())
-            told += [f"but for {rest}"] if rest else []
+            without = " and ".join(counted(n, what) for what, n in left.items())
+            told += [f"but for {without}"] if without else []
             some = f" ({'; '.join(filter(None, told))})" if any(told) else ""
         return counted(len(targets), noun, many) + some
     (noun, number), *rest = numbers.items()

@@ -67,9 +67,6 @@ class Looks:
     machine: Any = None
     """The facts of this machine."""
 
-    passed_over: tuple[str, ...] = ()
-    """What lies in targets and was left out on purpose, in sentences."""
-
     not_judged: tuple[str, ...] = ()
     """Comparisons that nobody was asked to make."""
 
@@ -148,7 +145,6 @@ class Looks:
         yield from self._ask(shares(questions, total=0.0, jobs=1), jobs=processors())
         for one in gathers:
             yield from one.finish()
-        self.passed_over = tuple(said for one in gathers for said in one.passed_over())
         self.not_judged = tuple(part for one in gathers for part in one.not_judged())
         self.remarks = tuple(remark for one in gathers for remark in one.remarks())
 

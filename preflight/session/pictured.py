@@ -29,12 +29,14 @@ def placed(job: Job, here: str) -> Job:
 
 
 def pictured(job: Job, remarks: Sequence[str]) -> Iterable[str]:
-    """Say what is shown where a batch was to be shown, also where nobody came to one."""
-    if job.look.show_batch is None or remarks:
+    """Give all remarks, and say why no batch is shown where one was to be and none of them does."""
+    if job.look.show_batch is None:
         return remarks
     file = shown(name_of(job.look.show_batch, job.root))
+    if any(file in one for one in remarks):
+        return remarks
     why = "--depth index draws none" if job.look.depth == "index" else "none was drawn"
     old = (
         ", and what is there is older than this run" if os.path.exists(job.look.show_batch) else ""
     )
-    return (f"No batch is shown in {file}: {why}{old}.",)
+    return (*remarks, f"No batch is shown in {file}: {why}{old}.")

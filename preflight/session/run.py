@@ -140,7 +140,6 @@ def run(
             *pictured(job, looking.remarks),
             *summary.left_running(looking.survivors),
             *of_repository(found),
-            *looking.passed_over,
             *summary.interpreter(job, found.targets),
             *(f"Plug-in {name}: {reason}" for name, reason in bad_plugins),
             *stale(

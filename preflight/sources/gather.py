@@ -187,7 +187,7 @@ class Sources(Gather):
             seen = Remembered(time.time(), json.dumps(told))
             self.run.memory.ledger.remember_folder(how, path, one.mark, seen)
 
-    def passed_over(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """Count the sources that git ignores, and say what has them read."""
         every = (entry for one in self._trees for entry in one.ignored)
         entries = {os.path.normpath(one.path): one for one in every}
