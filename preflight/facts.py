@@ -28,7 +28,7 @@ from preflight.datasets.facts import (
 from preflight.file_access.facts import Damage
 from preflight.findings.check import Facts
 from preflight.flow.facts import Flow, Lost, Passed, Swallowed
-from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
+from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts, LaunchCommand, NumberSaid
 from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.loaders.facts import (
@@ -121,6 +121,7 @@ __all__ = [
     "Lack",
     "LackedKind",
     "Lacking",
+    "LaunchCommand",
     "Length",
     "Listed",
     "Loaded",
@@ -129,6 +130,7 @@ __all__ = [
     "Loss",
     "Lost",
     "MadeOnCpu",
+    "NumberSaid",
     "OddContent",
     "Oddity",
     "OnTheWay",

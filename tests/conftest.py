@@ -17,7 +17,10 @@ from tests.warming import start_copies
 ROOT = Path(__file__).parents[1]
 
 # Whatever a developer's shell, a scheduler or a launcher has set must not decide a test.
-_SCRUBBED = ("PREFLIGHT_", "SLURM_", "OMPI_", "PMI_", "ACCELERATE_", "TORCHELASTIC_", "MASTER_")
+_SCRUBBED = (
+    *("PREFLIGHT_", "SLURM_", "OMPI_", "PMI_", "PET_", "ACCELERATE_", "TORCHELASTIC_", "MASTER_"),
+    "TRAINING_NUM_",
+)
 _SCRUBBED_NAMES = {
     *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "CUDA_VISIBLE_DEVICES"),
     *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "VIRTUAL_ENV", "CONDA_PREFIX"),
@@ -47,6 +50,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(_SCRUBBED) or name in _SCRUBBED_NAMES:
             monkeypatch.delenv(name)
+    # What `accelerate config` has once written in this user's home is no part of any test.
+    monkeypatch.setenv("ACCELERATE_CONFIG_PATH", os.devnull)
 
 
 @pytest.fixture(autouse=True)

@@ -75,6 +75,41 @@ class Gpus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NumberSaid:
+    """A file that says how many processes a job has."""
+
+    file: str
+    name: str
+    """What it is called there: `num_processes`, `TRAINING_NUM_PROCESSES`."""
+
+    processes: int
+    """On all machines."""
+
+    machines: int = 1
+    on_gpus: bool = False
+    """Whether it says that each process has a GPU."""
+
+    gpu_ids: tuple[str, ...] = ()
+    """The GPUs that it names; none: those that the job sees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchCommand:
+    """A line of a shell script of the job that starts its processes."""
+
+    file: str
+    line: int
+    launcher: str
+    """`accelerate` or `torchrun`."""
+
+    number: str | None = None
+    """How many it asks for, as it is written there: `8`, `$GPUS`; None: it does not say."""
+
+    config: str | None = None
+    """The file of settings that it names, as it is written there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostFacts:
     """A machine, before anything of the job is started on it."""
 
@@ -110,3 +145,12 @@ class HostFacts:
 
     packages: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Versions of the packages that most failures have to do with, where they are installed."""
+
+    accelerate: NumberSaid | None = None
+    """The file of settings that `accelerate launch` takes by itself, and its number."""
+
+    trainer: NumberSaid | None = None
+    """A file of variables of the job that says it."""
+
+    commands: tuple[LaunchCommand, ...] = ()
+    """How the shell scripts in the job's folder start its processes."""

@@ -16,6 +16,7 @@ from preflight.host.environment import launcher_variables
 from preflight.host.facts import Gpus, HostFacts
 from preflight.host.gpus import NvmlAnswers, ask, ask_this_machine
 from preflight.host.limits import control_group_limits, least, physical_memory, usable_cpus
+from preflight.host.numbers import accelerate_config, launch_commands, of_trainer
 from preflight.host.nvml_recording import Replay
 from preflight.host.room import open_files, shared_memory
 from preflight.host.visible import visible_devices
@@ -90,6 +91,9 @@ def read_host(host: Host, root: str) -> HostFacts:
         environment=launcher_variables(environment),
         recorded=host.recording is not None,
         packages=_installed(),
+        accelerate=accelerate_config(environment, root, home=host.recording is None),
+        trainer=of_trainer(environment, root),
+        commands=tuple(launch_commands(root)),
         **_room(recording),
     )
 

@@ -21,7 +21,7 @@ def of_accelerate(*, pads: bool) -> tuple[str, Rule]:
         CannotLookError: it is not installed, or cannot be called so.
     """
     try:
-        from accelerate import PartialState  # type: ignore[import-not-found]
+        from accelerate import PartialState  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError as error:
         raise CannotLookError(
             f"accelerate, by which items are divided, cannot be imported: {error}",

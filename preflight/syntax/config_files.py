@@ -39,21 +39,25 @@ def given_by_configs(
         path = next(filter(os.path.isfile, places), None)
         paths |= {} if path is None else {path: None}
     for path in list(paths)[:_MOST_FILES]:
-        given = tuple(_scalars(_read(path)))
+        given = tuple(_scalars(_whole(read_config(path))))
         if given:
             yield name_of(path, root), given
 
 
-def _read(path: str) -> Any:
-    """Read a file of settings; None of one that cannot be read, or that says not all by itself."""
+def read_config(path: str) -> Any:
+    """Read a file of settings; None of one that cannot be read."""
     try:
         if os.path.getsize(path) > _LARGEST:
             return None
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        said = json.loads(text) if path.lower().endswith(".json") else _of_yaml(text)
+        return json.loads(text) if path.lower().endswith(".json") else _of_yaml(text)
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def _whole(said: Any) -> Any:
+    """Give what a file says, unless it does not say all by itself."""
     return None if isinstance(said, dict) and _FROM_OTHERS & said.keys() else said
 
 

@@ -1,0 +1,83 @@
+"""Who says how many processes a job has, as its machine and its folder tell."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from preflight.facts import HostFacts, NumberSaid
+from preflight.job import Job
+
+ACCELERATE = "accelerate launch"
+TORCHRUN = "torchrun"
+SIMPLE_TUNER = "SimpleTuner"
+
+
+class Said(NamedTuple):
+    """A number of processes, and who says it."""
+
+    name: str
+    processes: int
+    by: str
+    """Who takes it from there; of the job's settings: where they were made."""
+
+    file: str | None = None
+    source: NumberSaid | None = None
+
+
+def is_launched(facts: HostFacts) -> bool:
+    """Whether a launcher has started this very process as one of several."""
+    return {"RANK", "LOCAL_RANK", "WORLD_SIZE"} <= facts.environment.keys()
+
+
+def has_default_file(facts: HostFacts) -> bool:
+    """Whether accelerate's file may be taken, since nothing that is known here overrules it."""
+    by_accelerate = [one for one in facts.commands if one.launcher == "accelerate"]
+    if by_accelerate:
+        return any(one.number is None and one.config is None for one in by_accelerate)
+    return not facts.commands or of_trainer(facts) is not None
+
+
+def of_trainer(facts: HostFacts) -> Said | None:
+    """Give the number of SimpleTuner: a file of its variables comes before the environment."""
+    if facts.trainer is not None:
+        said = facts.trainer
+        return Said(said.name, said.processes, SIMPLE_TUNER, said.file, said)
+    number = _number(facts, "TRAINING_NUM_PROCESSES")
+    if number is None:
+        return None
+    machines = _number(facts, "TRAINING_NUM_MACHINES") or 1
+    name = "TRAINING_NUM_PROCESSES"
+    source = NumberSaid(file="", name=name, processes=number, machines=machines)
+    return Said(name, number, SIMPLE_TUNER, None, source)
+
+
+def of_torchrun(facts: HostFacts) -> Said | None:
+    """Give what torchrun takes from the environment where it is given no flag."""
+    each = _number(facts, "PET_NPROC_PER_NODE")
+    nodes = _number(facts, "PET_NNODES") or 1
+    given = any(one.launcher == "torchrun" and one.number for one in facts.commands)
+    if each is None or given:
+        return None
+    name = "PET_NPROC_PER_NODE"
+    source = NumberSaid(file="", name=name, processes=each * nodes, machines=nodes)
+    return Said(name, each * nodes, TORCHRUN, None, source)
+
+
+def of_slurm(facts: HostFacts, job: Job) -> Said | None:
+    """Give the tasks of a Slurm script or step that are no tasks of this job.
+
+    One task, or one for each machine, starts torchrun or the like; a shell of salloc, which has
+    no place among the tasks, keeps the variables of whatever runs in it.
+    """
+    tasks = _number(facts, "SLURM_STEP_NUM_TASKS") or _number(facts, "SLURM_NTASKS")
+    ranks, machines = job.launch.ranks, _number(facts, "SLURM_NNODES")
+    if tasks is None or "SLURM_PROCID" not in facts.environment or ranks == 1:
+        return None
+    if tasks in (1, machines, job.launch.nodes, ranks):
+        return None
+    return Said("SLURM_NTASKS", tasks, "srun")
+
+
+def _number(facts: HostFacts, name: str) -> int | None:
+    text = facts.environment.get(name, "").strip()
+    return int(text) if text.isascii() and text.isdigit() and int(text[:9]) > 0 else None

@@ -1,0 +1,225 @@
+"""Several places that say how many processes the job has, and not the same.
+
+What it finds
+    The settings of the job (`world_size`, or `nodes` and `gpus`) held against who starts the
+    processes: the file that `accelerate config` has written, and that `accelerate launch` takes by
+    itself; TRAINING_NUM_PROCESSES of SimpleTuner, in the environment or in config/config.env;
+    torchrun's PET_NPROC_PER_NODE; the number of tasks of a Slurm job. Where they differ: which one
+    is taken, and which are passed over. And more processes on a machine than it has GPUs.
+
+    Shell scripts in the job's folder tell which launcher it is: what they give on the command line
+    (`--num_processes`, `--config_file`) comes before the file, and where they start the job with
+    torchrun alone, the file is nobody's. In a process that a launcher has started all is decided;
+    see env-launch.
+
+Why it matters
+    The job starts on two GPUs of eight, or on eight of which two are its own, and no launcher says
+    so: accelerate's file is passed over or taken without a word. A process without a GPU of its own
+    stops with `invalid device ordinal`, or NCCL with `Duplicate GPU detected`.
+
+What to do
+    Say the number in one place: `accelerate launch --num_processes N`, or the file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import HostFacts
+from preflight.finding import Finding, Location, Row, Severity
+from preflight.job import Job
+from preflight.values.names import counted
+
+from ._launched import (
+    ACCELERATE,
+    TORCHRUN,
+    Said,
+    has_default_file,
+    is_launched,
+    of_slurm,
+    of_torchrun,
+    of_trainer,
+)
+
+ELSEWHERE = "Not the machine it will run on? preflight run --elsewhere"
+NOT_ACCELERATE = "The job is not started with accelerate? preflight run --ignore world-size"
+_STARTED = "in a process that a launcher has started, all is decided"
+
+
+def _does_not_apply(facts: HostFacts, job: Job) -> str | None:
+    if job.launch.elsewhere:
+        return "the job will run on another machine"
+    return _STARTED if is_launched(facts) else None
+
+
+@check(
+    over=HostFacts,
+    title="places that say different numbers of processes, or more than there are GPUs",
+    many="places say different numbers of processes",
+    severity=Severity.ERROR,
+    skip=_does_not_apply,
+)
+def world_size(facts: HostFacts, job: Job) -> Iterator[Finding]:
+    """Say which number is taken, which are passed over, and whether there are GPUs for it."""
+    if _does_not_apply(facts, job):
+        return
+    taken, settings = _taken(facts), _of_settings(job)
+    slurm = of_slurm(facts, job)
+    if taken is not None:
+        yield from _passed_over(taken, facts, settings)
+    if settings is not None and slurm is not None:
+        yield _of_slurm(slurm, settings)
+    lacking = taken and _without_gpus(taken, facts, job)
+    if lacking:
+        yield lacking
+    else:
+        yield from _more_than_asked(facts, job)
+
+
+# --- which one is taken ---------------------------------------------------------------------------
+
+
+def _taken(facts: HostFacts) -> Said | None:
+    """Give the number with which the job is likely to be started."""
+    said = facts.accelerate
+    if said is not None and has_default_file(facts):
+        return Said(said.name, said.processes, ACCELERATE, said.file, said)
+    return of_trainer(facts) or of_torchrun(facts)
+
+
+def _of_settings(job: Job) -> Said | None:
+    launch = job.launch
+    if launch.world_size is None and launch.gpus is None:
+        return None
+    name = "gpus" if launch.world_size is None else "world_size"
+    return Said(name, launch.ranks, job.origins.get(f"launch.{name}", "the job's settings"))
+
+
+def _is_a_guess(taken: Said, facts: HostFacts) -> bool:
+    """Whether nothing but accelerate's file tells that the job is started with accelerate."""
+    return taken.by == ACCELERATE and not facts.commands and of_trainer(facts) is None
+
+
+def _place(said: Said) -> tuple[Location, str]:
+    """Say where it stands, and what there."""
+    if said.file:
+        return Location(file=said.file), f"says {said.name} = {said.processes:,}"
+    return Location(name=said.name), f"is {said.processes:,}"
+
+
+def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterator[Finding]:
+    """Find numbers that somebody has said, and that nobody takes."""
+    others = [one for one in (of_trainer(facts), settings) if one is not None and one != taken]
+    wrong = [one for one in others if one.processes != taken.processes]
+    if not wrong:
+        return
+    first, (at, text) = wrong[0], _place(taken)
+    guess = _is_a_guess(taken, facts)
+    yield world_size.found(
+        f"{text}, and so many are started; {first.name} says {first.processes:,}, and is "
+        "passed over",
+        at=at,
+        about="passed over",
+        severity=Severity.NOTE if guess else Severity.WARNING,
+        rows=tuple(
+            Row(count=one.processes, text=f"{one.name} ({one.by}): {_verdict(one, taken)}")
+            for one in (taken, *others)
+        ),
+        why=f"{taken.by} takes its number from there, and says nothing of the other, for which "
+        "batch sizes and splits are worked out; a number on its command line comes first.",
+        fix=f"Say {first.processes:,} there, too, or on the command line of the launcher.",
+        workaround=NOT_ACCELERATE if guess else None,
+        evidence={"taken": taken.processes, "said": first.processes},
+    )
+
+
+def _verdict(one: Said, taken: Said) -> str:
+    if one is taken:
+        return "taken"
+    return "the same" if one.processes == taken.processes else "passed over"
+
+
+def _of_slurm(slurm: Said, settings: Said) -> Finding:
+    return world_size.found(
+        f"is {slurm.processes:,}: srun starts so many, and {settings.name} says "
+        f"{counted(settings.processes, 'rank')}",
+        at=Location(name=slurm.name),
+        about="slurm",
+        severity=Severity.WARNING,
+        why="A script that takes its place among the ranks from Slurm has another number of them; "
+        "torchrun in each task starts its own number for each.",
+        fix=f"Ask for --ntasks={settings.processes}, or for one task on each machine where "
+        "torchrun or accelerate starts the processes.",
+        evidence={"taken": slurm.processes, "said": settings.processes},
+    )
+
+
+# --- GPUs -----------------------------------------------------------------------------------------
+
+
+def _seen(facts: HostFacts) -> int:
+    """Count the GPUs that the job sees; 0 also where nobody can say."""
+    if facts.gpus.state != "ok":
+        return 0
+    return sum(gpu.visible and gpu.error is None for gpu in facts.gpus.gpus)
+
+
+def _without_gpus(taken: Said, facts: HostFacts, job: Job) -> Finding | None:
+    """Find a launcher that starts more processes here than there are GPUs for."""
+    source, gpus, seen = taken.source, _seen(facts), "this job sees"
+    if source is None or (taken.by == ACCELERATE and not source.on_gpus):
+        return None
+    if source.gpu_ids:
+        # They take the place of CUDA_VISIBLE_DEVICES.
+        gpus, seen = min(len(facts.gpus.gpus), len(source.gpu_ids)), "gpu_ids names"
+    local = -(-taken.processes // source.machines)
+    if not gpus or local <= gpus or (job.launch.gpus or 0) >= local:
+        return None  # nothing to compare, enough, or what gpu-count tells
+    at, text = _place(taken)
+    by_accelerate = taken.by != TORCHRUN and not _is_a_guess(taken, facts)
+    return world_size.found(
+        f"{text}, which is {counted(local, 'process', 'processes')} on this machine; {seen} "
+        f"{counted(gpus, 'GPU')} of it",
+        at=at,
+        about="gpus",
+        # Of one GPU, accelerate makes one process, or leaves it to settings nobody has looked at.
+        severity=Severity.NOTE
+        if _is_a_guess(taken, facts)
+        else Severity.ERROR
+        if by_accelerate and (source.on_gpus or gpus > 1)
+        else Severity.WARNING,
+        why=f"Process {gpus} calls torch.cuda.set_device({gpus}) and stops with `invalid device "
+        "ordinal`; the others wait for it.",
+        fix=f"Say {gpus}, or start the job where there are {local} GPUs.",
+        workaround=NOT_ACCELERATE if _is_a_guess(taken, facts) else ELSEWHERE,
+        evidence={"processes": local, "gpus": gpus},
+    )
+
+
+def _more_than_asked(facts: HostFacts, job: Job) -> Iterator[Finding]:
+    """Find settings that have more ranks on a machine than GPUs."""
+    launch = job.launch
+    if launch.world_size is None:
+        return
+    local = -(-launch.world_size // launch.nodes)
+    gpus = launch.gpus or _seen(facts)
+    if not gpus or local <= gpus:
+        return
+    file, line = job.origin("launch.world_size")
+    nodes = -(-launch.world_size // gpus)
+    sure = launch.gpus is not None and "launch.nodes" in job.origins
+    yield world_size.found(
+        f"{counted(launch.world_size, 'rank')} on {counted(launch.nodes, 'machine')} are "
+        f"{local:,} on each, and it has {counted(gpus, 'GPU')}",
+        at=Location(file=file, line=line) if file else Location(name="world_size"),
+        about="ranks",
+        severity=Severity.ERROR if sure else Severity.WARNING,
+        why="Two ranks on one GPU: NCCL stops with `Duplicate GPU detected`, or a rank with "
+        "`invalid device ordinal`.",
+        fix=f"Say nodes = {nodes}, or {gpus * launch.nodes} ranks.",
+        workaround="Ranks that use no GPU, or several of which share one by gloo, are no mistake."
+        if not sure
+        else None,
+        evidence={"ranks": launch.world_size, "gpus": gpus, "nodes": launch.nodes},
+    )

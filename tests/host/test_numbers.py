@@ -1,0 +1,138 @@
+"""The number of processes is read where launchers and trainers read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from preflight.facts import LaunchCommand, NumberSaid
+from preflight.host.numbers import accelerate_config, launch_commands, of_trainer
+
+WRITTEN = """\
+compute_environment: LOCAL_MACHINE
+distributed_type: MULTI_GPU
+gpu_ids: 0,1
+num_machines: 2
+num_processes: 8
+use_cpu: false
+"""
+
+
+def config(folder: Path, text: str, *, under: str = "hf") -> NumberSaid | None:
+    """Read such a file, in the folder that HF_HOME says."""
+    path = folder / under / "accelerate" / "default_config.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, "utf-8")
+    return accelerate_config({"HF_HOME": under}, str(folder), home=False)
+
+
+def test_what_accelerate_config_writes_is_read(tmp_path: Path) -> None:
+    assert config(tmp_path, WRITTEN) == NumberSaid(
+        file="hf/accelerate/default_config.yaml",
+        name="num_processes",
+        processes=8,
+        machines=2,
+        on_gpus=True,
+        gpu_ids=("0", "1"),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- 8\n",
+        "num_processes: [\n",
+        "distributed_type: MULTI_GPU\n",
+        "distributed_type: MULTI_GPU\nnum_processes: -1\n",
+        "distributed_type: MULTI_GPU\nnum_processes: many\n",
+        "compute_environment: AMAZON_SAGEMAKER\nnum_processes: 8\n",
+    ],
+)
+def test_a_file_that_says_no_number_is_none(tmp_path: Path, text: str) -> None:
+    assert config(tmp_path, text) is None
+
+
+def test_one_process_need_not_be_said(tmp_path: Path) -> None:
+    said = config(tmp_path, "distributed_type: 'NO'\n")
+
+    assert said is not None
+    assert (said.processes, said.on_gpus) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({}, "~/.cache/huggingface/accelerate/default_config.yaml"),
+        ({"XDG_CACHE_HOME": "~/xdg"}, "~/xdg/huggingface/accelerate/default_config.yaml"),
+        ({"HF_HOME": "~/hf", "XDG_CACHE_HOME": "/x"}, "~/hf/accelerate/default_config.yaml"),
+        ({"ACCELERATE_CONFIG_PATH": "~/mine.yaml", "HF_HOME": "/hf"}, "~/mine.yaml"),
+    ],
+)
+def test_it_is_looked_for_where_accelerate_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], place: str
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    path = tmp_path / "home" / place.removeprefix("~/")
+    path.parent.mkdir(parents=True)
+    path.write_text(WRITTEN, "utf-8")
+
+    assert accelerate_config(environment, str(tmp_path), home=True) is not None
+    if not environment:
+        assert accelerate_config({}, str(tmp_path), home=False) is None
+
+
+def test_the_variables_of_simple_tuner_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "config.env"
+    path.parent.mkdir()
+    path.write_text(
+        "# TRAINING_NUM_PROCESSES=2\nexport TRAINING_NUM_PROCESSES='8'  # all\n", "utf-8"
+    )
+
+    said = of_trainer({}, str(tmp_path))
+
+    assert said is not None
+    assert (said.file, said.processes, said.machines) == ("config/config.env", 8, 1)
+
+
+def test_the_environment_of_simple_tuner_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    for folder, number in (("config", 1), ("config/large", 8)):
+        (tmp_path / folder).mkdir()
+        text = f"TRAINING_NUM_PROCESSES={number}\nTRAINING_NUM_MACHINES=2\n"
+        (tmp_path / folder / "config.env").write_text(text, "utf-8")
+
+    said = of_trainer({"ENV": "large"}, str(tmp_path))
+
+    assert said is not None
+    assert (said.file, said.processes, said.machines) == ("config/large/config.env", 8, 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "TRAINING_NUM_PROCESSES=$GPUS\n", "TRAINING_NUM_PROCESSES=0\n"]
+)
+def test_variables_that_say_no_number_are_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.env").write_text(text, "utf-8")
+
+    assert of_trainer({}, str(tmp_path)) is None
+
+
+def test_launch_scripts_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text(
+        "#!/bin/bash\n# accelerate launch old.py\necho accelerate launch\n"
+        "accelerate launch \\\n  --mixed_precision bf16 \\\n  --num_processes=${N} train.py\n",
+        "utf-8",
+    )
+    (tmp_path / "b.sbatch").write_text(
+        "srun torchrun --nproc-per-node 4 t.py\n"
+        "python -m accelerate.commands.launch --config_file ds.yaml t.py\n",
+        "utf-8",
+    )
+    (tmp_path / "c.py").write_text("'torchrun t.py'\n", "utf-8")
+
+    assert list(launch_commands(str(tmp_path))) == [
+        LaunchCommand(file="a.sh", line=4, launcher="accelerate", number="${N}"),
+        LaunchCommand(file="b.sbatch", line=1, launcher="torchrun", number="4"),
+        LaunchCommand(file="b.sbatch", line=2, launcher="accelerate", config="ds.yaml"),
+    ]
