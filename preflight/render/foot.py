@@ -41,7 +41,7 @@ def foot(report: Report, found: Sequence[Group], view: View) -> Iterator[Line]:
     if report.last:
         here = "" if view.verbose else ", or -v here"
         yield from entry("Whole list", f"{report.last}{here}", view)
-    commands = []
+    commands = _aside(report)
     if report.last:
         commands.append(("preflight report", "this page, ready for an issue"))
     if found:
@@ -57,6 +57,7 @@ def quiet_foot(report: Report, view: View) -> Iterator[Line]:
     settings = sorted({_file_of(one.origin) for one in report.job.values()} - {""})
     if settings:
         yield from entry("Read from", ", ".join(settings), view)
+    yield from _commands(_aside(report), view)
 
 
 def target_lines(report: Report, view: View) -> Iterator[Line]:
@@ -155,6 +156,14 @@ def entry(label: str, text: str, view: View) -> Iterator[Line]:
     for piece in paper.wrap(paper.say(text), paper.width - _LABEL_WIDTH):
         yield (Span(head, "foot.label"), Span(piece, "foot"))
         head = " " * _LABEL_WIDTH
+
+
+def _aside(report: Report) -> list[tuple[str, str]]:
+    """Give the command that moves damaged files out of the way, where there are some."""
+    files = {one.file for each in report.findings for one in each.aside if one.stays is None}
+    if not files or not report.last:  # which is what it goes by
+        return []
+    return [("preflight quarantine", f"moves {counted(len(files), 'damaged file')} aside")]
 
 
 def _remembered(report: Report, view: View) -> Iterator[Line]:
@@ -263,7 +272,7 @@ def _commands(commands: Sequence[tuple[str, str]], view: View) -> Iterator[Line]
     """Set commands and what they do side by side, or one below the other; none is ever broken."""
     paper = view.paper
     said = [(paper.say(command), words) for command, words in commands]
-    room = paper.width - _LABEL_WIDTH - max(len(words) for _, words in said) - 3
+    room = paper.width - _LABEL_WIDTH - max([0, *(len(words) for _, words in said)]) - 3
     column = max([0, *(cells(command) for command, _ in said if cells(command) <= room)])
     head = "Next"
     for command, words in said:

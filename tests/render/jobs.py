@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from preflight.findings.finding import Finding, Location, Severity
+from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.findings.report import Broken, Named, Outcome, Report, Setting, Skip
 from tests.render.sample import everything, finding, outcome
 
@@ -144,6 +144,7 @@ def _demo_cache() -> tuple[Finding, ...]:
             file=f"cache/text/{key}-demo.pt",
             why="torch.load stops at the first two, and reads the third without a word.",
             fix="Move them aside, and have them made again:  preflight quarantine",
+            aside=(Aside(file=f"cache/text/{key}-demo.pt"),),
         )
         for key, message in messages.items()
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from preflight.findings.finding import Location, Severity
+from preflight.findings.finding import Aside, Finding, Location, Severity
 from preflight.findings.report import Broken, Named, Report, Setting, Skip
 from preflight.render import terminal
 from tests.conftest import said_by
@@ -476,3 +476,30 @@ def test_on_a_narrow_page_the_list_of_checks_has_no_narrow_column(report: Report
 
     listed = page.partition("Checks:\n")[2].partition("\nNot judged")[0]
     assert all(len(line) - len(line.lstrip()) <= 15 for line in listed.splitlines())
+
+
+QUARANTINE = re.compile("preflight quarantine +moves (.+) aside$", re.MULTILINE)
+
+
+def test_near_its_end_a_page_says_how_damaged_files_are_moved_aside() -> None:
+    """Each once, whatever was found of it; and of a GO with warnings, too."""
+    report = demo()
+    twice = replace(report, findings=(*report.findings, *report.findings))
+    mild = replace(warned(), last=".preflight/last.json", findings=_with_aside(warned(), None))
+
+    assert QUARANTINE.findall(terminal.render(report)) == ["3 damaged files"]
+    assert QUARANTINE.findall(terminal.render(twice)) == ["3 damaged files"]
+    assert QUARANTINE.findall(terminal.render(mild)) == ["1 damaged file"]
+
+
+def test_where_nothing_can_be_moved_no_page_says_so() -> None:
+    """Files that only belong with others, and reports that nobody has kept."""
+    stay = replace(demo(), findings=_with_aside(demo(), "pack the shard again"))
+
+    assert not QUARANTINE.search(terminal.render(stay))
+    assert not QUARANTINE.search(terminal.render(replace(demo(), last=None)))
+
+
+def _with_aside(report: Report, stays: str | None) -> tuple[Finding, ...]:
+    aside = (Aside(file="a.pt", stays=stays),)
+    return tuple(replace(one, aside=aside) for one in report.findings)
