@@ -4,7 +4,8 @@ What it finds
     Where a launch has several ranks and each shard goes to one of them, as webdataset's
     `split_by_node` gives them out (every N-th shard to each of N ranks): a rank that gets at least
     a tenth fewer samples than another. Whether shards are shuffled before is not known here; it
-    changes which rank it is, and seldom how much it is. Where some shards were not read, or there
+    changes which rank it is, and seldom how much it is. Where the settings say how they are divided
+    (`split`), world-ownership tells it; where some shards were not read, or there
     are fewer than ranks, nothing is said.
 
 Why it matters
@@ -40,6 +41,8 @@ def _is_not_divided(facts: DatasetFacts, job: Job) -> str | None:
         return f"shards may be drawn with replacement ({facts.perhaps_resampled})"
     if job.launch.ranks == 1:
         return "the job has one rank"
+    if facts.split_said:
+        return Foreign("the settings say how its shards are divided; see world-ownership")
     if facts.unread:
         return f"{counted(facts.unread, 'shard was', 'shards were')} not read"
     if len(facts.shards) < job.launch.ranks:

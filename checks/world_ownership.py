@@ -48,6 +48,9 @@ from ._owners import (
     writes,
 )
 
+PART = 0.1
+"""What part of the samples of one rank another may lack, by shards of other sizes."""
+
 
 def _is_alone(facts: WorldFacts, _job: Job) -> str | None:
     return Foreign("the job has one rank") if facts.ranks == 1 else None
@@ -221,32 +224,52 @@ def _is_uneven(facts: WorldFacts) -> bool:
     if writes(facts):
         return most > 2 * least + 1 and facts.items >= facts.ranks and not facts.unstable
     if facts.noun == "shard":
-        return most > least
+        fewest, all_of = min(facts.samples, default=0), max(facts.samples, default=0)
+        return most > least or all_of - fewest > PART * all_of
     return most > least + 1
 
 
 def _uneven(facts: WorldFacts) -> Finding:
-    rich, poor = facts.each.index(max(facts.each)), facts.each.index(min(facts.each))
-    world = world_of(facts)
+    counts = facts.samples or facts.each
+    rich, poor = counts.index(max(counts)), counts.index(min(counts))
     if writes(facts):
         why = f"Rank {rich} works on while the others wait for it, maybe until they time out."
     else:
         why = f"Rank {poor} runs out first, and the others hang in their next all-reduce until it "
-        why += "times out; how many samples are in each shard may make up for it, or not."
+        why += "times out"
+        why += (
+            "."
+            if facts.samples or facts.noun != "shard"
+            else ("; how many samples are in each shard may make up for it, or not.")
+        )
     return world_ownership.found(
-        f"gives rank {poor} {items(world.fewest, facts)} and rank {rich} {world.most:,}, of "
-        f"{facts.items:,} on {size(world)}",
+        f"gives rank {poor} {_what(poor, facts)} and rank {rich} "
+        f"{_what(rich, facts) if facts.samples else f'{facts.each[rich]:,}'}, of {facts.items:,} "
+        f"{'shards ' if facts.samples else ''}on {size(world_of(facts))}",
         at=place(facts),
         about="uneven",
         severity=Severity.NOTE if writes(facts) else Severity.WARNING,
         rows=tuple(rows_of(facts)),
         why=why,
-        fix=f"Make the number of {facts.noun}s one that the ranks divide."
-        if not writes(facts)
-        else "Divide the list into parts of one length.",
+        fix="Divide the list into parts of one length." if writes(facts) else _even(facts),
         workaround=None if writes(facts) else "with_epoch(N) ends every rank's epoch alike.",
-        evidence=_evidence(facts) | {"spread": spread(world, facts)},
+        evidence=_evidence(facts) | {"spread": spread(world_of(facts), facts)},
     )
+
+
+def _what(rank: int, facts: WorldFacts) -> str:
+    """Say how much a rank has: `80 samples (2 shards)`."""
+    own = items(facts.each[rank], facts)
+    return f"{counted(facts.samples[rank], 'sample')} ({own})" if facts.samples else own
+
+
+def _even(facts: WorldFacts) -> str:
+    alike = (
+        "Pack shards of even sizes, in a number"
+        if facts.samples
+        else (f"Make the number of {facts.noun}s one")
+    )
+    return f"{alike} that the ranks divide."
 
 
 def _evidence(facts: WorldFacts) -> dict[str, str | int | float | bool]:

@@ -73,6 +73,9 @@ class DatasetFacts:
     is_divided: bool = True
     """Whether that loader divides its shards among ranks, too; where none was built, it may."""
 
+    split_said: bool = False
+    """Whether the settings say how ranks divide its shards, of it or of its loader."""
+
     damaged: int = 0
     """Shards among those that were read that cannot be read to their end."""
 

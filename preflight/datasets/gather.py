@@ -25,7 +25,7 @@ from preflight.shards import packed_keys as keys
 from preflight.shards.facts import ShardFacts, Shared
 from preflight.shards.fields import FieldCounts
 from preflight.sources.facts import SourceFacts
-from preflight.targets.targets import CaptionRule, Dataset, Folder, Shard, Source
+from preflight.targets.targets import CaptionRule, Dataset, Folder, Loader, Shard, Source
 from preflight.values.names import name_of
 
 # Stages of a loader of which each worker raises that has no shard.
@@ -149,6 +149,8 @@ class Datasets(Gather):
         self._sources: list[SourceFacts] = []
         self._loaders: list[Reads] = []
         self._sent: list[Sent] = []
+        self._split: set[str] = set()
+        """Shards of loaders of which the settings say how ranks divide them."""
 
     def needs(self, target: Target) -> bool:
         """Whether it is a part, or a source that may say how the shards of a set are drawn."""
@@ -179,7 +181,22 @@ class Datasets(Gather):
             self._sent.append(facts)
         elif isinstance(facts, Reads) and facts.shards:
             self._loaders.append(facts)
+            if isinstance(target, Loader) and self._says_split(target):
+                self._split.update(facts.shards)
             self._add_shards_of(facts)
+
+    def _says_split(self, loader: Loader) -> bool:
+        made = (loader.spec, loader.name, loader.pick)
+        return any(
+            one.split and (one.call, one.name, one.pick) == made for one in self.run.job.loader
+        )
+
+    def _is_split(self, dataset: Dataset) -> bool:
+        """Whether the settings say how its shards are divided, of it or of a loader."""
+        root, entry = self.run.job.root, dataset.entry
+        mine = {os.path.abspath(os.path.join(root, one)) for one in dataset.shards}
+        of_data = entry is not None and bool(self.run.job.data[entry].split)
+        return of_data or not mine.isdisjoint(self._split)
 
     def _add_shards_of(self, reads: Reads) -> None:
         """Take the shards of a loader that are in no data set for one."""
@@ -218,6 +235,7 @@ class Datasets(Gather):
             facts = one.facts(self.run.job.root)
             if not facts.is_folder:
                 facts = replace(facts, **self._drawn(one.dataset, facts, alone=alone))
+                facts = replace(facts, split_said=self._is_split(one.dataset))
             yield Looked(facts=facts, target=one.dataset)
             lack, captioned = without_caption(facts.fields, one.undecided.values())
             few, images = (0, 0) if lack else few_texts(facts.fields, one.undecided.values())

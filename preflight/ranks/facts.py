@@ -74,6 +74,9 @@ class WorldFacts:
     each: tuple[int, ...] = ()
     """Items of each rank."""
 
+    samples: tuple[int, ...] = ()
+    """Samples of each rank, where the items are shards that were all read."""
+
     nobody: int = 0
     """Items that no rank has."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from preflight.findings.finding import Location
-from preflight.findings.looks import Failed, Look, Looked
+from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.keys.gather import told_of_cache, told_of_data
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -19,7 +20,8 @@ from preflight.ranks.facts import WorldFacts
 from preflight.settings.job import Job
 from preflight.settings.key_rule import is_function
 from preflight.settings.split import Said, runs_code, steps_of
-from preflight.targets.targets import CacheFolder, Dataset, Loader
+from preflight.shards.facts import ShardFacts
+from preflight.targets.targets import CacheFolder, Dataset, Loader, Shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,8 @@ class Worlds(Gather):
         self.targets = [*worlds(run.targets, run.job)] if run.wants(WorldFacts) else []
         self._reads: dict[Target, Reads] = {}
         self._sent: dict[Target, Sent] = {}
+        self._samples: dict[str, int] = {}
+        """Of each shard that was read, by its path."""
 
     def needs(self, target: Target) -> bool:
         """Whether something is said of how it is divided."""
@@ -102,11 +106,13 @@ class Worlds(Gather):
         return 0
 
     def hear(self, target: Target, facts: object) -> None:
-        """Take in what loaders list."""
+        """Take in what loaders list, and how many samples shards have."""
         if isinstance(facts, Reads):
             self._reads[target] = facts
         elif isinstance(facts, Sent):
             self._sent[target] = facts
+        elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
+            self._samples[self._path(target.path)] = facts.samples
 
     def code_questions(self) -> Iterator[Question]:
         """Ask where the user's code, or what he has installed, divides."""
@@ -119,34 +125,62 @@ class Worlds(Gather):
     def then_questions(self) -> Iterator[Question]:
         """Ask about loaders that were made."""
         for one in self.targets:
-            if isinstance(one.of, Loader):
-                items = self._listed(one.of)
-                if items is not None:
-                    yield self._asked(one, "loader", items)
-                elif one.of in self._reads or one.of in self._sent:
-                    self.come.append(
-                        _blind(one, self.run.job, "it lists neither shards nor samples")
-                    )
+            if not isinstance(one.of, Loader) or self._shards_of(one.of):
+                continue
+            items = self._listed(one.of)
+            if items is not None:
+                yield self._asked(one, "loader", items)
+            elif one.of in self._reads or one.of in self._sent:
+                self.come.append(_blind(one, self.run.job, "it lists neither shards nor samples"))
+
+    def last_questions(self) -> Iterator[Question]:
+        """Ask about lists of shards, of which each was read by now, if any was."""
+        for one in self.targets:
+            shards = self._shards_of(one.of)
+            part = "loader" if isinstance(one.of, Loader) else "data"
+            told_of = part == "data" and self._is_of_a_loader(one, shards)
+            if shards and not told_of and not self._is_resampled(one.of):
+                sizes = [self._samples.get(self._path(path)) for path in shards]
+                told = {"names": shards, "noun": "shard"}
+                yield self._asked(one, part, told | {"sizes": None if None in sizes else sizes})
+
+    def _is_resampled(self, target: Target) -> bool:
+        reads = self._reads.get(target)
+        return reads is not None and reads.endless == "resampled"
+
+    def _shards_of(self, target: Target) -> tuple[str, ...]:
+        """Give the shards of a data set, or of a loader that was made."""
+        if isinstance(target, Dataset):
+            return target.shards
+        reads = self._reads.get(target)
+        return reads.shards if reads is not None else ()
 
     def _of_files(self) -> Iterator[Question]:
         for one in self.targets:
             if isinstance(one.of, CacheFolder):
                 yield self._asked(one, "cache", {"cache": told_of_cache(one.of, self.run)})
-            elif isinstance(one.of, Dataset) and one.of.shards:
-                told = {"names": one.of.shards, "noun": "shard"}
-                yield self._asked(one, "data", told)
-            elif isinstance(one.of, Dataset):
+            elif isinstance(one.of, Dataset) and not one.of.shards:
                 yield self._asked(one, "data", {"data": told_of_data(one.of, self.run.job)})
 
     def _listed(self, loader: Loader) -> dict[str, Any] | None:
         reads, sent = self._reads.get(loader), self._sent.get(loader)
-        if reads is not None and reads.shards:
-            return {"names": reads.shards, "noun": "shard"}
         if sent is not None and sent.epoch is not None:
             return {"count": sent.epoch.samples, "noun": "sample"}
         if reads is not None and reads.listed:
             return {"count": reads.listed, "noun": "file"}
         return None
+
+    def _is_of_a_loader(self, data: World, shards: tuple[str, ...]) -> bool:
+        """Whether a loader was made that reads them by the same split: of that it is told."""
+        mine = {*map(self._path, shards)}
+        return any(
+            one.split == data.split and {*map(self._path, self._shards_of(one.of))} == mine
+            for one in self.targets
+            if isinstance(one.of, Loader)
+        )
+
+    def _path(self, path: str) -> str:
+        return os.path.abspath(os.path.join(self.run.job.root, path))
 
     def _batches(self, one: World) -> dict[str, Any]:
         """Say how samples become batches: by the loader that was made, or by the settings."""
@@ -197,8 +231,10 @@ class Worlds(Gather):
         yield Failed(at=question.at, error=error, kinds=question.gives, fix=fix)
 
     def finish(self) -> Iterator[Look]:
-        """Say so of loaders that were not made."""
+        """Say so of loaders that were not made, or whose ranks all draw from all shards."""
         for one in self.targets:
+            if self._is_resampled(one.of):
+                yield Left(reason="it draws its shards with replacement", kinds=(WorldFacts,))
             known = one.of in self._reads or one.of in self._sent
             if isinstance(one.of, Loader) and not known:
                 yield _blind(one, self.run.job, "it was not made, so that nobody knows its items")

@@ -52,6 +52,7 @@ def look(asked: Asked) -> Iterator[WorldFacts]:
         ranks=ranks,
         workers=found.workers,
         each=tuple(found.each),
+        samples=() if unstable else tuple(_samples(parts, wire.get("sizes"))),
         pads=not words.isdisjoint(PADDED),
         drops=not words.isdisjoint(DROPPED),
         by_samples=shards and "datasets" in words and bool(len(items.names) % ranks),
@@ -94,6 +95,12 @@ def _divided(splitter: Splitter, items: Items, asked: Asked) -> tuple[Tally, lis
 
 def _joined(parts: Sequence[Numbers]) -> Numbers:
     return parts[0] if len(parts) == 1 else [one for own in parts for one in own]
+
+
+def _samples(parts: Sequence[Numbers], sizes: Sequence[int] | None) -> Iterator[int]:
+    """Count the samples in the shards of each rank."""
+    for own in parts if sizes else ():
+        yield sum(sizes[one] for one in dict.fromkeys(own)) if sizes else 0
 
 
 def _owners(found: Tally, parts: Sequence[Numbers], items: Items) -> dict[str, Any]:

@@ -55,6 +55,13 @@ BOUNDS = {
     "round trip of 2 GiB of arrays / pickle.dump": "at most 0.29",
     "round trip of 2 GiB of tensors / pickle.dump": "at most 0.45",
     "round trip of a million samples / pickle.dump": "at most 2.5",
+    # 64 ranks of 8 workers: the whole command; a pass over a DistributedSampler, import and all.
+    "64 ranks x 8 workers, 100,000 items, by_worker / one DistributedSampler": "at most 2",
+    "64 ranks x 8 workers, 100,000 items, function / one DistributedSampler": "at most 3.5",
+    "64 ranks x 8 workers, 100,000 items, stacked / one DistributedSampler": "at most 2",
+    "seconds of 64 ranks x 8 workers, 100,000 items, by_worker": "below 10 s",
+    "seconds of 64 ranks x 8 workers, 100,000 items, function": "below 10 s",
+    "seconds of 64 ranks x 8 workers, 100,000 items, stacked": "below 10 s",
     # Memory: the largest process of a command, or what a call takes more.
     "memory of 100,000 keys": "below 100 MB",
     "memory of 10,000 archives": "below 150 MB",
@@ -66,4 +73,7 @@ BOUNDS = {
     "memory of each shard more": "at most 3000 bytes",
     "memory of 80,000 images": "below 100 MB",
     "memory of each image more": "at most 150 bytes",
+    "memory of 64 ranks x 8 workers, 100,000 items, by_worker": "below 300 MB",
+    "memory of 64 ranks x 8 workers, 100,000 items, function": "below 300 MB",
+    "memory of 64 ranks x 8 workers, 100,000 items, stacked": "below 300 MB",
 }

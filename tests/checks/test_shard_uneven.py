@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,15 @@ def test_the_order_is_that_of_the_pattern(tmp_path: Path) -> None:
 
     (finding,) = report.findings
     assert finding.message.startswith("gives rank 0 6 samples and rank 1 18")
+
+
+def test_where_a_split_is_said_world_ownership_tells_it() -> None:
+    facts = DatasetFacts(
+        name="data", file="data", shards=("a.tar", "b.tar"), sizes=(9, 1), samples=10
+    )
+    skip = built_in()["shard-uneven"].skip
+    assert skip is not None
+    job = Job(launch=Launch(world_size=2))
+
+    assert skip(facts, job) is None
+    assert "world-ownership" in (skip(replace(facts, split_said=True), job) or "")

@@ -184,6 +184,20 @@ def test_five_shards_on_two_ranks_are_a_warning() -> None:
     assert "hang" in (one.why or "")
 
 
+def test_shards_of_nearly_the_same_size_are_left_alone() -> None:
+    """As of shard-uneven, a tenth is no matter: with_epoch, or the user, ends epochs alike."""
+    assert look(4, 2, "split_by_node", part="data", samples=(100, 91)) == []
+
+
+def test_ranks_with_as_many_shards_are_held_by_their_samples() -> None:
+    (one,) = look(4, 2, "split_by_node", part="data", samples=(100, 60))
+
+    assert one.severity is Severity.WARNING
+    assert "rank 1 60 samples (2 shards) and rank 0 100 samples (2 shards)" in one.message
+    assert one.why is not None
+    assert one.why.endswith("times out.")
+
+
 def test_a_list_that_differs_between_processes_is_told_once() -> None:
     more = {"unstable": True, "nobody": 12, "several": 6}
     (one,) = look(25, 8, "contiguous", **more)

@@ -71,7 +71,8 @@ def test_without_a_split_nothing_is_said_and_nothing_is_broken(run: Callable[...
     report, met = run(PHOTOS + CACHE, select=[], world_size=8)
 
     assert met == []
-    assert [one.outcome for one in report.checks if one.id.startswith("world")] == ["skipped"] * 3
+    of_splits = [one for one in report.checks if one.id.startswith("world-")]
+    assert {one.outcome for one in of_splits if one.id != "world-size"} == {"skipped"}
     assert report.verdict == "go"
 
 
@@ -216,6 +217,10 @@ def shards():
     data = wds.WebDataset("train-{0..4}.tar", shardshuffle=False, nodesplitter=wds.split_by_node)
     return torch.utils.data.DataLoader(data, batch_size=None, num_workers=1)
 
+def drawn():
+    data = wds.WebDataset("drawn-{0..2}.tar", resampled=True, nodesplitter=wds.split_by_node)
+    return torch.utils.data.DataLoader(data.with_epoch(4), batch_size=None)
+
 def samples():
     return torch.utils.data.DataLoader(list(range(10)), batch_size=2)
 
@@ -246,6 +251,54 @@ def test_live_loaders_are_divided_by_what_they_list(
     assert [one.error for one in outcome.broken] == [
         "it was not made, so that nobody knows its items"
     ]
+
+
+def shards_of(folder: Path, name: str, *sizes: int) -> None:
+    """Write shards of so many samples."""
+    for number, size in enumerate(sizes):
+        members = {f"{number}-{sample}.txt": b"text" for sample in range(size)}
+        (folder / f"{name}-{number}.tar").write_bytes(tarred(members))
+
+
+UNEVEN = {"select": ["world-ownership", "shard-uneven"], "world_size": 2}
+
+
+def test_shards_of_other_sizes_are_told_once_by_the_split_that_is_said(
+    run: Callable[..., Seen], tmp_path: Path
+) -> None:
+    """As many shards for each rank, and not as many samples."""
+    shards_of(tmp_path, "train", 4, 1, 4, 1)
+    settings = '[[data]]\nshards = "train-{0..3}.tar"\nsplit = '
+    strided, met = run(settings + '"split_by_node"\n', **UNEVEN)
+    contiguous, also_met = run(settings + '"contiguous"\n', **UNEVEN)
+
+    assert [one.samples for one in (*met, *also_met)] == [(8, 2), (5, 5)]
+    (one,) = strided.findings
+    assert one.check == "world-ownership"
+    assert one.message == (
+        "gives rank 1 2 samples (2 shards) and rank 0 8 samples (2 shards), of 4 shards on 2 ranks"
+    )
+    assert contiguous.findings == ()
+
+
+def test_what_a_loader_divides_is_told_of_it_alone(
+    run: Callable[..., Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not of its shards again; a stream that draws with replacement is never uneven."""
+    start_copies(monkeypatch)
+    shards_of(tmp_path, "train", 1, 1, 1, 1, 1)
+    shards_of(tmp_path, "drawn", 1, 1, 1)
+    (tmp_path / "train.py").write_text(LOADERS, encoding="utf-8")
+    split = 'split = "split_by_node"\n'
+    settings = f'[[data]]\nshards = "train-{{0..4}}.tar"\n{split}'
+    settings += f'[[loader]]\ncall = "train:shards"\n{split}'
+    settings += f'[[loader]]\ncall = "train:drawn"\n{split}'
+    report, (facts,) = run(settings, **UNEVEN)
+
+    assert (facts.name, facts.samples) == ("train:shards", (3, 2))
+    (one,) = report.findings
+    assert (one.check, one.at.name) == ("world-ownership", "train:shards")
+    assert "gives rank 1 2 samples (2 shards) and rank 0 3 samples (3 shards)" in one.message
 
 
 # --- settings -------------------------------------------------------------------------------------
