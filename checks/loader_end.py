@@ -95,7 +95,8 @@ def _cause(epoch: EpochLength) -> str:
 def _epochs(facts: WholePass) -> Iterator[Finding]:
     last = facts.epochs[-1]
     if last.ended in ("raised", "died", "stuck"):
-        yield _broken(facts, last)
+        if not facts.told_by:
+            yield _broken(facts, last)
     elif any(one.ended == "over" and not one.batches for one in facts.epochs):
         yield _nothing(facts)
     elif facts.alike and facts.by_itself and _is_repeated(facts):

@@ -110,7 +110,8 @@ class Batches(Gather):
                     fix="Run preflight where the job runs.",
                 )
             else:
-                further = self._further.get((target, first.name), Further())
+                gone = self._gone.get((target, first.name), [])
+                further = _told(self._further.get((target, first.name), Further()), gone)
                 yield from beyond_first(target, further, self.run.wants, _why_not(first))
                 first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
                 survival = self._survivals.get((target, first.name))
@@ -118,7 +119,6 @@ class Batches(Gather):
                 taken = taken_for(first, target, self._loops, self.run.job)
                 way = None if self._host is None else there(first.on_the_way, self._host)
                 told_by = "dataset-survival" if told else ""
-                gone = self._gone.get((target, first.name), [])
                 if _lacks_a_shard(first, gone):
                     told_by = MISSING
                 flow = self._flows.get((target, first.name))
@@ -182,8 +182,16 @@ def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:
     return replace(way, shm_free=host.shm_free, shm_size=host.shm_size, open_files=host.open_files)
 
 
-def _lacks_a_shard(first: FirstBatches, gone: Iterable[str]) -> bool:
-    error = first.error
+def _told(further: Further, gone: Iterable[str]) -> Further:
+    """Say of a pass which check tells already what ended it."""
+    whole = further.whole
+    if whole is None or not _lacks_a_shard(whole, gone):
+        return further
+    return replace(further, whole=replace(whole, told_by=MISSING))
+
+
+def _lacks_a_shard(seen: FirstBatches | WholePass, gone: Iterable[str]) -> bool:
+    error = seen.error
     return error.startswith("FileNotFoundError") and any(one in error for one in gone)
 
 

@@ -98,6 +98,9 @@ class WholePass:
     standing: tuple[Standing, ...] = ()
     """Where each process stood then."""
 
+    told_by: str = ""
+    """The check that tells already why it was no further; empty: none does."""
+
     @property
     def is_past_the_end(self) -> bool:
         """Whether its first epoch ended by itself."""

@@ -276,3 +276,16 @@ def make(urls="data/{000..003}.tar"):
     assert (found.check, found.at.file, found.at.line) == ("loader-stuck", "train.py", 6)
     assert "FileNotFoundError" in found.message
     assert "labels.csv" in found.message
+
+
+def test_a_shard_that_a_pass_meets_late_is_told_once(job: Path) -> None:
+    """The loader gives batches before it; loader-end would tell the same with webdataset's line."""
+    source = f'def make():\n    data = wds.WebDataset("{EIGHT}", shardshuffle=False)\n'
+    source += "    return wds.WebLoader(data.batched(1), batch_size=None, num_workers=0)\n"
+    put(job, "train.py", content=(HEAD + source).encode())
+    report = preflight.run("train:make", folder=str(job), select=["shard-missing", "loader"])
+    errors = [one.check for one in report.findings if one.severity is Severity.ERROR]
+    (end,) = (one for one in report.checks if one.id == "loader-end")
+
+    assert errors == ["shard-missing"]
+    assert end.looked_at
