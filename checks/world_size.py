@@ -200,26 +200,26 @@ def _without_gpus(taken: Said, facts: HostFacts, job: Job) -> Finding | None:
 def _more_than_asked(facts: HostFacts, job: Job) -> Iterator[Finding]:
     """Find settings that have more ranks on a machine than GPUs."""
     launch = job.launch
-    if launch.world_size is None:
-        return
-    local = -(-launch.world_size // launch.nodes)
     gpus = launch.gpus or _seen(facts)
-    if not gpus or local <= gpus:
+    if launch.world_size is None or not gpus:
+        return
+    said = "launch.nodes" in job.origins
+    if not said and not launch.world_size % gpus:
+        return  # so many whole machines, which nobody had to count
+    local = -(-launch.world_size // max(launch.nodes, 1))
+    if local <= gpus:
         return
     file, line = job.origin("launch.world_size")
-    nodes = -(-launch.world_size // gpus)
-    sure = launch.gpus is not None and "launch.nodes" in job.origins
+    sure = said and launch.gpus is not None
     yield world_size.found(
-        f"{counted(launch.world_size, 'rank')} on {counted(launch.nodes, 'machine')} are "
-        f"{local:,} on each, and it has {counted(gpus, 'GPU')}",
+        f"world_size is {launch.world_size:,}: {counted(local, 'rank')} on each machine "
+        f"(nodes = {launch.nodes}), for {counted(gpus, 'GPU')}",
         at=Location(file=file, line=line) if file else Location(name="world_size"),
         about="ranks",
         severity=Severity.ERROR if sure else Severity.WARNING,
         why="Two ranks on one GPU: NCCL stops with `Duplicate GPU detected`, or a rank with "
         "`invalid device ordinal`.",
-        fix=f"Say nodes = {nodes}, or {gpus * launch.nodes} ranks.",
-        workaround="Ranks that use no GPU, or several of which share one by gloo, are no mistake."
-        if not sure
-        else None,
+        fix=f"Say nodes = {-(-launch.world_size // gpus)}, or {gpus * launch.nodes} ranks.",
+        workaround=None if sure else "Ranks that use no GPU, or share one by gloo, may be more.",
         evidence={"ranks": launch.world_size, "gpus": gpus, "nodes": launch.nodes},
     )

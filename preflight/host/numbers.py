@@ -128,7 +128,7 @@ def _text(path: str) -> str:
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST:
             return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
             return file.read(_LARGEST)
     except OSError:
         return ""

@@ -90,6 +90,8 @@ HEALTHY: dict[str, tuple[HostFacts, Job]] = {
         ),
         job(world_size=8),
     ),
+    "machines that nobody has counted": (machine(4), job(world_size=16, gpus=4)),
+    "a node of a job of several": (machine(4), job(world_size=16)),
     "one rank that has several GPUs": (machine(8), job(world_size=1, gpus=8)),
     "fewer GPUs than asked for, which gpu-count tells": (machine(4), job(world_size=8, gpus=8)),
     "srun with a task for each rank": (
@@ -218,8 +220,9 @@ def test_more_processes_than_gpus_stop(facts: HostFacts, severity: str) -> None:
     ("launch", "severity"),
     [
         ({"world_size": 8, "gpus": 4, "nodes": 1}, "error"),
-        ({"world_size": 8, "gpus": 4}, "warning"),
-        ({"world_size": 8}, "warning"),
+        ({"world_size": 8, "nodes": 1}, "warning"),
+        ({"world_size": 7, "gpus": 4}, "warning"),
+        ({"world_size": 6}, "warning"),
     ],
 )
 def test_more_ranks_than_gpus_are_sure_to_stop_only_where_all_was_said(
@@ -228,7 +231,10 @@ def test_more_ranks_than_gpus_are_sure_to_stop_only_where_all_was_said(
     (one,) = look(machine(4), job(**launch))
 
     assert one.severity.word == severity
-    assert one.message == "8 ranks on 1 machine are 8 on each, and it has 4 GPUs"
+    ranks = launch["world_size"]
+    assert one.message == (
+        f"world_size is {ranks}: {ranks} ranks on each machine (nodes = 1), for 4 GPUs"
+    )
     assert (one.at.file, one.fix) == ("preflight.toml", "Say nodes = 2, or 4 ranks.")
 
 

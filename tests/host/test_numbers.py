@@ -87,9 +87,8 @@ def test_it_is_looked_for_where_accelerate_looks(
 def test_the_variables_of_simple_tuner_are_read(tmp_path: Path) -> None:
     path = tmp_path / "config" / "config.env"
     path.parent.mkdir()
-    path.write_text(
-        "# TRAINING_NUM_PROCESSES=2\nexport TRAINING_NUM_PROCESSES='8'  # all\n", "utf-8"
-    )
+    text = "TRAINING_NUM_PROCESSES='8'  # all\n# TRAINING_NUM_PROCESSES=2\n"
+    path.write_text(text, "utf-8-sig")  # as editors of Windows begin it
 
     said = of_trainer({}, str(tmp_path))
 

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+import preflight
 from preflight.ranks.divide import Splitter
 from preflight.ranks.hash_seeds import by_processes
 from preflight.ranks.real_splits import of_accelerate
 from preflight.ranks.rules import RULES, Place
 from preflight.settings.split import steps_of
+from preflight.values.names import first_of
 from tests.warming import start_copies
 
 COUNTS = (1, 3, 5, 16, 48)
@@ -45,7 +47,8 @@ def cached(rank, world, count):
     mine = files[rank::world]
     both = set(DistributedSampler(files, shuffle=False, drop_last=True))
     part = [mine[number] for number in DistributedSampler(mine, shuffle=False)]
-    return [one for one in mine if one in both], part
+    drawn = set(DistributedSampler(files, shuffle=True, seed=7))
+    return [one for one in mine if one in both], part, [one for one in mine if one in drawn]
 
 def accelerated(rank, world, count):
     try:
@@ -71,7 +74,7 @@ def run(rank, folder, world, counts, workers):
         for me, one in DataLoader(Shards(count), batch_size=None, num_workers=workers,
                                   multiprocessing_context="fork"):
             by_worker[me].append(one)
-        both, part_of_part = cached(rank, world, count)
+        both, part_of_part, drawn = cached(rank, world, count)
         found[count] = {
             "padded": list(DistributedSampler(range(count), shuffle=False)),
             "dropped": list(DistributedSampler(range(count), shuffle=False, drop_last=True)),
@@ -79,6 +82,7 @@ def run(rank, folder, world, counts, workers):
             "worker": by_worker,
             "both": both,
             "part of part": part_of_part,
+            "drawn": drawn,
             "accelerate": accelerated(rank, world, count),
         }
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
@@ -154,6 +158,48 @@ def test_each_worker_of_each_rank_has_what_is_told(
         for worker in range(WORKERS):
             at = Place(rank, world, worker, WORKERS)
             assert own(("split_by_node", "split_by_worker"), count, at) == found["worker"][worker]
+
+
+DRAWN = """
+from torch.utils.data.distributed import DistributedSampler
+
+def drawn(items, rank, world_size):
+    sampler = DistributedSampler(items, world_size, rank, shuffle=True, seed=7)
+    return [items[number] for number in sampler]
+"""
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_48_latents_under_two_splits_are_told_as_real_ranks_have_them(
+    world: int,
+    seen: dict[tuple[int, int, int], dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the whole command: one part by place, and of it what a shuffled sampler gives as well."""
+    start_copies(monkeypatch)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "photos").mkdir()
+    for number in range(48):
+        (tmp_path / "photos" / f"{number:02}.png").touch()
+    (tmp_path / "mine.py").write_text(DRAWN, encoding="utf-8")
+    (tmp_path / "preflight.toml").write_text(
+        f'[launch]\nworld_size = {world}\n[[data]]\nname = "photos"\npath = "photos"\n'
+        '[[cache]]\npath = "cache"\nof = ["photos"]\nsplit = "strided & mine:drawn"\n',
+        encoding="utf-8",
+    )
+    cached = {one for rank in range(world) for one in seen[world, 48, rank]["drawn"]}
+    lost = [f"photos/{one:02}.png" for one in range(48) if one not in cached]
+
+    report = preflight.run(folder=str(tmp_path), select=["world-ownership"])
+
+    (found,) = (one for one in report.findings if one.severity.word == "error")
+    assert 0 < len(cached) < 40
+    assert found.message == (
+        f"{len(lost)} samples of 48 have no rank of {world}: {first_of(lost, len(lost))}"
+    )
+    each = [len(seen[world, 48, rank]["drawn"]) for rank in range(world)]
+    assert [row.count for row in found.rows] == each
 
 
 @pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="needs accelerate")
