@@ -255,7 +255,9 @@ class Swallows:
         code = frame.f_code
         known = self._known.get(id(code))
         if known is None:
-            key = (code.co_filename, code.co_firstlineno, code.co_name)
+            # Below a relative entry of sys.path, Python 3.10 says /job/./train.py.
+            file = os.path.abspath(code.co_filename)
+            key = (file, code.co_firstlineno, code.co_name)
             known = self._known[id(code)] = (code, self.functions.get(key))
         page = None if known[1] is None else self.tally.page()
         if page is None or known[1] is None:

@@ -178,7 +178,7 @@ class _Fitting:
         for one in users:
             code = one.__code__
             if catches(code):
-                key = (code.co_filename, code.co_firstlineno, code.co_name)
+                key = (os.path.abspath(code.co_filename), code.co_firstlineno, code.co_name)
                 self._functions[key] = stage
 
     def stream(self, loader: object) -> Fitted | None:
