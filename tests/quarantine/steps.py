@@ -6,6 +6,7 @@ before it, until one comes to its end.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -39,17 +40,20 @@ def build(root: Path) -> None:
 
 def rows(root: Path, *, copies: bool) -> list[Row]:
     """List those of the files that lie in their places."""
-    return [
-        Row(
-            file=name,
-            path=str(root / name),
-            state=State.LISTED,
-            identity=identity_of(str(root / name)),
-            copies=copies,
-        )
-        for name in (*FILES, LINK)
-        if os.path.lexists(root / name)
-    ]
+    listed = []
+    for name in (*FILES, LINK):
+        with contextlib.suppress(FileNotFoundError):  # another process may move it just now
+            identity = identity_of(str(root / name))
+            listed.append(
+                Row(
+                    file=name,
+                    path=str(root / name),
+                    state=State.LISTED,
+                    identity=identity,
+                    copies=copies,
+                )
+            )
+    return listed
 
 
 def away(root: Path, state: Path, *, copies: bool) -> tuple[Row, ...]:
