@@ -61,7 +61,9 @@ def copies() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def seen(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
     """Look at a dict of loaders, once for all tests."""
-    return cache(lambda name: look(tmp_path_factory.mktemp(name), name))
+    return cache(  # a busy machine has time, too
+        lambda name: look(tmp_path_factory.mktemp(name), name, budget=160.0)
+    )
 
 
 @pytest.mark.parametrize("name", BAD)
