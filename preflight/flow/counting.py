@@ -256,8 +256,7 @@ class Swallows:
         known = self._known.get(id(code))
         if known is None:
             # Below a relative entry of sys.path, Python 3.10 says /job/./train.py.
-            file = os.path.abspath(code.co_filename)
-            key = (file, code.co_firstlineno, code.co_name)
+            key = (os.path.abspath(code.co_filename), code.co_firstlineno, code.co_name)
             known = self._known[id(code)] = (code, self.functions.get(key))
         page = None if known[1] is None else self.tally.page()
         if page is None or known[1] is None:
@@ -289,9 +288,8 @@ class _Segment:
         return self.take
 
     def _raised(self, error: object) -> None:
-        if error is self._pending or not isinstance(error, Exception):
-            return
-        if isinstance(error, (StopIteration, StopAsyncIteration)):
+        ends = isinstance(error, (StopIteration, StopAsyncIteration))
+        if ends or error is self._pending or not isinstance(error, Exception):
             return
         if self._pending is not None and error.__context__ is not self._pending:
             self._note()
@@ -312,4 +310,6 @@ def _left_by(frame: FrameType) -> str:
     """Name the instruction at which a function is left: one that raises, unless it is left well."""
     import dis
 
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    code, at = frame.f_code.co_code, frame.f_lasti
+    # From Python 3.13 on, a function that yields is behind that instruction already.
+    return dis.opname[code[at - 2 if dis.opname[code[at]] == "RESUME" else at]]
