@@ -30,7 +30,11 @@ def identity_of(path: str) -> Identity:
     Raises:
         OSError: it cannot be seen.
     """
-    status = os.lstat(path)
+    return identity_in(os.lstat(path))
+
+
+def identity_in(status: os.stat_result) -> Identity:
+    """Give the same of a file that was looked at already."""
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 

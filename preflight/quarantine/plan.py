@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import contextlib
 import os
 import re
 import stat
@@ -15,11 +16,13 @@ from preflight.findings.report import Report
 from preflight.quarantine.along import belonging, naming, ranges
 from preflight.quarantine.away import OTHER_FILE_SYSTEM
 from preflight.quarantine.back import is_below
-from preflight.quarantine.moving import identity_of
+from preflight.quarantine.moving import identity_in
 from preflight.quarantine.rows import Row, State
 from preflight.values.names import counted, name_of
 
 _SECOND = 10**9
+
+_GONE = "it is not there any more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +109,11 @@ def _row(
     if not is_below(os.path.dirname(path), roots) or ".." in aside.file.split("/"):
         return replace(row, why="it lies outside the job's folder, and of all that was named")
     try:
-        own, status = os.lstat(path), os.stat(path)
+        own, status, link = _seen(path)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
             return replace(row, why=f"it is a link to {os.readlink(path)}, which is not there")
-        return replace(row, state=State.GONE, why="it is not there any more")
+        return replace(row, state=State.GONE, why=_GONE)
     except OSError as error:
         return replace(row, why=f"it cannot be looked at: {error.strerror}")
     if aside.stays is not None and stat.S_ISDIR(status.st_mode):
@@ -123,9 +126,19 @@ def _row(
         row,
         state=State.LISTED,
         bytes=status.st_size,
-        link=os.readlink(path) if stat.S_ISLNK(own.st_mode) else None,
-        identity=identity_of(path),
+        link=link,
+        identity=identity_in(own),
     )
+
+
+def _seen(path: str) -> tuple[os.stat_result, os.stat_result, str | None]:
+    """Give what a file is by itself, what it leads to, and where that is if it is a link.
+
+    Raises:
+        OSError: it cannot be seen; another run may move it at any time.
+    """
+    own = os.lstat(path)
+    return own, os.stat(path), os.readlink(path) if stat.S_ISLNK(own.st_mode) else None
 
 
 def _changed(
@@ -171,8 +184,13 @@ def _device_of(folder: str) -> int:
 
 
 def _of_file_system(row: Row, device: int, *, copy: bool) -> Row:
-    if row.state is not State.LISTED or os.lstat(row.path).st_dev == device:
+    if row.state is not State.LISTED:
         return row
+    try:
+        if os.lstat(row.path).st_dev == device:
+            return row
+    except OSError:
+        return replace(row, state=State.GONE, why=_GONE)
     if copy:
         return replace(row, copies=True)
     return replace(row, state=State.LEFT, why=OTHER_FILE_SYSTEM)
@@ -183,16 +201,19 @@ def _along(rows: Sequence[Row], owned: Mapping[str, Sequence[str]], root: str) -
     taken = {one.path for one in rows}
     for row in rows:
         for path in owned.get(row.path, ()) if row.state is State.LISTED else ():
-            if path not in taken and os.path.isfile(path):
-                taken.add(path)
+            if path in taken or not os.path.isfile(path):
+                continue
+            taken.add(path)
+            with contextlib.suppress(OSError):
+                own, status, link = _seen(path)
                 yield Row(
                     file=name_of(path, root),
                     path=path,
                     state=State.LISTED,
                     check=row.check,
                     reason="is whole",
-                    bytes=os.stat(path).st_size,
-                    link=os.readlink(path) if os.path.islink(path) else None,
-                    identity=identity_of(path),
+                    bytes=status.st_size,
+                    link=link,
+                    identity=identity_in(own),
                     goes_with=row.file,
                 )

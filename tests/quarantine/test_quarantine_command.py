@@ -462,6 +462,33 @@ def test_on_a_terminal_it_asks(job: Path, answer: bytes, code: int) -> None:
     assert (b"Moved: 5 files" in page) == (answer == b"y\n")
 
 
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_file_that_another_run_moves_during_the_look_is_gone(
+    job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], looks: int
+) -> None:
+    """At whatever moment between two looks at it; the others are moved."""
+    file, real, seen = job / "cache/b.safetensors", os.lstat, []
+
+    def lstat(path: Any, **more: Any) -> os.stat_result:
+        status = real(path, **more)
+        if Path(os.fsdecode(path)) == file:
+            seen.append(path)
+            if len(seen) == looks:
+                file.rename(job / "elsewhere")
+        return status
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    code, page = told(capsys, "--yes")
+
+    others = [name for name in DAMAGED if name != "cache/b.safetensors"]
+    assert code == 1  # a shard of which only members are damaged is left
+    assert by_state(page) == {
+        "moved": others,
+        "left": ["data/1.tar"],
+        "gone": ["cache/b.safetensors"],
+    }
+
+
 def test_two_runs_at_once_move_each_file_once(preflight: Run, tmp_path: Path) -> None:
     """Real commands; together they have moved all, and nothing that is whole."""
     for number in range(300):
