@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import psutil
 
-
-def command_of(process: psutil.Process) -> list[str]:
-    """Give the words that a process was started with; none of one that has ended."""
-    try:
-        return process.cmdline()
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return []
+from preflight.processes.spawn import MARK
 
 
 def opened_by(process: psutil.Process) -> set[str]:
@@ -26,5 +21,6 @@ def opened_by(process: psutil.Process) -> set[str]:
 def readers() -> Iterator[psutil.Process]:
     """Give the living processes of ours that look at something for preflight."""
     for process in psutil.Process().children():
-        if any("preflight.processes.child" in word for word in command_of(process)):
-            yield process
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess, psutil.AccessDenied):
+            if MARK in process.environ():
+                yield process

@@ -71,7 +71,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def preflight(tmp_path: Path) -> Iterator[Run]:
+def preflight(tmp_path: Path, at_hand: None) -> Iterator[Run]:
     """Run the command in a folder as a user does, in a process of its own."""
 
     def run(
@@ -93,9 +93,10 @@ def preflight(tmp_path: Path) -> Iterator[Run]:
     yield run
 
 
-# As the installed script starts it: the current folder is not on the path.
+# As the installed script starts it: the current folder is not on the path. A copy starts copies.
 START = (
     "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.argv[0] = 'preflight'; "
+    "'torch_template' in sys.modules and sys.modules['torch_template'].start_ours_by_copies(); "
     "from preflight.__main__ import start; start()"
 )
 

@@ -20,9 +20,12 @@ from tests.children import readers
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "killpg"), reason="sessions are counted, which Windows does not have"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not hasattr(os, "killpg"), reason="sessions are counted, which Windows does not have"
+    ),
+    pytest.mark.usefixtures("at_hand"),
+]
 
 
 def look(folder: Path, source: str, *, timeout: float = 60.0) -> Report:

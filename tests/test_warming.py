@@ -26,6 +26,10 @@ def kinds():
         except OSError:
             pass  # the folder itself
 
+def told():
+    with open("/proc/self/environ", encoding="utf-8") as file:
+        return sorted(one for one in file.read().split("\\0") if one)
+
 def look(channel, parent):
     channel.send(state(parent))
     sys.exit(3)
@@ -36,6 +40,7 @@ def state(parent):
         "is a copy": "torch_template" in sys.modules,
         "descriptors": sorted(kinds()),
         "environment": dict(os.environ),
+        "environment as told": told(),
         "folder": os.getcwd(),
         "path": sys.path,
         "words": sys.argv,

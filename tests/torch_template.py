@@ -1,7 +1,8 @@
 """A process that has imported torch, and of which others are copies; it knows nothing of a job.
 
-A process of Python that runs a user's code spends nearly all its time on importing torch. Here that
-is done once: the template waits until one is started, and a copy of it becomes that. All else is
+A process of Python that runs a user's code spends nearly all its time on importing torch, and one
+of preflight's own on importing preflight, which it alone is given. Here that is done once: the
+template waits until one is started, and a copy of it becomes that. All else is
 as in a fresh one: it is a child of whoever starts it, and has its descriptors, environment, folder
 and words; and it has a template of its own, for the workers and fork servers that it starts.
 """
@@ -12,14 +13,19 @@ import atexit
 import contextlib
 import ctypes
 import fcntl
+import importlib
+import inspect
+import itertools
 import json
 import os
+import pathlib
 import socket
+import subprocess
 import sys
 import threading
 import time
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 _KINDS = ("multiprocessing.spawn", "multiprocessing.forkserver")
@@ -30,12 +36,25 @@ _LENGTH = 8
 
 # prctl: whoever loses its parent below us becomes a child of ours.
 _SET_CHILD_SUBREAPER = 36
+_GET_CHILD_SUBREAPER = 37
+
+# In /proc/self/stat, from the end of the name: where the environment begins, as others read it.
+_ENVIRONMENT_FROM = 47
+
+# Of its own environment, what leaves room for that of a copy.
+ROOM = {"TORCH_TEMPLATE_ROOM": "." * 60_000}
 
 # What an environment says to Python that a copy heeds.
 HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER"}
 
+# What a process of preflight's own runs, as it is started.
+_OF_OURS = ("import preflight.processes.child; ", "from preflight.__main__ import start; start()")
+
 _path: list[str] = []
 """Where a fresh process finds modules, but for its own folder and its environment's."""
+
+_ours: dict[str, types.ModuleType] = {}
+"""Modules of preflight, and what these import beside those of torch: no user's process has them."""
 
 
 class Template:
@@ -65,7 +84,7 @@ class Template:
         folder are ours if nothing is said; `in_session`, it leads a session of its own.
         """
         environment = dict(os.environ) if environment is None else dict(environment)
-        known = words[0] == sys.executable and settings_of(environment) == self._settings
+        known = _is_known(words) and settings_of(environment) == self._settings
         if self._channel is None or not known or len(numbers) > _MOST_DESCRIPTORS:
             return None
         told = {
@@ -89,6 +108,12 @@ class Template:
         if channel is not None:
             channel.close()
             os.waitpid(self._pid, 0)
+
+
+def _is_known(words: Sequence[str]) -> bool:
+    """Whether a command is our own Python's, with no options but those that a copy heeds."""
+    options = itertools.takewhile(lambda word: word[0] == "-" and word != "-c", words[1:])
+    return words[0] == sys.executable and {*options} <= {"-B", "-P"}
 
 
 def settings_of(environment: Mapping[str, str]) -> dict[str, str]:
@@ -118,13 +143,56 @@ def start_workers_by(template: Template) -> None:
     util.spawnv_passfds = start
 
 
-def main(number: int) -> None:
+_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+
+
+def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
+    """Give a way for `subprocess` to start processes of Python as copies of a template.
+
+    What is no such process, or asks for what a copy cannot have, is started as ever.
+    """
+    fresh, owner = subprocess.Popen._execute_child, os.getpid()
+    signature = inspect.signature(fresh)
+
+    def execute(*given: Any, **named: Any) -> None:
+        asked = signature.bind(*given, **named).arguments
+        numbers = {0: asked["p2cread"], 1: asked["c2pwrite"], 2: asked["errwrite"]}
+        numbers = {n: n if at == -1 else at for n, at in numbers.items()}
+        pid = None
+        plain = isinstance(asked["args"], (list, tuple)) and not asked["shell"]
+        if plain and asked["preexec_fn"] is None and owner == os.getpid():
+            pid = template().start(
+                [os.fspath(word) for word in asked["args"]],
+                numbers | {number: number for number in asked["pass_fds"]},
+                environment=asked["env"],
+                folder=asked["cwd"] and os.path.abspath(asked["cwd"]),
+                in_session=asked["start_new_session"],
+            )
+        if pid is None:
+            return fresh(*given, **named)
+        popen = asked["self"]
+        popen.pid, popen._child_created = pid, True
+        popen._close_pipe_fds(*(asked[name] for name in _PIPES))
+        return None
+
+    return execute
+
+
+def start_ours_by_copies() -> None:
+    """Have what this copy starts be copies, too."""
+    ours = Template.ours
+    if ours is not None:
+        subprocess.Popen._execute_child = starting_by(lambda: ours)  # type: ignore[method-assign]
+
+
+def main(number: int, home: str) -> None:
     """Import torch, and wait; in a copy, become what was asked for, and return at its end."""
     from multiprocessing import spawn, util  # noqa: F401  a worker has both
 
     import torch.utils.data  # noqa: F401  this is what takes so long
 
     _path.extend(sys.path)
+    _import_ours(home)
     asked = _serve(socket.socket(fileno=number))
     ours, theirs = socket.socketpair()
     template = os.fork()
@@ -137,8 +205,23 @@ def main(number: int) -> None:
         ours.close()
         for descriptor in asked[1]:
             os.close(descriptor)
+        os.environ.clear()
+        _show({"PREFLIGHT_CHILD": "a template"})  # which preflight takes for no stranger
         asked = _serve(theirs)
     _become(*asked)
+
+
+def _import_ours(home: str) -> None:
+    """Import all of the preflight that lies in a folder, and lay it aside."""
+    before = {*sys.modules}
+    sys.path.insert(0, home)
+    for package, top in (("preflight", "preflight"), ("preflight.checks", "checks")):
+        for path in sorted(pathlib.Path(home, top).rglob("*.py")):
+            parts = path.relative_to(os.path.join(home, top)).with_suffix("").parts
+            if parts[0] != "demo" and parts[-1] != "__main__":
+                importlib.import_module(".".join((package, *parts)).removesuffix(".__init__"))
+    sys.path.remove(home)
+    _ours.update((name, sys.modules.pop(name)) for name in {*sys.modules} - before)
 
 
 def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -177,12 +260,13 @@ def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
 @contextlib.contextmanager
 def _taking_in() -> Iterator[None]:
     """Have whoever loses its parent below us become a child of ours."""
-    prctl = ctypes.CDLL(None).prctl
+    prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
+    prctl(_GET_CHILD_SUBREAPER, ctypes.byref(before))
     prctl(_SET_CHILD_SUBREAPER, 1)
     try:
         yield
     finally:
-        prctl(_SET_CHILD_SUBREAPER, 0)
+        prctl(_SET_CHILD_SUBREAPER, before.value)
 
 
 def _exactly(channel: socket.socket, length: int) -> bytes:
@@ -209,12 +293,15 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     environment = told["environment"]
     os.environ.clear()
     os.environ.update(environment)
+    _show(environment)
     os.chdir(told["folder"])
     if environment.get("PYTHONFAULTHANDLER"):
         import faulthandler
 
         faulthandler.enable()
     words = told["words"]
+    if _is_ours(words, environment):
+        sys.modules.update(_ours)
     flags = []
     while words[0].startswith("-") and words[0] != "-c":
         flags.append(words.pop(0))
@@ -240,6 +327,26 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         sys.excepthook(*sys.exc_info())
         status = 1
     _leave(status)
+
+
+def _is_ours(words: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether a command is of the preflight that was imported here."""
+    home = os.path.dirname(os.path.dirname(str(_ours["preflight"].__file__)))
+    first = environment.get("PYTHONPATH", "").partition(os.pathsep)[0]
+    return home in (*words, first) and any(one in word for word in words for one in _OF_OURS)
+
+
+def _show(environment: Mapping[str, str]) -> None:
+    """Have others see an environment as ours: the system tells what lay there at our start.
+
+    Nothing else is there any more, since all variables were taken out and set anew.
+    """
+    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+        numbers = file.read().rpartition(")")[2].split()
+    begin, end = map(int, numbers[_ENVIRONMENT_FROM : _ENVIRONMENT_FROM + 2])
+    block = b"".join(os.fsencode(f"{name}={value}\0") for name, value in environment.items())
+    if len(block) < end - begin:
+        ctypes.memmove(begin, block.ljust(end - begin, b"\0"), end - begin)
 
 
 def _leave(status: object) -> NoReturn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import socket
 import subprocess
@@ -20,21 +19,22 @@ sys.path[:1] == [''] and sys.path.pop(0)
 sys.path.insert(0, sys.argv[1])
 import torch_template
 sys.path.pop(0)
-torch_template.main(int(sys.argv[2]))
+torch_template.main(int(sys.argv[2]), sys.argv[3])
 """
 
 
 @functools.cache
 def _template() -> Any:
     """Start a template for this process, which waits until this process has ended."""
-    from tests.torch_template import HEEDED, Template
+    from tests.torch_template import HEEDED, ROOM, Template
 
+    here = os.path.dirname(os.path.abspath(__file__))
     ours, theirs = socket.socketpair()
     clean = {name: value for name, value in os.environ.items() if name not in HEEDED}
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", _START, os.path.dirname(__file__), str(theirs.fileno())],
-            env=clean,
+            [sys.executable, "-c", _START, here, str(theirs.fileno()), os.path.dirname(here)],
+            env=clean | ROOM,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -50,32 +50,7 @@ def start_copies(patch: pytest.MonkeyPatch) -> None:
     """
     if not CAN_COPY:
         return
-    template = _template()
-    fresh = subprocess.Popen._execute_child
-    signature = inspect.signature(fresh)
+    from tests.torch_template import starting_by
 
-    def execute(*given: Any, **named: Any) -> None:
-        asked = signature.bind(*given, **named).arguments
-        numbers = {0: asked["p2cread"], 1: asked["c2pwrite"], 2: asked["errwrite"]}
-        numbers = {n: n if at == -1 else at for n, at in numbers.items()}
-        pid = None
-        plain = isinstance(asked["args"], (list, tuple)) and not asked["shell"]
-        if plain and asked["preexec_fn"] is None:
-            pid = template.start(
-                [os.fspath(word) for word in asked["args"]],
-                numbers | {number: number for number in asked["pass_fds"]},
-                environment=asked["env"],
-                folder=asked["cwd"] and os.path.abspath(asked["cwd"]),
-                in_session=asked["start_new_session"],
-            )
-        if pid is None:
-            return fresh(*given, **named)
-        popen = asked["self"]
-        popen.pid, popen._child_created = pid, True
-        popen._close_pipe_fds(*(asked[name] for name in _PIPES))
-        return None
-
-    patch.setattr(subprocess.Popen, "_execute_child", execute)
-
-
-_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+    _template()  # now, and not while a test has set variables
+    patch.setattr(subprocess.Popen, "_execute_child", starting_by(_template))
