@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import re
 import runpy
 import shlex
@@ -21,6 +22,7 @@ from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from preflight.settings.job import Job
+from tests.conftest import START
 from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[1]
@@ -163,10 +165,14 @@ sys.exit(not list(second.parameters()) or any(id(one) in own for one in second.p
 """
 
 
-def started(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, check=False, cwd=folder, capture_output=True, text=True)
+def started(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run code with words of its own."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", *words]
+    return subprocess.run(command, check=False, cwd=folder, env=env, capture_output=True, text=True)
 
 
+@pytest.mark.usefixtures("at_hand")
 @each_check
 def test_every_fix_that_is_code_works(check_id: str, broken_case: Callable[[str], Case]) -> None:
     """A command is understood, and code makes a copy with parameters of its own."""
@@ -176,13 +182,11 @@ def test_every_fix_that_is_code_works(check_id: str, broken_case: Callable[[str]
     commands = {match[1] for text in said if (match := _COMMAND.search(text))}
     assert check_id != "model-uncopyable" or any(map(_CODE.search, said))
     for command in sorted(commands):
-        words = [sys.executable, "-m", "preflight", *shlex.split(command.rstrip("."))]
-        done = started(words, case.folder)
+        done = started(case.folder, START, *shlex.split(command.rstrip(".")))
         alone = check_id.startswith("gpu-") and "nothing to look at was named" in done.stderr
         assert done.returncode != 2 or alone, (command, done.stderr)
     for code in {match[1] for text in said if (match := _CODE.search(text))}:
-        words = [sys.executable, "-c", _BUILT, "train", "make_model", code]
-        done = started(words, case.folder)
+        done = started(case.folder, _BUILT, "train", "make_model", code)
         assert done.returncode == 0, (code, done.stderr)
 
 

@@ -143,6 +143,9 @@ def start_workers_by(template: Template) -> None:
     util.spawnv_passfds = start
 
 
+# How Python starts a process, before anything here has taken its place.
+_FRESH = subprocess.Popen._execute_child
+
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
@@ -151,8 +154,7 @@ def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
 
     What is no such process, or asks for what a copy cannot have, is started as ever.
     """
-    fresh, owner = subprocess.Popen._execute_child, os.getpid()
-    signature = inspect.signature(fresh)
+    owner, signature = os.getpid(), inspect.signature(_FRESH)
 
     def execute(*given: Any, **named: Any) -> None:
         asked = signature.bind(*given, **named).arguments
@@ -169,7 +171,7 @@ def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
                 in_session=asked["start_new_session"],
             )
         if pid is None:
-            return fresh(*given, **named)
+            return _FRESH(*given, **named)
         popen = asked["self"]
         popen.pid, popen._child_created = pid, True
         popen._close_pipe_fds(*(asked[name] for name in _PIPES))

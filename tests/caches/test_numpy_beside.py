@@ -13,6 +13,8 @@ from PIL import Image
 
 import preflight
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def saved(array: np.ndarray) -> bytes:
     stream = io.BytesIO()

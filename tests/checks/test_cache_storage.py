@@ -16,6 +16,8 @@ from preflight.settings.job import Job, Launch
 from preflight.testing import ask
 from tests.files import WHOLE, put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b5500"
     "00000a49444154789c636800000082008177cd72b60000000049454e44ae426082"

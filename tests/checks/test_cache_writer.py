@@ -15,6 +15,8 @@ from preflight.settings.job import Job, Launch
 from preflight.testing import ask
 from tests.questions import outcome_of
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 CLEAN = WriterTrial(
     file="cache",
     entry=0,

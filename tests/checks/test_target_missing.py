@@ -16,6 +16,8 @@ from preflight.settings.job import CacheSettings, Job
 from preflight.targets.facts import Absent
 from preflight.testing import ask
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def missing(folder: Path) -> tuple[Report, list[Finding]]:
     """Run over what the settings name: the report, and what this check finds."""

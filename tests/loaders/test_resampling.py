@@ -15,6 +15,8 @@ from preflight.loaders.sent import resamples
 from preflight.sources.loader_calls import draws_in
 from tests.archives import tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 @pytest.mark.parametrize(
     "line",

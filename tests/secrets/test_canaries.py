@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from preflight.session.progress import Progress
 from tests.archives import tarred
 from tests.conftest import Run
 from tests.files import write
+from tests.warming import start_copies
 
 # Put together here, so that no scanner of repositories takes them for lost ones.
 CANARIES = {
@@ -119,7 +120,15 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def copies() -> Iterator[None]:
+    """Start processes as copies."""
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def ran(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Run a job that holds all of them once, in every form."""
     import os
     import sys

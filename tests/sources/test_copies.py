@@ -12,6 +12,8 @@ from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 OWN = """\
 import copy
 

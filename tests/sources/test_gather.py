@@ -14,6 +14,8 @@ from preflight.sources import gather
 from tests.conftest import said_by
 from tests.files import put, stamp, write
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 READS = b'import os\nos.environ["HF_TOKEN"]\n'
 BEHIND = b'import os\ndef f(args):\n    if args.itp:\n        os.environ["SLURM_PROCID"]\n'
 OPTION = b'p.add_argument("--itp", action="store_true")\n'

@@ -15,6 +15,8 @@ from preflight.values.wire import from_wire, to_wire
 from tests.questions import ask as asking
 from tests.questions import questions
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def ask(tmp_path: Path, source: str, *, timeout: float = 60) -> Answer | Fault:
     """Ask a process of ours, as a run does."""
