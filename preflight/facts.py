@@ -55,6 +55,7 @@ from preflight.pairing.facts import (
 from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
+from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sheets.facts import Sheet
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
@@ -136,6 +137,7 @@ __all__ = [
     "OnTheWay",
     "OneEntry",
     "Opened",
+    "OtherItems",
     "Owned",
     "Pairing",
     "Parcel",
@@ -144,6 +146,9 @@ __all__ = [
     "Picture",
     "Pictures",
     "RandomDraws",
+    "RankBatches",
+    "RankCount",
+    "RankOrder",
     "ReadBack",
     "Reads",
     "Remedy",

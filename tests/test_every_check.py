@@ -27,7 +27,7 @@ from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[1]
 CHECKS = registry.built_in()
-IMPORTING = ("loader-", "model-", "target-", "cache-content")
+IMPORTING = ("loader-", "model-", "target-", "cache-content", "world-order")
 SECTIONS = ("What it finds", "Why it matters", "What to do")
 
 each_check = pytest.mark.parametrize("check_id", CHECKS)

@@ -59,7 +59,7 @@ FLOORS = {
     "storage": 28,
     "loaders": 28,
     "models": 29,
-    "ranks": 29,
+    "ranks": 31,
     "flow": 29,
     "batches": 30,
     "datasets": 31,

@@ -185,8 +185,8 @@ def _serve(its: Named, factory: object, stood_in: StoodIn, orders: int, answers:
     tell = teller(answers)
 
     def again(names: Sequence[str]) -> list[Drawable]:
-        collect = functools.partial(_collect, its, factory, names)
-        return walk(its.built.spec, made(its, factory, stood_in), collect) or []
+        one_of_them = functools.partial(collect, its, factory, names)
+        return walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
 
     try:
         found = again(next_order(orders)["draw"])
@@ -214,7 +214,7 @@ def _unmade(error: BaseException) -> str:
     return f"it could not be made a second time: {said_by(inner)}"
 
 
-def _collect(
+def collect(
     its: Named, factory: object, wanted: Sequence[str], name: str, thing: object
 ) -> list[Drawable] | None:
     """Give a loader that is to be drawn from, as the job has it; None of anything else."""

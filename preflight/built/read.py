@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import ModuleType
 
 from preflight.built.blame import RaisedError, blaming_users, made_on_cpu, unbuilt, unimportable
+from preflight.built.by_rank import ByRank
 from preflight.built.drawn import Drawing, walk, wrapped
 from preflight.built.making import Named, attribute, imported, made, named
 from preflight.findings.check import Facts
@@ -48,14 +49,17 @@ def look(asked: Asked) -> list[Facts]:
             neither a loader nor a model.
         MistypedError: the module or the name does not exist.
     """
-    drawing = Drawing(asked, named(asked.wire, asked.options, asked.step), os.getcwd())
+    its = named(asked.wire, asked.options, asked.step)
+    by_rank = ByRank(asked, its, os.getcwd())
+    drawing = Drawing(asked, its, os.getcwd())
     try:
-        return _look(asked, drawing)
+        return _look(asked, drawing, by_rank)
     finally:
         drawing.close()
+        by_rank.close()
 
 
-def _look(asked: Asked, drawing: Drawing) -> list[Facts]:
+def _look(asked: Asked, drawing: Drawing, by_rank: ByRank) -> list[Facts]:
     options, step, its = asked.options, asked.step, drawing.its
     built, spec, root = its.built, its.spec, options["root"]
     factory: object = None
@@ -64,6 +68,7 @@ def _look(asked: Asked, drawing: Drawing) -> list[Facts]:
     shadow = shadowed(spec, root, options["timeout"])
     if shadow is not None:
         return [unimportable(built, shadow, root)]
+    by_rank.begin()
     evaluated.listen()
     stood_in = StoodIn()
     try:
@@ -92,6 +97,8 @@ def _look(asked: Asked, drawing: Drawing) -> list[Facts]:
         raise _neither(spec, module, thing)
     del thing
     found += drawing.draw(found)
+    drawing.close()
+    found += by_rank.facts(drawing.names)
     if stood_in.frames is None:
         return found
     return [*map(_with_cuda, found), made_on_cpu(built.spec, stood_in, root)]

@@ -127,6 +127,9 @@ class WorldFacts:
     drop_last: bool | None = None
     """Whether the last batch is left out where it is smaller; None: nobody knows."""
 
+    counted: bool = False
+    """Whether it was made by several ranks, and does divide by itself: what it has is counted."""
+
     worlds: tuple[World, ...] = ()
     """How it is with 1, 2, 4, 8, … ranks."""
 

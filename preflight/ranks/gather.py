@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from preflight.findings.finding import Location
@@ -17,6 +17,7 @@ from preflight.kinds.target import Target
 from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
 from preflight.ranks.facts import WorldFacts
+from preflight.ranks.made_facts import RankBatches
 from preflight.settings.job import Job
 from preflight.settings.key_rule import is_function
 from preflight.settings.split import Said, runs_code, steps_of
@@ -95,6 +96,8 @@ class Worlds(Gather):
         self._sent: dict[Target, Sent] = {}
         self._samples: dict[str, int] = {}
         """Of each shard that was read, by its path."""
+        self._split: set[Target] = set()
+        """Loaders of which ranks have different samples as they are made."""
 
     def needs(self, target: Target) -> bool:
         """Whether something is said of how it is divided."""
@@ -113,6 +116,8 @@ class Worlds(Gather):
             self._sent[target] = facts
         elif isinstance(facts, ShardFacts) and isinstance(target, Shard):
             self._samples[self._path(target.path)] = facts.samples
+        elif isinstance(facts, RankBatches) and facts.splits:
+            self._split.add(target)
 
     def code_questions(self) -> Iterator[Question]:
         """Ask where the user's code, or what he has installed, divides."""
@@ -224,6 +229,7 @@ class Worlds(Gather):
         """Say who has what, of what is divided."""
         target = question.target
         of = target.of if isinstance(target, World) else target
+        facts = replace(facts, counted=of in self._split)
         yield Looked(facts=facts, target=of, read_at=read_at)
 
     def failed(self, question: Question, error: str, fix: str | None) -> Iterator[Look]:

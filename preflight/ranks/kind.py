@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from preflight.kinds.kind import Kind
 from preflight.ranks.facts import WorldFacts
-from preflight.targets.targets import CacheFolder, Dataset, Loader
+from preflight.ranks.made_facts import RankBatches, RankOrder
+from preflight.targets.targets import Built, CacheFolder, Dataset, Loader
 
 
 def _spread(found: list[WorldFacts]) -> str | None:
@@ -20,6 +21,12 @@ def _spread(found: list[WorldFacts]) -> str | None:
     return "; ".join(said) or None
 
 
+def _counted(found: list[RankBatches]) -> str | None:
+    """Say on a page how many ranks have made it."""
+    most = max((len(one.counts) for one in found), default=0)
+    return f"made by {most:,} of {found[0].ranks:,} ranks" if most else None
+
+
 WORLD = Kind(
     name="world",
     noun="split among ranks",
@@ -30,5 +37,17 @@ WORLD = Kind(
     sums_up={WorldFacts: _spread},
 )
 
-KINDS = (WORLD,)
-"""Beside those of what is divided, and for their sake."""
+BY_RANK = Kind(
+    name="by-rank",
+    noun="loader",
+    facts={
+        RankBatches: "loader to make by several ranks",
+        RankOrder: "loader to make in processes that differ",
+    },
+    made_of=(Loader, Built),
+    sums_up={RankBatches: _counted},
+)
+
+KINDS = (WORLD, BY_RANK)
+"""Beside those of what is divided, and for their sake; loaders are made where they are looked at.
+"""

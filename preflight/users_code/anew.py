@@ -243,7 +243,9 @@ def copy(run: Callable[[int, int], None]) -> Anew:
     return Anew(pid, orders[1], answers[0], prints[0], folder)
 
 
-def fresh(main: str, told: Mapping[str, Any], *, folder: str) -> Anew:
+def fresh(
+    main: str, told: Mapping[str, Any], *, folder: str, variables: Mapping[str, str] | None = None
+) -> Anew:
     """Start a fresh process, which runs `module:name`; its first line of orders is what is told."""
     sockets = tempfile.mkdtemp(prefix="pymp-")
     popen = subprocess.Popen(
@@ -252,6 +254,7 @@ def fresh(main: str, told: Mapping[str, Any], *, folder: str) -> Anew:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,
+        env=None if variables is None else {**os.environ, **variables},
     )
     assert popen.stdin is not None  # noqa: S101  for the type checker
     assert popen.stdout is not None  # noqa: S101

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from preflight.facts import WorldFacts
+from preflight.facts import RankBatches, RankCount, WorldFacts
 from preflight.finding import Finding
 from preflight.findings import registry
 from preflight.job import Job
@@ -44,7 +44,14 @@ def test_one_sample_more_that_makes_no_batch_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"part": "cache"}, {"noun": "shard"}, {"batch_size": None}, {"unstable": True}, {"ranks": 1}],
+    [
+        {"part": "cache"},
+        {"noun": "shard"},
+        {"batch_size": None},
+        {"unstable": True},
+        {"ranks": 1},
+        {"counted": True},
+    ],
 )
 def test_what_has_no_known_batches_is_skipped(more: dict[str, Any]) -> None:
     assert CHECK.skip is not None
@@ -73,3 +80,53 @@ def test_drop_last_may_not_even_it_out() -> None:
 
     assert one.message == "gives rank 3 0 batches of 4 and rank 0 1"
     assert "DistributedSampler" in (one.fix or "")
+
+
+# --- loaders that were really made ----------------------------------------------------------------
+
+
+def made(*batches: int, ranks: int | None = None, **more: Any) -> list[Finding]:
+    """What is said of a loader whose ranks have so many batches of four; negative: and more."""
+    counts = tuple(
+        RankCount(rank, abs(one), samples=4 * one if one >= 0 else None, ended=one >= 0)
+        for rank, one in enumerate(batches)
+    )
+    given = {"ranks": ranks or len(counts), "counts": counts, "batch_size": 4, **more}
+    return ask("world-steps", RankBatches(name="train:make", **given))
+
+
+def test_equal_numbers_are_left_alone_and_so_are_streams_without_an_end() -> None:
+    assert made(3, 3, 3) == []
+    assert made(-900, -700) == []
+    assert made(0, 0) == []
+
+
+def test_a_stream_that_ends_while_another_goes_on_is_found() -> None:
+    (one,) = made(-900, 700, is_stream=True)
+
+    assert one.message == "gives rank 1 700 batches and rank 0 900 and more"
+    assert made(-600, 700, is_stream=True) == []
+
+
+def test_where_not_all_ranks_were_made_it_is_said() -> None:
+    (one,) = made(3, 2, ranks=64)
+
+    assert one.message.endswith("of 2 of 64 ranks that were made")
+
+
+def test_what_evens_it_out_is_that_of_the_library() -> None:
+    fixes = [
+        made(3, 2, **more)[0].fix or ""
+        for more in ({"even_batches": False}, {"is_webdataset": True}, {"is_stream": True}, {})
+    ]
+
+    for fix, word in zip(
+        fixes, ("even_batches=True", "with_epoch(2)", "islice", "pads"), strict=True
+    ):
+        assert word in fix
+
+
+def test_what_could_not_be_made_by_ranks_is_skipped() -> None:
+    assert CHECK.skip is not None
+    assert CHECK.skip(RankBatches(name="it", reason="it raises"), Job()) == "it raises"
+    assert CHECK.skip(RankBatches(name="it"), Job()) is None

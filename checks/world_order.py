@@ -1,0 +1,120 @@
+"""Ranks that divide lists which differ.
+
+What it finds
+    Where a job has several ranks (`--world-size`): the loader is made for the first rank and for
+    the last, and once more for the first in processes that differ as those of a job may: in a fresh
+    interpreter with another PYTHONHASHSEED (unless that is set here, since ranks inherit it), with
+    folders that list their entries in another order, and with other random numbers. Found are items
+    of the rank that are others then, though ranks are to divide them: nobody has some of them, and
+    several have others. Items are told apart by the names in the lists that a data set holds, or by
+    samples that are drawn with the same random numbers; those of a stream by webdataset's keys, by
+    paths, or whole. Where every rank has all, the order is nobody's business; only that of a set is
+    a note, since no seed repeats it.
+
+    Nothing is said of what ranks agree on by themselves: lists that are sent around by
+    `torch.distributed` (which is not judged), samplers with one seed, accelerate's generators.
+
+Why it matters
+    `list(set(names))`, or `random.shuffle(names)` without a seed, gives each process another list.
+    When each rank then takes its part, some samples are never trained on and others several times
+    in an epoch; validation samples get into training. Of 25 captions on 8 ranks, 12 belonged to
+    nobody.
+
+What to do
+    Sort the list before it is divided: `sorted(set(names))`, `sorted(os.listdir(folder))`. Shuffle
+    with one seed for all ranks: `random.Random(0).shuffle(names)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preflight.check import check
+from preflight.facts import OtherItems, RankOrder
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import counted, shown
+
+
+class _Cause(NamedTuple):
+    """How it is said what was otherwise in another process."""
+
+    when: str
+    why: str
+    fix: str
+    severity: Severity | None = None
+
+
+_CAUSES = {
+    "hash": _Cause(
+        when="with another PYTHONHASHSEED",
+        why="Python orders a set of strings anew in each process, and so hash() of one",
+        fix="Sort what comes out of a set, as in  sorted(set(names))  , before it is divided.",
+    ),
+    "random": _Cause(
+        when="with other random numbers",
+        why="Each process draws its own random numbers where nobody has seeded them",
+        fix="Draw with one seed for all ranks before it is divided, as in  "
+        "random.Random(0).shuffle(names)  or  random_split(…, "
+        "generator=torch.Generator().manual_seed(0))",
+    ),
+    "folder": _Cause(
+        when="where folders list their entries in another order",
+        why="os.listdir, os.scandir and glob give entries as the file system has them, and each "
+        "node, each copy of the data may have them in another order",
+        fix="Sort what a folder lists, as in  sorted(os.listdir(folder))  , before it is divided.",
+        severity=Severity.WARNING,
+    ),
+}
+
+
+@check(
+    over=RankOrder,
+    title="ranks that divide lists which differ",
+    many="loaders give ranks parts of lists which differ",
+    severity=Severity.ERROR,
+    skip=lambda facts, _job: facts.reason or None,
+)
+def world_order(facts: RankOrder, _job: Job) -> Iterator[Finding]:
+    """Say what a rank has otherwise in another process, and what makes it so."""
+    for one in facts.found:
+        yield _others(facts, one) if one.others else _reordered(facts, one)
+
+
+def _others(facts: RankOrder, one: OtherItems) -> Finding:
+    cause = _CAUSES[one.cause]
+    example = f": {shown(one.now)} in place of {shown(one.before)}" if one.before else ""
+    return world_order.found(
+        f"gives rank 0 other samples {cause.when}: {one.others:,} of {one.of:,} that were compared"
+        f"{example}",
+        at=_place(facts),
+        about=one.cause,
+        severity=cause.severity,
+        why=f"{cause.why}, so that {counted(facts.ranks, 'rank')} divide lists that differ: some "
+        "samples are of no rank, and others of several.",
+        fix=cause.fix,
+        evidence={
+            "cause": one.cause,
+            "others": one.others,
+            "compared": one.of,
+            "ranks": facts.ranks,
+        },
+    )
+
+
+def _reordered(facts: RankOrder, one: OtherItems) -> Finding:
+    return world_order.found(
+        f"gives rank 0 the same samples in another order {_CAUSES[one.cause].when}",
+        at=_place(facts),
+        about=f"{one.cause} order",
+        severity=Severity.NOTE,
+        why="No seed of the job's repeats a run, or goes on where one has stopped.",
+        fix="Sort what comes out of a set, as in  sorted(set(names))",
+        evidence={"cause": one.cause, "others": 0, "compared": one.of, "ranks": facts.ranks},
+    )
+
+
+def _place(facts: RankOrder) -> Location:
+    made = facts.defined
+    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)

@@ -1,0 +1,286 @@
+"""Has a loader made by several ranks, and in processes that differ as those of a job may differ.
+
+Each is a process of its own, since a module may ask for its rank while it is imported. One process
+starts all of them and holds what they tell against each other. Where that is safe, it is a copy of
+the one that looks at the loader, from before the user's code was run, and they are copies of it; so
+that torch is imported once more only for another hash seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from preflight.built.making import Named, named, unsaid
+from preflight.built.rank_process import begun, serve, throttled
+from preflight.kinds.asked import Asked
+from preflight.objects.facts import Definition
+from preflight.ranks.compare import Told, batches_of, order_of
+from preflight.ranks.made_facts import RankBatches, RankOrder
+from preflight.users_code import anew
+from preflight.users_code.orders import next_order, teller
+from preflight.values.exit_status import ending
+from preflight.values.wire import from_wire, to_wire
+
+BATCHES, ORDER = "RankBatches", "RankOrder"
+WANTED = (BATCHES, ORDER)
+"""The facts for whose sake loaders are made by ranks."""
+
+_MOST_RANKS = 8
+"""Ranks that are tried at most."""
+
+# Seconds after which no further rank is tried than the first and the last.
+_ENOUGH = 10.0
+
+# Processes at a time.
+_AT_ONCE = 4
+
+_POLL = 0.01
+_HASH_SEED = "PYTHONHASHSEED"
+
+# Of processes as they are, and of the one that has another.
+_SEEDS = ("2", "1")
+
+CAUSES = ("hash", "random", "folder")
+"""What may be otherwise in another process; the surest first."""
+
+
+class Making(NamedTuple):
+    """How a loader is made in one process."""
+
+    rank: int
+    items: bool = False
+    cause: str = ""
+    """What is otherwise than in the others: `hash`, `folder`, `random`; empty: nothing."""
+
+
+def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
+    """Say which processes there are to be: what everybody waits for first."""
+    last = ranks - 1
+    fixed = os.environ.get(_HASH_SEED, "random") != "random"  # ranks inherit it
+    causes = [one for one in CAUSES if order and not (fixed and one == "hash")]
+    more = {1, last - 1, *(ranks * one // _MOST_RANKS for one in range(_MOST_RANKS))}
+    others = sorted(more - {0, last})[: _MOST_RANKS - 2] if batches else []
+    return [
+        *(Making(0, items=True, cause=cause) for cause in causes),
+        *(Making(rank, items=True) for rank in dict.fromkeys((0, last))),
+        *(Making(rank) for rank in others if 0 < rank < last),
+    ]
+
+
+class ByRank:
+    """What makes the loaders of one target by ranks, beside the process that looks at them."""
+
+    def __init__(self, asked: Asked, its: Named, folder: str) -> None:
+        self._asked = asked
+        self._its = its
+        self._folder = folder
+        self._process: anew.Anew | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether several ranks make it, and somebody asks what they have."""
+        options = self._asked.options
+        wants = not {*WANTED}.isdisjoint(options["wants"])
+        several = options["ranks"] > 1 and options["depth"] != "index"
+        return wants and several and self._its.built.kind != "model"
+
+    def begin(self) -> None:
+        """Start the process that starts the others, before any of the user's code is run."""
+        if not self.is_wanted:
+            return
+        if sys.platform == "linux":
+            silent = self._its._replace(step=unsaid)
+            self._process = anew.copy(functools.partial(_conduct, silent, self._told()))
+        else:
+            main = "preflight.built.by_rank:conduct"
+            self._process = anew.fresh(main, self._told(), folder=self._folder)
+
+    def _told(self) -> dict[str, Any]:
+        return {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
+
+    def facts(self, names: Sequence[str]) -> Iterator[RankBatches | RankOrder]:
+        """Have these loaders made, and give what came of it."""
+        process, wants = self._process, self._asked.options["wants"]
+        if process is None or not names:
+            return
+        with self._asked.step(f"make {self._its.built.spec} by ranks"):
+            process.go({"names": list(names), "wants": [one for one in WANTED if one in wants]})
+            said = _heard(process, self._asked.alive)
+        for one in said.get("facts", ()):
+            kind: Any = RankBatches if one["kind"] == BATCHES else RankOrder
+            yield from_wire(kind, one["facts"])
+        if "facts" not in said:
+            reason = f"the process that makes it by ranks {ending(process.status or 0)}"
+            for name in names:
+                yield RankBatches(name=name, reason=reason)
+                yield RankOrder(name=name, reason=reason)
+
+    def close(self) -> None:
+        """End what was started."""
+        if self._process is not None:
+            with self._process.ending(self._asked.alive):
+                pass
+
+
+def _heard(process: anew.Anew, alive: Callable[[], None]) -> Mapping[str, Any]:
+    """Wait for the last word of a process; none where it ended without."""
+    while True:
+        said = process.hear()
+        if said is not None and "alive" not in said:
+            return said
+        if said is None:
+            alive()
+            if process.poll() is not None:
+                process.drain()
+                if not process.lines:
+                    return {}
+            time.sleep(_POLL)
+
+
+# --- in the process that starts the others --------------------------------------------------------
+
+
+def conduct() -> None:
+    """Run in a fresh process: start others as fresh as this one."""
+    orders, answers, told = begun()
+    _conduct(named(told["wire"], told["options"]), told, orders, answers)
+
+
+def _conduct(its: Named, told: Mapping[str, Any], orders: int, answers: int) -> None:
+    tell = teller(answers)
+    order = next_order(orders)
+    batches, in_order = (one in order["wants"] for one in WANTED)
+    plan = plan_of(its.options["ranks"], batches=batches, order=in_order)
+    found = _all_told(its, told, plan, order["names"], throttled(tell))
+    facts: list[RankBatches | RankOrder] = []
+    facts += _batches(its, order["names"], found) if batches else ()
+    facts += _orders(its, order["names"], found) if in_order else ()
+    tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
+    next_order(orders)
+
+
+class _Found(NamedTuple):
+    """What came of one process."""
+
+    making: Making
+    loaders: Mapping[str, Told]
+    defined: Definition = Definition()
+    reason: str = ""
+    talks: Sequence[str] = ()
+
+    def of(self, name: str) -> Told:
+        """Give what was told of a loader."""
+        missing = f"rank {self.making.rank} was not given it"
+        return {**self.loaders.get(name, {"reason": self.reason or missing}), "talks": self.talks}
+
+
+def _all_told(
+    its: Named,
+    told: Mapping[str, Any],
+    plan: Sequence[Making],
+    names: Sequence[str],
+    alive: Callable[[], None],
+) -> list[_Found]:
+    """Have each loader made as planned, a few at a time; those of no use any more are left out."""
+    started = {one: _started(its, told, one) for one in reversed(plan)}  # copies before threads
+    with contextlib.ExitStack() as stack:
+        for process in started.values():
+            stack.enter_context(process.ending(alive))
+        return _Rounds(its, names, started, alive).run(plan)
+
+
+def _started(its: Named, told: Mapping[str, Any], making: Making) -> anew.Anew:
+    if sys.platform == "linux" and making.cause != "hash":
+        return anew.copy(functools.partial(serve, its))
+    variables = {} if _HASH_SEED in os.environ else {_HASH_SEED: _SEEDS[making.cause == "hash"]}
+    main = "preflight.built.rank_process:main"
+    return anew.fresh(main, told, folder=told["home"], variables=variables)
+
+
+class _Rounds:
+    """Has processes go, and takes what they tell."""
+
+    def __init__(
+        self,
+        its: Named,
+        names: Sequence[str],
+        started: Mapping[Making, anew.Anew],
+        alive: Callable[[], None],
+    ) -> None:
+        self._names = names
+        self._started = started
+        self._alive = alive
+        self._timeout: float = its.options["timeout"]
+        self._running: dict[Making, float] = {}
+        """Each with the time of its last word."""
+
+        self._found: list[_Found] = []
+
+    def run(self, plan: Sequence[Making]) -> list[_Found]:
+        """Give what each told."""
+        begun, left = time.monotonic(), deque(plan)
+        while left or self._running:
+            if left and not left[0].items and time.monotonic() - begun > _ENOUGH:
+                left.clear()
+            while left and len(self._running) < _AT_ONCE:
+                self._go(left.popleft())
+            for making in list(self._running):
+                self._hear(making)
+            self._alive()
+            time.sleep(_POLL)
+        return self._found
+
+    def _go(self, making: Making) -> None:
+        self._started[making].go({**making._asdict(), "names": list(self._names)})
+        self._running[making] = time.monotonic()
+
+    def _hear(self, making: Making) -> None:
+        process = self._started[making]
+        said = process.hear()
+        now = time.monotonic()
+        if said is None and process.poll() is not None:
+            process.drain()
+            said = process.hear() or {
+                "unmade": f"the process of rank {making.rank} {ending(process.status or 0)}"
+            }
+        elif said is None and now - self._running[making] > self._timeout:
+            said = {"unmade": f"rank {making.rank} said nothing for {self._timeout:g} s"}
+        elif said is None:
+            return
+        self._running[making] = now
+        if "alive" not in said:
+            del self._running[making]
+            self._found.append(_found(making, said))
+
+
+def _found(making: Making, said: Mapping[str, Any]) -> _Found:
+    if "unmade" in said:
+        return _Found(making, {}, reason=said["unmade"], talks=said.get("talks", ()))
+    defined = from_wire(Definition, said["defined"])
+    return _Found(making, said["made"], defined=defined, talks=said["talks"])
+
+
+def _batches(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Iterator[RankBatches]:
+    ranks = its.options["ranks"]
+    usual = {one.making.rank: one for one in found if not one.making.cause}
+    for name in names:
+        told = {rank: one.of(name) for rank, one in usual.items()}
+        kept = {r: one for r, one in told.items() if r in (0, ranks - 1) or not one.get("reason")}
+        yield batches_of(name, usual[0].defined, ranks, kept)
+
+
+def _orders(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Iterator[RankOrder]:
+    ranks, nodes = its.options["ranks"], its.options["nodes"]
+    usual = {one.making.rank: one for one in found if not one.making.cause}
+    again = {one.making.cause: one for one in found if one.making.cause}
+    for name in names:
+        both = usual[0].of(name), usual[ranks - 1].of(name)
+        other = {cause: again[cause].of(name) for cause in CAUSES if cause in again}
+        yield order_of(name, usual[0].defined, (ranks, nodes), both, other)

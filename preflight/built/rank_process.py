@@ -1,0 +1,95 @@
+"""Runs in a process that stands for a rank: makes a loader as that one would, and tells of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from preflight.built.blame import RaisedError
+from preflight.built.drawn import collect, walk
+from preflight.built.making import Named, attribute, imported, made, named
+from preflight.kinds.asked import CannotLookError, MistypedError
+from preflight.objects import where
+from preflight.objects.stand_in import StoodIn
+from preflight.ranks.conditions import list_otherwise, seed, stand_for
+from preflight.ranks.epoch_items import Wanted, told_of_epoch
+from preflight.users_code.frames import said_by
+from preflight.users_code.importing import import_torch
+from preflight.users_code.orders import next_order, settle, teller
+from preflight.values.wire import to_wire
+
+_HEARTBEAT = 0.5
+
+
+def throttled(tell: Callable[..., None]) -> Callable[[], None]:
+    """Give what says, now and then, that work goes on."""
+    said = time.monotonic()
+
+    def alive() -> None:
+        nonlocal said
+        if time.monotonic() - said > _HEARTBEAT:
+            said = time.monotonic()
+            tell(alive=True)
+
+    return alive
+
+
+def main() -> None:
+    """Run in a fresh process: stand for a rank."""
+    orders, answers, told = begun()
+    import_torch()
+    serve(named(told["wire"], told["options"]), orders, answers)
+
+
+def begun() -> tuple[int, int, dict[str, Any]]:
+    """Take our ends of the pipes out of the way of the user's code, and hear what is asked."""
+    orders, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    told = next_order(orders)
+    settle(told["folder"])
+    return orders, answers, told
+
+
+def serve(its: Named, orders: int, answers: int) -> None:
+    """Wait for an order, stand for a rank, tell of its loaders, and end."""
+    tell = teller(answers)
+    order = next_order(orders)
+    talks: list[str] = []
+    try:
+        talks = stand_for(order["rank"], its.options["ranks"], its.options["nodes"])
+        told = _told_by_rank(its, order, throttled(tell))
+    except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
+        tell(unmade=_unmade(order["rank"], error), talks=talks)
+    else:
+        tell(**told, talks=talks)
+    os._exit(0)  # at once, since it may hold much
+
+
+def _told_by_rank(
+    its: Named, order: Mapping[str, Any], alive: Callable[[], None]
+) -> dict[str, Any]:
+    method = "fork" if sys.platform == "linux" else its.options["start_method"]
+    its = its._replace(options={**its.options, "start_method": method})
+    seed(2 if order["cause"] == "random" else 1)
+    if order["cause"] == "folder":
+        list_otherwise()
+    stood_in = StoodIn()
+    factory = attribute(imported(its, stood_in), its.spec)
+    one_of_them = functools.partial(collect, its, factory, order["names"])
+    found = walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
+    wanted = Wanted(items=order["items"])
+    told = {one.name: told_of_epoch(one.loader, wanted, alive) for one in found}
+    return {"made": told, "defined": to_wire(where.defined(factory, its.options["root"]).at)}
+
+
+def _unmade(rank: int, error: BaseException) -> str:
+    if isinstance(error, (CannotLookError, MistypedError)):
+        return str(error)
+    inner = error.error if isinstance(error, RaisedError) else error
+    return f"rank {rank} could not make it, or go through it: {said_by(inner)}"

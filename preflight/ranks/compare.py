@@ -1,0 +1,171 @@
+"""Holds what several ranks have told of a loader against each other; runs where they are started.
+
+Where two processes are to have the same items, and have not, nobody has some, and others twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from preflight.objects.facts import Definition
+from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
+
+Told: TypeAlias = Mapping[str, Any]
+"""What `epoch_items` tells of one loader on one rank; `reason` says why it could not."""
+
+# Part of a rank's items that are there twice, from which on it draws with replacement.
+_AGAIN = 0.05
+
+_SURE = ("name", "key")
+"""What tells a sample whatever random numbers do to it."""
+
+_NEITHER = "its samples have no names, so that nobody can tell which ones a rank has"
+_ENDLESS = "its stream does not end within 3 s, so that nobody knows all items of a rank"
+
+
+def talks(tellings: Sequence[Told]) -> str:
+    """Say that ranks ask each other for something, so that one alone is not as in the job."""
+    first = next((one for told in tellings for one in told.get("talks", ())), None)
+    if first is None:
+        return ""
+    asked = f"torch.distributed.{first}"
+    return f"it is made by what ranks tell each other ({asked}), which one alone does not hear"
+
+
+def batches_of(
+    name: str, defined: Definition, ranks: int, tellings: Mapping[int, Told]
+) -> RankBatches:
+    """Say how many batches each of these ranks has."""
+    told = list(tellings.values())
+    reason = talks(told) or next((one["reason"] for one in told if one.get("reason")), "")
+    if reason:
+        return RankBatches(name=name, defined=defined, reason=reason, ranks=ranks)
+    first, last = tellings[0], tellings[ranks - 1]
+    return RankBatches(
+        name=name,
+        defined=defined,
+        ranks=ranks,
+        counts=tuple(
+            RankCount(rank, one["batches"], one["samples"], one["ended"])
+            for rank, one in sorted(tellings.items())
+        ),
+        splits=_are_split(first, last) or first["batches"] != last["batches"],
+        is_stream=first["is_stream"],
+        **first["about"],
+    )
+
+
+def order_of(
+    name: str,
+    defined: Definition,
+    world: tuple[int, int],
+    tellings: tuple[Told, Told],
+    again: Mapping[str, Told],
+) -> RankOrder:
+    """Say where a rank has other items, or another order, in another process.
+
+    Args:
+        name: what the user called the loader.
+        defined: where its factory is.
+        world: ranks and nodes of the job.
+        tellings: those of the first rank and of the last, of equal processes.
+        again: those of the first rank in other processes, each by what was otherwise.
+    """
+    first, last = tellings
+    bare = RankOrder(name=name, defined=defined, ranks=world[0], nodes=world[1])
+    all_told = [first, last, *again.values()]
+    reason = talks(all_told) or next((one["reason"] for one in all_told if one.get("reason")), "")
+    reason = reason or _why_not(all_told)
+    if reason:
+        return replace(bare, reason=reason)
+    splits = _are_split(first, last)
+    found = [_held_against(cause, first, last, one) for cause, one in again.items()]
+    if first["by"] not in (*_SURE, "place") and _is_other(first, again.get("random", first)):
+        return replace(bare, reason=_NEITHER)  # random numbers change samples, or choose them
+    kept = tuple(
+        one for one in found if one is not None and (splits if one.others else one.cause == "hash")
+    )
+    return replace(bare, splits=splits, tried=tuple(again), found=kept)
+
+
+def _why_not(tellings: Sequence[Told]) -> str:
+    if not all(one["ended"] for one in tellings):
+        return _ENDLESS
+    return _NEITHER if any(one.get("by") in ("", "mixed", None) for one in tellings) else ""
+
+
+def _is_other(one: Told, other: Told) -> bool:
+    return {*one["keys"]} != {*other["keys"]}
+
+
+def _are_split(first: Told, last: Told) -> bool:
+    """Whether two ranks have different samples."""
+    return _is_other(first, last) or (first["by"] == "place" and not _is_one_set(first, last))
+
+
+def _is_one_set(first: Told, last: Told) -> bool:
+    """Whether ranks have one data set as a whole, of which a sampler may give each a part."""
+    return _drawn(first) == _drawn(last)
+
+
+def _drawn(told: Told) -> tuple[Any, Any]:
+    return told.get("length"), told.get("draws")
+
+
+def _held_against(cause: str, first: Told, last: Told, again: Told) -> OtherItems | None:
+    """Say what the first rank has in another process; None: the same, or nobody knows."""
+    if cause == "random" and _is_resampled(first):
+        return None
+    if first["by"] != again["by"]:
+        return None
+    if first["by"] == "place":
+        return _by_places(cause, first, last, again)
+    before, now = {*first["keys"]}, {*again["keys"]}
+    if before == now:
+        is_other = first["keys"] != again["keys"]
+        return OtherItems(cause, 0, len(first["keys"])) if is_other else None
+    if _is_no_matter(first, again):
+        return None
+    return OtherItems(
+        cause=cause,
+        others=max(len(before - now), len(now - before)),
+        of=max(len(before), len(now)),
+        before=_one_of(first, before - now),
+        now=_one_of(again, now - before),
+    )
+
+
+def _is_resampled(told: Told) -> bool:
+    """Whether a rank draws with replacement, on purpose by itself."""
+    keys = told["keys"]
+    return len({*keys}) < (1 - _AGAIN) * len(keys)
+
+
+def _is_no_matter(first: Told, again: Told) -> bool:
+    """Whether names differ, and the samples do not."""
+    if not (first.get("draws") and again.get("draws")):
+        return False
+    both = zip(first["there"], again["there"], first["draws"], again["draws"], strict=False)
+    alike = [mine == yours for name, other, mine, yours in both if name != other]
+    return bool(alike) and all(alike)
+
+
+def _one_of(told: Told, numbers: set[int]) -> str:
+    pairs = zip(told["keys"], told["names"], strict=False)
+    return next((name for number, name in pairs if number in numbers), "")
+
+
+def _by_places(cause: str, first: Told, last: Told, again: Told) -> OtherItems | None:
+    """Compare what only places in a data set are known of, and a few samples of it."""
+    mine, yours = first.get("draws") or (), again.get("draws") or ()
+    if _is_one_set(first, last) and _is_other(first, last):  # the same places are the same samples
+        before, now = {*first["keys"]}, {*again["keys"]}
+        if before != now:
+            return OtherItems(cause, max(len(before - now), len(now - before)), len(before))
+        moved = sum(one != other for one, other in zip(mine, yours, strict=False))
+        return OtherItems(cause, moved, len(mine)) if moved else None
+    if first["drew_all"] and again["drew_all"] and {*mine} != {*yours}:
+        return OtherItems(cause, max(len({*mine} - {*yours}), 1), len({*mine}))
+    return None

@@ -1,0 +1,245 @@
+"""Runs in a process that stands for a rank: counts an epoch of a loader, and tells its items.
+
+Of a map-style data set, the sampler alone is asked, and a few samples are drawn. A stream is run,
+with its workers, as far as it is bounded.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import operator
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from preflight.batches.rows import digest
+from preflight.loaders.around import as_it_comes, real_loader
+from preflight.loaders.epoch import batch_size_of
+from preflight.loaders.starting import parts_of
+from preflight.objects.attributes import classes, own_attributes
+from preflight.objects.paths import type_name
+from preflight.objects.random_state import kept_random_state
+from preflight.ranks.conditions import seed
+from preflight.ranks.item_names import Names, keys_in, names_of, texts_in
+
+SAMPLER_SECONDS, STREAM_SECONDS = 5.0, 3.0
+"""How long an epoch may be counted."""
+
+_DRAWING = 1.5
+
+MOST_ITEMS = 100_000
+"""Items that are told of a rank."""
+
+_MOST_BATCHES = 1_000_000
+
+# Items whose names are told.
+_SHOWN = 64
+
+# Samples that are drawn of a large data set; of one that is no larger than the second, all.
+_FEW, _ALL = 8, 64
+
+_HANDED_OUT = "rank 0 alone reads it, and hands each batch to its rank"
+
+
+class Wanted(NamedTuple):
+    """What is to be told."""
+
+    items: bool
+    """Whether also which items these are, and not only how many batches."""
+
+
+def told_of_epoch(loader: Any, wanted: Wanted, alive: Callable[[], None]) -> dict[str, Any]:
+    """Count an epoch of one rank, and tell what is in it.
+
+    Raises:
+        Exception: what the user's code raises.
+    """
+    real = real_loader(loader)
+    parts = parts_of(real)
+    told = {"about": about(parts)}
+    if type_name(type(loader)).endswith("DataLoaderDispatcher"):
+        return {**told, "reason": _HANDED_OUT}
+    _agree(loader)
+    stream = classes("torch.utils.data", "IterableDataset")
+    is_plain = as_it_comes(loader) is not None and _is_torchs(real)
+    if is_plain and not issubclass(type(parts["dataset"]), stream):
+        return {**told, **_by_sampler(parts, wanted, alive)}
+    return {**told, **_by_running(loader, real if is_plain else None, wanted, alive)}
+
+
+def about(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Say what a loader is, for whoever says what evens it out."""
+    batches = parts.get("batch_sampler")
+    stages = own_attributes(parts.get("dataset")).get("pipeline")
+    names = {type_name(base) for base in type(parts.get("dataset")).__mro__}
+    even = own_attributes(batches).get("even_batches")
+    inner = own_attributes(batches).get("batch_sampler", batches)
+    return {
+        "even_batches": even if isinstance(even, bool) else None,
+        "is_webdataset": isinstance(stages, list)
+        or any(n.startswith("webdataset.") for n in names),
+        "batch_size": batch_size_of({**parts, "batch_sampler": inner}),
+        "drop_last": bool(getattr(inner, "drop_last", parts.get("drop_last"))),
+    }
+
+
+def _is_torchs(loader: object) -> bool:
+    return issubclass(type(loader), classes("torch.utils.data", "DataLoader"))
+
+
+def _agree(loader: object) -> None:
+    """Have random numbers begin as all ranks agree at each epoch: accelerate sends its own around.
+
+    Here nobody is there to send them to.
+    """
+    own = own_attributes(loader)
+    if own.get("rng_types"):
+        import torch
+
+        torch.manual_seed(0)
+        shared: Any = own.get("synchronized_generator")
+        if shared is not None:
+            shared.manual_seed(0)
+
+
+# --- a sampler ------------------------------------------------------------------------------------
+
+
+def _by_sampler(
+    parts: Mapping[str, Any], wanted: Wanted, alive: Callable[[], None]
+) -> dict[str, Any]:
+    batches = parts.get("batch_sampler")
+    until = time.monotonic() + SAMPLER_SECONDS
+    indices: list[Any] = []
+    number = samples = 0
+    ended = True
+    for one in parts["sampler"] if batches is None else batches:
+        these = [one] if batches is None else [*one]
+        number, samples = number + 1, samples + len(these)
+        if wanted.items and len(indices) < MOST_ITEMS:
+            indices += these
+        if number >= _MOST_BATCHES or (not number % 256 and time.monotonic() > until):
+            ended = False
+            break
+        if not number % 4_096:
+            alive()
+    told = {"batches": number, "samples": samples, "ended": ended, "is_stream": False}
+    if not wanted.items:
+        return told
+    dataset = parts["dataset"]
+    names = names_of(dataset)
+    with kept_random_state():  # the next loader's sampler draws on from here
+        drawn = _draws(dataset, names, alive)
+    return {**told, **_items(indices, names), **drawn}
+
+
+def _items(indices: Sequence[Any], names: Names | None) -> dict[str, Any]:
+    """Tell the items of an epoch by their names, or else by their places."""
+    try:
+        found = [_named(names, one) for one in indices] if names is not None else None
+    except Exception:  # noqa: BLE001  what the list holds is the user's own
+        found = None
+    if found is None or None in found:
+        return {"keys": [_number_of(repr(one)) for one in indices], "by": "place", "names": []}
+    return {"keys": [*map(_number_of, found)], "by": "name", "names": found[:_SHOWN]}
+
+
+def _named(names: Names, index: Any) -> Any:
+    return names(operator.index(index))
+
+
+def _number_of(text: str) -> int:
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=6).digest(), "big")
+
+
+def _draws(dataset: Any, names: Names | None, alive: Callable[[], None]) -> dict[str, Any]:
+    """Draw samples, each with the same random numbers; where one differs from itself, give none.
+
+    Beside them stand the names at these places, to tell whether a name decides on the sample.
+    """
+    begun = time.monotonic()
+    told: dict[str, Any] = {"length": None, "draws": None, "drew_all": False, "there": []}
+    found: list[int] = []
+    try:
+        number = told["length"] = len(dataset)
+        all_of_it = range(number)
+        places = all_of_it if number <= _ALL else [number * one // _FEW for one in range(_FEW)]
+        for place in places:
+            found.append(_drawn(dataset, place))
+            alive()
+            if time.monotonic() - begun > _DRAWING:
+                break
+        if found and _drawn(dataset, places[0]) != found[0]:
+            return told
+        there = [_number_of(names(one) or "") for one in places[: len(found)]] if names else []
+    except Exception:  # noqa: BLE001  the user's code; a sampler may give it something else
+        return told
+    return {**told, "draws": found, "drew_all": len(found) == number, "there": there}
+
+
+def _drawn(dataset: Any, place: int) -> int:
+    seed(0)
+    return digest(dataset[place])
+
+
+# --- a stream -------------------------------------------------------------------------------------
+
+
+class _Keys:
+    """Stands in for the collate function, so that workers send back what tells samples apart."""
+
+    def __init__(self, *, each: bool) -> None:
+        self._each = each
+        """Whether it is given a list of samples, and not what the data set gives."""
+
+    def __call__(self, given: Any) -> dict[str, Any]:
+        sure = [key for one in (given if self._each else [given]) for key in keys_in(one)]
+        if sure:
+            return {"by": "key", "keys": [*map(_number_of, sure)], "names": sure}
+        texts = texts_in(given)
+        if texts:
+            return {"by": "text", "keys": [*map(_number_of, texts)], "names": texts}
+        try:
+            keys = [digest(one) for one in given] if self._each else []
+        except Exception:  # noqa: BLE001  a class of the user's of which nobody can make bytes
+            keys = []
+        return {"by": "whole", "keys": keys, "names": []}
+
+
+class _Counted:
+    """The same where nobody asks which items these are."""
+
+    def __call__(self, _given: Any) -> dict[str, Any]:
+        return {}
+
+
+def _by_running(
+    loader: Any, real: Any, wanted: Wanted, alive: Callable[[], None]
+) -> dict[str, Any]:
+    if real is not None:
+        own = copy.copy(real)
+        each = own.batch_size is not None or own.batch_sampler is not None
+        own.collate_fn = _Keys(each=each) if wanted.items else _Counted()
+        loader = own
+    until = time.monotonic() + STREAM_SECONDS
+    found: dict[str, Any] = {"by": "", "keys": [], "names": []}
+    number, ended = 0, True
+    for batch in loader:
+        number += 1
+        if wanted.items and real is not None:
+            _keep(found, batch)
+        alive()
+        if time.monotonic() > until or number >= _MOST_BATCHES:
+            ended = False
+            break
+    return {"batches": number, "samples": None, "ended": ended, "is_stream": True, **found}
+
+
+def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:
+    found["by"] = batch["by"] if found["by"] in ("", batch["by"]) else "mixed"
+    if len(found["keys"]) < MOST_ITEMS:
+        found["keys"] += batch["keys"]
+    if len(found["names"]) < _SHOWN:
+        found["names"] += batch["names"]

@@ -1,0 +1,93 @@
+"""What is seen of a loader that was really made by several ranks, and made again elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from preflight.objects.facts import Definition
+
+
+class RankCount(NamedTuple):
+    """An epoch of one rank."""
+
+    rank: int
+    batches: int
+    samples: int | None = None
+    """In these batches; None: nobody counted them."""
+
+    ended: bool = True
+    """Whether it came to its end; else there are at least so many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankBatches:
+    """How many batches ranks have in an epoch, by loaders that were made for each of them."""
+
+    name: str
+    """What the user called the loader: `train:make_loader`."""
+
+    defined: Definition = Definition()
+    """Where the factory is."""
+
+    reason: str = ""
+    """Why nobody knows; empty: they were counted."""
+
+    ranks: int = 1
+    """Of the job."""
+
+    counts: tuple[RankCount, ...] = ()
+    """Of the ranks that were tried, which are not all where there are many."""
+
+    splits: bool = False
+    """Whether ranks have different samples."""
+
+    is_stream: bool = False
+    """Whether it had to be run to count its batches."""
+
+    is_webdataset: bool = False
+    even_batches: bool | None = None
+    """What accelerate was told, where it has prepared the loader."""
+
+    batch_size: int | None = None
+    drop_last: bool | None = None
+
+
+class OtherItems(NamedTuple):
+    """What a rank has where the loader was made once more, and one thing was otherwise."""
+
+    cause: str
+    """What that was: `hash` (the hash seed), `folder` (the order in which folders are listed),
+    `random` (what random numbers begin with)."""
+
+    others: int
+    """Items that were not its own before; 0: the same in another order."""
+
+    of: int
+    """Items that were compared."""
+
+    before: str = ""
+    """An item that it had."""
+
+    now: str = ""
+    """One that it has in place of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOrder:
+    """Whether each process of a job lists the items of a loader alike."""
+
+    name: str
+    defined: Definition = Definition()
+    reason: str = ""
+    """Why nobody knows."""
+
+    ranks: int = 1
+    nodes: int = 1
+    splits: bool = False
+    """Whether ranks have different samples."""
+
+    tried: tuple[str, ...] = ()
+    """What was otherwise, one after the other."""
+
+    found: tuple[OtherItems, ...] = ()

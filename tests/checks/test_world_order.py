@@ -1,0 +1,66 @@
+"""Ranks that divide lists which differ; whole runs are in tests/ranks/test_by_rank.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from preflight.facts import OtherItems, RankOrder
+from preflight.finding import Finding, Severity
+from preflight.findings import registry
+from preflight.job import Job
+from preflight.objects.facts import Definition
+from preflight.testing import ask
+
+CHECK = registry.built_in()["world-order"]
+
+
+def look(*found: OtherItems, **more: Any) -> list[Finding]:
+    made = Definition(file="train.py", line=7)
+    given = {"ranks": 4, "splits": True, "tried": ("hash", "random", "folder"), **more}
+    return ask("world-order", RankOrder(name="train:make", defined=made, found=found, **given))
+
+
+def test_lists_that_are_the_same_everywhere_are_left_alone() -> None:
+    assert look() == []
+    assert look(splits=False) == []
+
+
+def test_what_could_not_be_compared_is_skipped() -> None:
+    assert CHECK.skip is not None
+    facts = RankOrder(name="it", reason="its stream does not end")
+
+    assert CHECK.skip(facts, Job()) == "its stream does not end"
+    assert CHECK.skip(RankOrder(name="it"), Job()) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "severity", "fix"),
+    [
+        ("hash", Severity.ERROR, "sorted(set(names))"),
+        ("random", Severity.ERROR, "one seed for all ranks"),
+        ("folder", Severity.WARNING, "sorted(os.listdir(folder))"),
+    ],
+)
+def test_each_cause_has_its_own_words(cause: str, severity: Severity, fix: str) -> None:
+    (one,) = look(OtherItems(cause, 9, 12, "dog.png", "cat.png"))
+
+    assert one.severity is severity
+    assert "9 of 12 that were compared: cat.png in place of dog.png" in one.message
+    assert fix in (one.fix or "")
+    assert "4 ranks divide lists that differ" in (one.why or "")
+    assert str(one.at) == "train.py:7: train:make" or one.at.file == "train.py"
+
+
+def test_an_order_that_no_seed_repeats_is_a_note() -> None:
+    (one,) = look(OtherItems("hash", 0, 12))
+
+    assert one.severity is Severity.NOTE
+    assert "the same samples in another order" in one.message
+
+
+def test_several_causes_are_told_one_by_one() -> None:
+    found = look(OtherItems("hash", 9, 12), OtherItems("random", 3, 12))
+
+    assert len({one.fingerprint for one in found}) == 2

@@ -1,0 +1,222 @@
+"""Loaders as jobs make them by rank: healthy ones, and such as stop, or train on another list."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+
+import torch
+import webdataset as wds
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    Subset,
+    WeightedRandomSampler,
+    get_worker_info,
+    random_split,
+)
+
+RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+NAMES = [f"dog_{number:03}.png" for number in range(45)]
+
+
+class Named(Dataset):
+    """Has the names of its samples in a list, and changes each sample at random."""
+
+    def __init__(self, names, *, salt=0.0):
+        self.names = list(names)
+        self.noise = salt
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, number):
+        code = float(sum(map(ord, self.names[number])))
+        return torch.tensor([code + self.noise * random.random()])
+
+
+class Nameless(Dataset):
+    """Has nothing but tensors."""
+
+    def __init__(self, names):
+        self.rows = torch.tensor([[float(ord(one)) for one in name] for name in names])
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, number):
+        return self.rows[number]
+
+
+class Stream(IterableDataset):
+    """Divides among ranks, and then among workers."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def __iter__(self):
+        worker = get_worker_info()
+        own = self.names[RANK::WORLD]
+        for name in own if worker is None else own[worker.id :: worker.num_workers]:
+            yield {"path": name, "rows": torch.rand(3)}
+
+
+class Buckets:
+    """A batch sampler of the user's own: batches of this rank, of sizes that differ."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __iter__(self):
+        own = list(range(RANK, self.number, WORLD))
+        while own:
+            size = 1 + len(own) % 3
+            yield own[:size]
+            own = own[size:]
+
+
+def distributed(data, **more):
+    sampler = DistributedSampler(data, seed=7, **more)
+    return DataLoader(data, batch_size=4, sampler=sampler)
+
+
+def shuffled(names, *, seed=None):
+    names = list(names)
+    (random if seed is None else random.Random(seed)).shuffle(names)
+    return names
+
+
+def healthy():
+    listed = sorted(os.listdir(os.path.join(FOLDER, "listed")))
+    halves = random_split(Named(NAMES), [30, 15], generator=torch.Generator().manual_seed(0))
+    weights = WeightedRandomSampler(torch.ones(45), 20)
+    return {
+        "padded": distributed(Named(NAMES, salt=1.0)),
+        "dropped": distributed(Nameless(NAMES), drop_last=True),
+        "sorted set": distributed(Named(sorted({*NAMES}))),
+        "sorted folder": DataLoader(Named(listed[RANK::WORLD][:11]), batch_size=4, shuffle=True),
+        "one seed": DataLoader(Named(shuffled(NAMES, seed=1)[RANK::WORLD][:11]), batch_size=4),
+        "own order": DataLoader(Named(shuffled(NAMES[RANK::WORLD])), batch_size=12),
+        "own order of tensors": DataLoader(Nameless(shuffled(NAMES[RANK::WORLD])), batch_size=12),
+        "all at random": DataLoader(Named(NAMES), batch_size=4, sampler=RandomSampler(NAMES)),
+        "all of a folder": DataLoader(Named(os.listdir(os.path.join(FOLDER, "listed")))),
+        "with replacement": DataLoader(Named(NAMES), batch_size=4, sampler=weights),
+        "halves": distributed(halves[0]),
+        "even stream": DataLoader(Stream(NAMES[:40]), batch_size=5, num_workers=2),
+        "no rank at all": DataLoader(Nameless(NAMES), batch_size=4),
+    }
+
+
+def short():
+    url = os.path.join(FOLDER, "train-{0..4}.tar")
+    shards = wds.WebDataset(
+        url, shardshuffle=False, nodesplitter=wds.split_by_node, empty_check=False
+    )
+    pipeline = wds.WebDataset(url, shardshuffle=False, nodesplitter=wds.split_by_node)
+    evened = wds.WebLoader(pipeline, batch_size=None, num_workers=0).repeat().with_epoch(5)
+    return {
+        "strided": DataLoader(Named(NAMES[RANK::WORLD]), batch_size=11),
+        "strided, whole batches": DataLoader(
+            Named(NAMES[RANK::WORLD]), batch_size=11, drop_last=True
+        ),
+        "nothing": DataLoader(Named(NAMES[: WORLD - 1][RANK::WORLD]), batch_size=2),
+        "buckets": DataLoader(Named(NAMES), batch_sampler=Buckets(45)),
+        "stream": DataLoader(Stream(NAMES), batch_size=11, num_workers=2),
+        "shards": DataLoader(shards, batch_size=None, num_workers=0),
+        "shards to one end": evened,
+    }
+
+
+def divided():
+    return {**healthy(), **short(), **prepared()}
+
+
+def unlike():
+    listed = os.listdir(os.path.join(FOLDER, "listed"))
+    return {
+        "set": distributed(Named(list({*NAMES}))),
+        "set of tensors": distributed(Nameless(list({*NAMES}))),
+        "hash": DataLoader(Named([one for one in NAMES if hash(one) % WORLD == RANK])),
+        "folder": DataLoader(Named(listed[RANK::WORLD])),
+        "shuffled": DataLoader(Named(shuffled(NAMES)[RANK::WORLD])),
+        "random split": distributed(random_split(Named(NAMES), [30, 15])[0]),
+        "seeds of samplers": DataLoader(
+            Named(NAMES), sampler=DistributedSampler(NAMES, seed=random.randrange(1_000))
+        ),
+        "stream of a set": DataLoader(Stream(list({*NAMES})), batch_size=6, num_workers=2),
+        "shuffled stream": DataLoader(Stream(shuffled(NAMES)), batch_size=6),
+        "part of a set": distributed(Subset(Named(list({*NAMES})), range(40))),
+        "order of a set": DataLoader(Named(list({*NAMES}))),
+    }
+
+
+def agreed():
+    import torch.distributed as dist
+
+    names = [shuffled(NAMES)]
+    dist.broadcast_object_list(names)
+    return DataLoader(Named(names[0][RANK::WORLD]), batch_size=4)
+
+
+def prepared():
+    try:
+        from accelerate import Accelerator, DataLoaderConfiguration
+    except ImportError:
+        return {}
+    found = {}
+    for even in (True, False):
+        how = DataLoaderConfiguration(even_batches=even)
+        one = DataLoader(Named(NAMES), batch_size=2, shuffle=True)
+        accelerator = Accelerator(cpu=True, dataloader_config=how)
+        found["even" if even else "uneven"] = accelerator.prepare(one)
+    return found
+
+
+def once():
+    with open(os.path.join(FOLDER, "made.txt"), "a") as file:
+        file.write(f"{os.getpid()} {RANK}\n")
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
+def run(rank, world, port, folder):
+    """Go through all loaders as real ranks do, each step together with the others."""
+    import json
+
+    import torch.distributed as dist
+
+    global RANK, WORLD
+    RANK, WORLD = rank, world
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(world), LOCAL_RANK=str(rank))
+    os.environ.update(ACCELERATE_USE_CPU="true", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    torch.set_num_threads(1)
+    group = f"file://{folder}/group{world}"
+    dist.init_process_group("gloo", init_method=group, rank=rank, world_size=world)
+    found = {}
+    for name, loader in divided().items():
+        steps = 0
+        batches = iter(loader)
+        while True:
+            here = next(batches, None) is not None
+            all_here = torch.tensor(int(here))
+            dist.all_reduce(all_here, op=dist.ReduceOp.MIN)
+            steps += here
+            if not all_here:
+                break
+        found[name] = steps
+    with open(f"{folder}/{world}-{rank}.json", "w") as file:
+        json.dump(found, file)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    import torch.multiprocessing as mp
+
+    for world in map(int, sys.argv[2:]):
+        given = (world, "0", sys.argv[1])
+        mp.start_processes(run, args=given, nprocs=world, start_method="fork")

@@ -1,0 +1,253 @@
+"""Loaders are really made by ranks; what is told of them is what real processes of a group have."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import preflight
+from preflight.built.by_rank import plan_of
+from preflight.facts import RankBatches, RankOrder
+from preflight.finding import Finding
+from preflight.findings import registry
+from preflight.findings.report import Report
+from tests.archives import tarred
+from tests.warming import start_copies
+
+SHORT = {"strided", "nothing", "stream", "shards"}
+"""Those of which the first of two ranks has more batches."""
+
+LOADERS = Path(__file__).with_name("loaders_by_rank.py")
+
+needs_accelerate = pytest.mark.skipif(
+    importlib.util.find_spec("accelerate") is None, reason="needs accelerate"
+)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A job with shards and a folder."""
+    folder = tmp_path_factory.mktemp("by_rank")
+    shutil.copy(LOADERS, folder / "train.py")
+    (folder / "listed").mkdir()
+    for number in range(45):
+        (folder / "listed" / f"cat_{number:03}.png").touch()
+    for number in range(5):
+        shard = tarred({f"{number}-{one}.txt": b"text" for one in range(3)})
+        (folder / f"train-{number}.tar").write_bytes(shard)
+    return folder
+
+
+class Seen:
+    """What a run has come to, and the facts that its checks were asked about."""
+
+    def __init__(self, report: Report, facts: list[Any]) -> None:
+        self.report = report
+        self.steps = {_part(one.name): one for one in facts if isinstance(one, RankBatches)}
+        self.orders = {_part(one.name): one for one in facts if isinstance(one, RankOrder)}
+
+    def found(self, check: str) -> dict[str, Finding]:
+        """Give the findings of a check, by the part of what the factory gave."""
+        return {_part(one.at.name): one for one in self.report.findings if one.check == check}
+
+
+def _part(name: str | None) -> str:
+    return (name or "").partition("['")[2].removesuffix("']") or name or ""
+
+
+@pytest.fixture(scope="module")
+def look(job: Path) -> Callable[..., Seen]:
+    """Run the job with one of its factories, by so many ranks."""
+    known: dict[tuple[Any, ...], Seen] = {}
+
+    def once(part: str, ranks: int, select: tuple[str, ...] = ("world",)) -> Seen:
+        if (part, ranks, select) in known:
+            return known[part, ranks, select]
+        checks, bad = registry.load()
+        met: list[Any] = []
+        listening = dict(checks)
+        for name in ("world-steps", "world-order"):
+            listening[name] = _listening(checks[name], met)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(registry, "load", lambda: (listening, bad))
+            patch.delenv("PYTHONHASHSEED", raising=False)
+            if ranks == 1:
+                patch.setenv("RANK", "0")
+                patch.setenv("WORLD_SIZE", "1")
+            start_copies(patch)
+            report = preflight.run(
+                f"loader=train.py:{part}", folder=str(job), select=[*select], world_size=ranks
+            )
+        known[part, ranks, select] = Seen(report, met)
+        return known[part, ranks, select]
+
+    return once
+
+
+def _listening(check: Any, met: list[Any]) -> Any:
+    def skip(facts: Any, settings: Any) -> Any:
+        met.append(facts)
+        return check.skip(facts, settings)
+
+    return dataclasses.replace(check, skip=skip)
+
+
+@pytest.fixture(scope="module")
+def real(job: Path) -> dict[int, list[dict[str, int]]]:
+    """Steps of each loader on each rank of groups of two and of four, until one stops."""
+    if sys.platform != "linux":
+        pytest.skip("ranks are forked of a process that has torch")
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        patch.setenv("RANK", "0")
+        patch.setenv("WORLD_SIZE", "1")
+        done = subprocess.run(
+            [sys.executable, str(job / "train.py"), str(job), "2", "4"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return {
+        world: [json.loads((job / f"{world}-{rank}.json").read_text()) for rank in range(world)]
+        for world in (2, 4)
+    }
+
+
+# --- healthy --------------------------------------------------------------------------------------
+
+
+def test_loaders_that_ranks_divide_alike_are_left_alone(look: Callable[..., Seen]) -> None:
+    """Of names, of tensors, of folders, streams, and whatever every rank has as a whole."""
+    seen = look("divided", 2)
+
+    assert seen.found("world-order") == {}
+    assert seen.found("world-steps").keys() <= {*SHORT, "uneven"}
+    assert {one.reason for one in seen.steps.values()} == {""}
+    assert [name for name, one in seen.orders.items() if one.reason] == ["shards to one end"]
+    assert seen.orders["padded"].splits
+    assert not seen.orders["all at random"].splits
+
+
+@needs_accelerate
+def test_what_accelerate_has_prepared_is_even_where_it_is_told_so(
+    look: Callable[..., Seen],
+) -> None:
+    """And its shuffle, which has no seed here, is the same on all ranks of a job."""
+    seen = look("divided", 2)
+
+    assert not seen.orders["even"].found
+    assert [one.batches for one in seen.steps["even"].counts] == [12, 12]
+    assert [one.batches for one in seen.steps["uneven"].counts] == [12, 11]
+    assert "even_batches=True" in (seen.found("world-steps")["uneven"].fix or "")
+
+
+def test_what_ranks_tell_each_other_is_not_judged(look: Callable[..., Seen]) -> None:
+    seen = look("agreed", 2)
+
+    assert not seen.found("world-order")
+    assert "broadcast_object_list" in seen.orders["train.py:agreed"].reason
+    assert "broadcast_object_list" in seen.steps["train.py:agreed"].reason
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_ranks_stop_where_real_ranks_do(
+    world: int, look: Callable[..., Seen], real: dict[int, list[dict[str, int]]]
+) -> None:
+    """Each goes on with the others, step by step, until one of them has no batch left."""
+    seen = look("divided", world).steps
+
+    assert seen.keys() == real[world][0].keys()
+    for name, facts in seen.items():
+        fewest = min(one.batches for one in facts.counts)
+        for one in facts.counts:
+            steps = real[world][one.rank][name]
+            assert steps == (fewest if one.batches == fewest else fewest + 1), (name, one)
+
+
+def test_who_stops_first_is_told_with_what_evens_it_out(look: Callable[..., Seen]) -> None:
+    found = look("divided", 2).found("world-steps")
+
+    assert found.keys() - {"uneven"} == SHORT
+    assert found["strided"].message == "gives rank 1 2 batches and rank 0 3"
+    assert found["strided"].fix == "Set drop_last=True, which evens it out here."
+    assert "after step 2" in (found["strided"].why or "")
+    assert found["nothing"].message == "gives rank 1 0 batches and rank 0 1"
+    assert "with_epoch(6)" in (found["shards"].fix or "")
+    assert found["shards"].at.file == "train.py"
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def test_lists_that_differ_from_process_to_process_are_found(look: Callable[..., Seen]) -> None:
+    found = look("unlike", 2).found("world-order")
+    causes = {
+        name: (one.evidence["cause"], one.severity.name.lower()) for name, one in found.items()
+    }
+
+    assert causes == {
+        **dict.fromkeys(
+            ("set", "set of tensors", "hash", "stream of a set", "part of a set"),
+            ("hash", "error"),
+        ),
+        **dict.fromkeys(
+            ("shuffled", "random split", "seeds of samplers", "shuffled stream"),
+            ("random", "error"),
+        ),
+        "folder": ("folder", "warning"),
+        "order of a set": ("hash", "note"),
+    }
+    assert ".png in place of dog_" in found["set"].message
+
+
+def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They inherit it, and order their sets alike."""
+    for said, causes in (("3", set()), ("random", {"hash"})):
+        monkeypatch.setenv("PYTHONHASHSEED", said)
+        plan = plan_of(2, batches=True, order=True)
+
+        assert {one.cause for one in plan} == {"", "random", "folder"} | causes
+
+
+# --- cost -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ranks", "select", "times"),
+    [
+        (1, ("world",), 1),
+        (4, ("loader-heavy",), 1),
+        (4, ("world-steps",), 5),
+        (64, ("world",), 12),
+    ],
+)
+def test_the_factory_is_called_only_as_often_as_is_needed(
+    ranks: int,
+    select: tuple[str, ...],
+    times: int,
+    job: Path,
+    look: Callable[..., Seen],
+) -> None:
+    """Once to look at the loader, for each rank that is tried, and for each other process."""
+    file = job / "made.txt"
+    file.unlink(missing_ok=True)
+    look("once", ranks, select)
+    made = file.read_text(encoding="utf-8").split("\n")[:-1] if file.exists() else []
+
+    assert len(made) == times
+    if select == ("world",) and ranks == 64:
+        assert sorted({int(one.split()[1]) for one in made}) == [0, 1, 8, 16, 24, 32, 40, 63]

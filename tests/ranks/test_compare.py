@@ -1,0 +1,116 @@
+"""What ranks tell of a loader is held against each other, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from preflight.objects.facts import Definition
+from preflight.ranks.compare import batches_of, order_of
+from preflight.ranks.made_facts import RankOrder
+
+ABOUT = {"even_batches": None, "is_webdataset": False, "batch_size": 2, "drop_last": False}
+
+
+def told(*keys: int, by: str = "name", **more: Any) -> dict[str, Any]:
+    """What a rank tells of a loader with these items."""
+    drawn: dict[str, Any] = {"length": len(keys), "draws": None, "drew_all": False, "there": []}
+    names = [f"{one}.png" for one in keys]
+    counts = {"batches": len(keys) // 2, "samples": len(keys), "ended": True, "is_stream": False}
+    return {"about": ABOUT, **counts, "keys": [*keys], "by": by, "names": names, **drawn, **more}
+
+
+def order(first: Any, last: Any, **again: Any) -> RankOrder:
+    return order_of("it", Definition(), (2, 1), (first, last), again)
+
+
+# --- healthy --------------------------------------------------------------------------------------
+
+
+def test_equal_parts_are_no_finding() -> None:
+    facts = order(told(0, 2), told(1, 3), hash=told(0, 2), random=told(0, 2), folder=told(0, 2))
+
+    assert (facts.splits, facts.found, facts.reason) == (True, (), "")
+
+
+def test_lists_that_differ_are_nothing_where_every_rank_has_all() -> None:
+    facts = order(told(0, 1), told(0, 1), random=told(1, 0), folder=told(2, 3))
+
+    assert (facts.splits, facts.found) == (False, ())
+
+
+def test_names_that_differ_are_nothing_where_the_samples_are_the_same() -> None:
+    """Each process may give its samples names of its own."""
+    mine = told(0, 2, draws=[5, 6], there=[0, 2])
+    facts = order(mine, told(1, 3), hash=told(8, 9, draws=[5, 6], there=[8, 9]))
+
+    assert facts.found == ()
+
+
+def test_what_a_rank_draws_with_replacement_may_be_others_each_time() -> None:
+    facts = order(told(0, 0, 0, 4), told(1, 1, 3), random=told(2, 2, 2, 6))
+
+    assert facts.found == ()
+
+
+def test_tensors_that_only_places_tell_apart_may_lie_in_another_order_in_a_part() -> None:
+    parts = [
+        told(*range(3), by="place", draws=draws, drew_all=True)
+        for draws in ([1, 2, 3], [4, 5, 6], [3, 1, 2])
+    ]
+
+    assert order(parts[0], parts[1], random=parts[2]).found == ()
+
+
+def test_random_content_of_a_stream_is_not_taken_for_its_order() -> None:
+    facts = order(told(1, 2, by="whole"), told(3, 4, by="whole"), random=told(5, 6, by="whole"))
+
+    assert facts.found == ()
+    assert "no names" in facts.reason
+
+
+# --- damage ---------------------------------------------------------------------------------------
+
+
+def test_others_are_counted_with_an_example() -> None:
+    facts = order(told(0, 2), told(1, 3), hash=told(0, 3))
+
+    (one,) = facts.found
+    assert (one.cause, one.others, one.of, one.before, one.now) == ("hash", 1, 2, "2.png", "3.png")
+
+
+def test_the_same_places_with_other_samples_are_found_where_a_sampler_divides() -> None:
+    first, last, again = (
+        told(*keys, by="place", length=90, draws=draws)
+        for keys, draws in (((0, 2), [1, 2]), ((1, 3), [1, 2]), ((0, 2), [1, 7]))
+    )
+
+    (one,) = order(first, last, hash=again).found
+    assert (one.others, one.of) == (1, 2)
+
+
+# --- nobody knows ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"ended": False}, "does not end"),
+        ({"by": ""}, "no names"),
+        ({"by": "mixed"}, "no names"),
+        ({"reason": "rank 0 could not make it"}, "rank 0 could not make it"),
+        ({"talks": ["broadcast"]}, "torch.distributed.broadcast"),
+    ],
+)
+def test_what_cannot_be_compared_has_a_reason(more: dict[str, Any], reason: str) -> None:
+    assert reason in order({**told(0), **more}, told(1), hash=told(0)).reason
+
+
+def test_batches_are_those_of_each_rank_that_was_tried() -> None:
+    facts = batches_of("it", Definition(), 64, {63: told(1, 3), 0: told(0, 2, 4, 6)})
+
+    assert [(one.rank, one.batches) for one in facts.counts] == [(0, 2), (63, 1)]
+    assert facts.splits
+    gone = batches_of("it", Definition(), 2, {0: told(0), 1: {"reason": "it raises"}})
+    assert (gone.reason, gone.counts) == ("it raises", ())
