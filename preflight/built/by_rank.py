@@ -82,6 +82,8 @@ class ByRank:
         self._its = its
         self._folder = folder
         self._process: anew.Anew | None = None
+        budget = asked.options.get("budget")
+        self._until = None if budget is None else time.monotonic() + budget
 
     @property
     def is_wanted(self) -> bool:
@@ -112,15 +114,13 @@ class ByRank:
             return
         with self._asked.step(f"make {self._its.built.spec} by ranks"):
             process.go({"names": list(names), "wants": [one for one in WANTED if one in wants]})
-            said = _heard(process, self._asked.alive)
+            said = self._heard(process)
         for one in said.get("facts", ()):
             kind: Any = RankBatches if one["kind"] == BATCHES else RankOrder
             yield from_wire(kind, one["facts"])
-        if "facts" not in said:
-            reason = f"the process that makes it by ranks {ending(process.status or 0)}"
-            for name in names:
-                yield RankBatches(name=name, reason=reason)
-                yield RankOrder(name=name, reason=reason)
+        for name in names if "facts" not in said else ():
+            yield RankBatches(name=name, reason=said["reason"])
+            yield RankOrder(name=name, reason=said["reason"])
 
     def close(self) -> None:
         """End what was started."""
@@ -128,20 +128,22 @@ class ByRank:
             with self._process.ending(self._asked.alive):
                 pass
 
-
-def _heard(process: anew.Anew, alive: Callable[[], None]) -> Mapping[str, Any]:
-    """Wait for the last word of a process; none where it ended without."""
-    while True:
-        said = process.hear()
-        if said is not None and "alive" not in said:
-            return said
-        if said is None:
-            alive()
-            if process.poll() is not None:
-                process.drain()
-                if not process.lines:
-                    return {}
-            time.sleep(_POLL)
+    def _heard(self, process: anew.Anew) -> Mapping[str, Any]:
+        """Wait for the last word of a process, or say why there is none."""
+        while True:
+            said = process.hear()
+            if said is not None and "alive" not in said:
+                return said
+            if said is None:
+                self._asked.alive()
+                if process.poll() is not None:
+                    process.drain()
+                    if not process.lines:
+                        how = ending(process.status or 0)
+                        return {"reason": f"the process that has ranks make it {how}"}
+                time.sleep(_POLL)
+            if self._until is not None and time.monotonic() > self._until:
+                return {"reason": "the budget was used up before ranks had made it"}
 
 
 # --- in the process that starts the others --------------------------------------------------------

@@ -55,17 +55,26 @@ def told_of_epoch(loader: Any, wanted: Wanted, alive: Callable[[], None]) -> dic
     Raises:
         Exception: what the user's code raises.
     """
-    real = real_loader(loader)
-    parts = parts_of(real)
+    parts = parts_of(real_loader(loader))
     told = {"about": about(parts)}
     if type_name(type(loader)).endswith("DataLoaderDispatcher"):
         return {**told, "reason": _HANDED_OUT}
-    _agree(loader)
+    if not own_attributes(loader).get("rng_types"):
+        return {**told, **_counted(loader, parts, wanted, alive)}
+    with kept_random_state():
+        _agree(loader)
+        return {**told, **_counted(loader, parts, wanted, alive)}
+
+
+def _counted(
+    loader: Any, parts: Mapping[str, Any], wanted: Wanted, alive: Callable[[], None]
+) -> dict[str, Any]:
+    real = real_loader(loader)
     stream = classes("torch.utils.data", "IterableDataset")
     is_plain = as_it_comes(loader) is not None and _is_torchs(real)
     if is_plain and not issubclass(type(parts["dataset"]), stream):
-        return {**told, **_by_sampler(parts, wanted, alive)}
-    return {**told, **_by_running(loader, real if is_plain else None, wanted, alive)}
+        return _by_sampler(parts, wanted, alive)
+    return _by_running(loader, real if is_plain else None, wanted, alive)
 
 
 def about(parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,14 +102,12 @@ def _agree(loader: object) -> None:
 
     Here nobody is there to send them to.
     """
-    own = own_attributes(loader)
-    if own.get("rng_types"):
-        import torch
+    import torch
 
-        torch.manual_seed(0)
-        shared: Any = own.get("synchronized_generator")
-        if shared is not None:
-            shared.manual_seed(0)
+    torch.manual_seed(0)
+    shared: Any = own_attributes(loader).get("synchronized_generator")
+    if shared is not None:
+        shared.manual_seed(0)
 
 
 # --- a sampler ------------------------------------------------------------------------------------
