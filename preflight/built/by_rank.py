@@ -41,6 +41,9 @@ _ENOUGH = 10.0
 # Processes at a time.
 _AT_ONCE = 4
 
+# How much longer one may take than another, and how many seconds at least.
+_SLOWER, _PATIENCE = 5, 20.0
+
 _POLL = 0.01
 _HASH_SEED = "PYTHONHASHSEED"
 
@@ -195,7 +198,7 @@ def _all_told(
     with contextlib.ExitStack() as stack:
         for process in started.values():
             stack.enter_context(process.ending(alive))
-        return _Rounds(its, names, started, alive).run(plan)
+        return Rounds(its, names, started, alive).run(plan)
 
 
 def _started(its: Named, told: Mapping[str, Any], making: Making) -> anew.Anew:
@@ -206,7 +209,7 @@ def _started(its: Named, told: Mapping[str, Any], making: Making) -> anew.Anew:
     return anew.fresh(main, told, folder=told["home"], variables=variables)
 
 
-class _Rounds:
+class Rounds:
     """Has processes go, and takes what they tell."""
 
     def __init__(
@@ -220,6 +223,9 @@ class _Rounds:
         self._started = started
         self._alive = alive
         self._timeout: float = its.options["timeout"]
+        """Seconds of silence, of which fewer will do once one process has been quick."""
+
+        self._begun: dict[Making, float] = {}
         self._running: dict[Making, float] = {}
         """Each with the time of its last word."""
 
@@ -241,7 +247,7 @@ class _Rounds:
 
     def _go(self, making: Making) -> None:
         self._started[making].go({**making._asdict(), "names": list(self._names)})
-        self._running[making] = time.monotonic()
+        self._begun[making] = self._running[making] = time.monotonic()
 
     def _hear(self, making: Making) -> None:
         process = self._started[making]
@@ -260,6 +266,9 @@ class _Rounds:
         if "alive" not in said:
             del self._running[making]
             self._found.append(_found(making, said))
+            if "made" in said:
+                likely = _SLOWER * (now - self._begun[making])
+                self._timeout = min(self._timeout, max(likely, _PATIENCE))
 
 
 def _found(making: Making, said: Mapping[str, Any]) -> _Found:

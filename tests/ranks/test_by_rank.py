@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import preflight
-from preflight.built.by_rank import plan_of
+from preflight.built.by_rank import Making, Rounds, plan_of
 from preflight.facts import RankBatches, RankOrder
 from preflight.finding import Finding
 from preflight.findings import registry
@@ -221,6 +222,44 @@ def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.Monkey
         plan = plan_of(2, batches=True, order=True)
 
         assert {one.cause for one in plan} == {"", "random", "folder"} | causes
+
+
+# --- processes that give no answer ----------------------------------------------------------------
+
+
+class Silent:
+    """A process that says nothing, and ends with a status, or not at all."""
+
+    lines = ()
+
+    def __init__(self, status: int | None) -> None:
+        self.status = status
+
+    def go(self, order: object) -> None:
+        """Hear the order."""
+
+    hear = drain = lambda _self: None
+
+    def poll(self) -> int | None:
+        """Give its exit status."""
+        return self.status
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (None, "rank 1 said nothing for 0.05 s"),
+        (7, "the process of rank 1 ended by itself with exit status 7"),
+    ],
+)
+def test_a_rank_that_hangs_or_ends_is_the_reason(status: int | None, reason: str) -> None:
+    its: Any = SimpleNamespace(options={"timeout": 0.05})
+    making = Making(1, items=True)
+    started: Any = {making: Silent(status)}
+
+    (found,) = Rounds(its, ["it"], started, lambda: None).run([making])
+
+    assert found.of("it")["reason"].startswith(reason)
 
 
 # --- cost -----------------------------------------------------------------------------------------
