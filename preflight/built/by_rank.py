@@ -1,9 +1,8 @@
 """Has a loader made by several ranks, and in processes that differ as those of a job may differ.
 
 Each is a process of its own, since a module may ask for its rank while it is imported. One process
-starts all of them and holds what they tell against each other. Where that is safe, it is a copy of
-the one that looks at the loader, from before the user's code was run, and they are copies of it; so
-that torch is imported once more only for another hash seed.
+starts them, and compares what they tell. On Linux it is a copy of the one that looks at the loader,
+from before the user's code was run, as they are of it: torch is imported once more only.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ENOUGH = 10.0
 _AT_ONCE = 4
 
 # How much longer one may take than another, and how many seconds at least.
-_SLOWER, _PATIENCE = 5, 20.0
+_SLOWER, _PATIENCE = 5, 30.0
 
 _POLL = 0.01
 _HASH_SEED = "PYTHONHASHSEED"
@@ -68,12 +67,12 @@ def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
     last = ranks - 1
     fixed = os.environ.get(_HASH_SEED, "random") != "random"  # ranks inherit it
     causes = [one for one in CAUSES if order and not (fixed and one == "hash")]
-    more = {1, last - 1, *(ranks * one // _MOST_RANKS for one in range(_MOST_RANKS))}
-    others = sorted(more - {0, last})[: _MOST_RANKS - 2] if batches else []
+    spread = [last * one // (_MOST_RANKS - 2) for one in range(1, _MOST_RANKS - 2)]
+    others = range(1, last) if ranks <= _MOST_RANKS else sorted({1, *spread})
     return [
         *(Making(0, items=True, cause=cause) for cause in causes),
         *(Making(rank, items=True) for rank in dict.fromkeys((0, last))),
-        *(Making(rank) for rank in others if 0 < rank < last),
+        *(Making(rank) for rank in others if batches),
     ]
 
 
@@ -122,8 +121,7 @@ class ByRank:
             kind: Any = RankBatches if one["kind"] == BATCHES else RankOrder
             yield from_wire(kind, one["facts"])
         for name in names if "facts" not in said else ():
-            yield RankBatches(name=name, reason=said["reason"])
-            yield RankOrder(name=name, reason=said["reason"])
+            yield from (kind(name=name, reason=said["reason"]) for kind in (RankBatches, RankOrder))
 
     def close(self) -> None:
         """End what was started."""
@@ -223,7 +221,8 @@ class Rounds:
         self._started = started
         self._alive = alive
         self._timeout: float = its.options["timeout"]
-        """Seconds of silence, of which fewer will do once one process has been quick."""
+        self._quick = self._timeout
+        """Seconds of silence that do, once one process has been quick."""
 
         self._begun: dict[Making, float] = {}
         self._running: dict[Making, float] = {}
@@ -258,8 +257,8 @@ class Rounds:
             said = process.hear() or {
                 "unmade": f"the process of rank {making.rank} {ending(process.status or 0)}"
             }
-        elif said is None and now - self._running[making] > self._timeout:
-            said = {"unmade": f"rank {making.rank} said nothing for {self._timeout:g} s"}
+        elif said is None and now - self._running[making] > self._patience(making):
+            said = {"unmade": f"rank {making.rank} said nothing for {self._patience(making):g} s"}
         elif said is None:
             return
         self._running[making] = now
@@ -268,7 +267,11 @@ class Rounds:
             self._found.append(_found(making, said))
             if "made" in said:
                 likely = _SLOWER * (now - self._begun[making])
-                self._timeout = min(self._timeout, max(likely, _PATIENCE))
+                self._quick = min(self._quick, max(round(likely), _PATIENCE))
+
+    def _patience(self, making: Making) -> float:
+        """Say how many seconds of silence are too many; one that imports torch may take longer."""
+        return self._timeout if making.cause == "hash" else min(self._quick, self._timeout)
 
 
 def _found(making: Making, said: Mapping[str, Any]) -> _Found:

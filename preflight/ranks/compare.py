@@ -76,8 +76,10 @@ def order_of(
     first, last = tellings
     bare = RankOrder(name=name, defined=defined, ranks=world[0], nodes=world[1])
     all_told = [first, last, *again.values()]
-    reason = talks(all_told) or next((one["reason"] for one in all_told if one.get("reason")), "")
-    reason = reason or _why_not(all_told)
+    missing = next((one["reason"] for one in all_told if one.get("reason")), "")
+    again = {cause: one for cause, one in again.items() if not one.get("reason")}
+    reason = talks(all_told) or first.get("reason") or last.get("reason")
+    reason = reason or _why_not([first, last, *again.values()])
     if reason:
         return replace(bare, reason=reason)
     splits = _are_split(first, last)
@@ -87,6 +89,8 @@ def order_of(
     kept = tuple(
         one for one in found if one is not None and (splits if one.others else one.cause == "hash")
     )
+    if missing and not kept:
+        return replace(bare, reason=missing)
     return replace(bare, splits=splits, tried=tuple(again), found=kept)
 
 

@@ -90,6 +90,13 @@ def test_the_same_places_with_other_samples_are_found_where_a_sampler_divides() 
     assert (one.others, one.of) == (1, 2)
 
 
+def test_what_one_process_shows_counts_where_another_gave_no_answer() -> None:
+    late = {"reason": "rank 0 said nothing for 30 s"}
+
+    assert order(told(0, 2), told(1, 3), random=told(0, 3), hash=late).found
+    assert order(told(0, 2), told(1, 3), random=told(0, 2), hash=late).reason == late["reason"]
+
+
 # --- nobody knows ---------------------------------------------------------------------------------
 
 
