@@ -189,8 +189,8 @@ def _without_gpus(taken: Said, facts: HostFacts, job: Job) -> Finding | None:
         else Severity.ERROR
         if by_accelerate and (source.on_gpus or gpus > 1)
         else Severity.WARNING,
-        why=f"torch.cuda.set_device({gpus}) stops process {gpus} with `invalid device ordinal`; or, as "
-        "accelerate puts it on a GPU that another one has, NCCL stops with `Duplicate GPU "
+        why=f"torch.cuda.set_device({gpus}) stops process {gpus}: `invalid device ordinal`; or, "
+        "as accelerate puts it on a GPU that another one has, NCCL stops with `Duplicate GPU "
         "detected`.",
         fix=f"Say {gpus}, or start the job where there are {local} GPUs.",
         workaround=NOT_ACCELERATE if _is_a_guess(taken, facts) else ELSEWHERE,
