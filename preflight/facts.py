@@ -56,6 +56,7 @@ from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
+from preflight.scripts.facts import Ended, Met, Raised, Rehearsal, Waiting
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sheets.facts import Sheet
 from preflight.sources.facts import EnvironmentRead, LoaderCall, SourceFacts, Unguarded
@@ -98,6 +99,7 @@ __all__ = [
     "DatasetCaptions",
     "DatasetFacts",
     "Definition",
+    "Ended",
     "EnvironmentRead",
     "Epoch",
     "EpochLength",
@@ -131,6 +133,7 @@ __all__ = [
     "Loss",
     "Lost",
     "MadeOnCpu",
+    "Met",
     "NumberSaid",
     "OddContent",
     "Oddity",
@@ -145,12 +148,14 @@ __all__ = [
     "Passed",
     "Picture",
     "Pictures",
+    "Raised",
     "RandomDraws",
     "RankBatches",
     "RankCount",
     "RankOrder",
     "ReadBack",
     "Reads",
+    "Rehearsal",
     "Remedy",
     "Respelled",
     "SampleFields",
@@ -184,6 +189,7 @@ __all__ = [
     "Unread",
     "Unsendable",
     "UnstableOrder",
+    "Waiting",
     "Weight",
     "WholePass",
     "World",

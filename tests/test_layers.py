@@ -65,6 +65,7 @@ FLOORS = {
     "datasets": 31,
     "built": 32,
     "processes": 32,
+    "scripts": 33,
     "render": 33,
     "quarantine": 33,
     "session": 34,

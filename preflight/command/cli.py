@@ -17,35 +17,42 @@ from preflight.findings.exit_codes import EXIT_CANNOT_JUDGE, EXIT_GO, EXIT_INTER
 from preflight.values.version import __version__
 
 
-class Script(click.Command):
+class EndsAtScript(click.Command):
     """A command whose words end where a script begins: everything after it is the script's own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse scripts, which this version cannot run."""
-        script = _script_in(args, self.params)
-        if script is not None:
-            from preflight.targets.word import SCRIPTS
+        """Read the options that stand before a script, and take what follows as it is."""
+        begins = _script_in(args, self.params)
+        left = super().parse_args(ctx, args[:begins])
+        ctx.params["targets"] = (*ctx.params["targets"], *args[begins:])
+        return left
 
+
+class RunsNoScript(click.Command):
+    """A command that takes words for targets, and runs no script."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a script."""
+        from preflight.targets.word import SCRIPTS
+
+        for script in args[_script_in(args, self.params) :][:1]:
             raise click.UsageError(f"{script}: " + SCRIPTS.format(script), ctx)
         return super().parse_args(ctx, args)
 
 
-def _script_in(args: Sequence[str], params: Sequence[click.Parameter]) -> str | None:
-    """Find the word at which a script begins: `x.py`, `-m MODULE` or `--`."""
+def _script_in(args: Sequence[str], params: Sequence[click.Parameter]) -> int:
+    """Find the place of the word at which a script begins: `x.py`, `-m MODULE` or `--`."""
+    from preflight.targets.scripts import begins_script
+
     options = [one for one in params if isinstance(one, click.Option)]
     with_value = {name for one in options if not (one.is_flag or one.count) for name in one.opts}
     position = 0
     while position < len(args):
         word = args[position]
-        if word in {"-m", "--"}:
-            return args[position + 1] if position + 1 < len(args) else word
-        if word in with_value:
-            position += 2
-            continue
-        if word.endswith(".py") and not word.startswith("-") and "=" not in word:
-            return word
-        position += 1
-    return None
+        if begins_script(word):
+            break
+        position += 2 if word in with_value else 1
+    return min(position, len(args))
 
 
 @click.group(
@@ -57,7 +64,7 @@ def preflight() -> None:
     """Say GO, NO-GO or CANNOT JUDGE before a training run starts."""
 
 
-@preflight.command(cls=Script)
+@preflight.command(cls=EndsAtScript)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @with_options(LOOK)
 @with_options(SHOW)
@@ -66,7 +73,9 @@ def run(targets: tuple[str, ...], **given: Any) -> int:
 
     A TARGET is a folder, a shard, a cache, a pattern such as 'data/{000..009}.tar', something in
     your code such as train:make_loader or train.py:make_model, or KIND=VALUE with KIND one of data,
-    cache, loader, model, source, checkpoint, host. With none, preflight.toml says what to look at.
+    cache, loader, model, source, script, checkpoint, host. A script, such as train.py or -m
+    package.train, is run in short; what follows it is its own. With none, preflight.toml says what
+    to look at.
     """
     from preflight.command import output
     from preflight.findings import gate
@@ -100,7 +109,7 @@ def demo(*, healthy: bool, **given: Any) -> int:
     return _code_of(gate.exit_code(report), said=said)
 
 
-@preflight.command(cls=Script)
+@preflight.command(cls=RunsNoScript)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--yes", is_flag=True, help="Move them; else they are listed, and a terminal asks.")
 @click.option("--restore", is_flag=True, help="Bring back the last; or those of TIME, as TARGETs.")

@@ -32,6 +32,7 @@ ORDER = (
     "loader",
     "model",
     "source",
+    "script",
 )
 
 

@@ -27,6 +27,7 @@ ROOMS = (
     "built",
     "batches",
     "ranks",
+    "scripts",
 )
 
 

@@ -9,11 +9,12 @@ from preflight.kinds.target import PathTarget, Target
 from preflight.scaffold.caches import caches
 from preflight.scaffold.data_sets import data_sets
 from preflight.scaffold.known import known_of
-from preflight.scaffold.tables import spelled, table
+from preflight.scaffold.tables import can_be_said, spelled, table
 from preflight.settings.job import DataSettings, Job
 from preflight.settings.nearest import nearest
 from preflight.settings.toml_file import FILE, SettingsError
 from preflight.sources.makers.factories import Maker, factories_in, worth_offering
+from preflight.sources.makers.offers import scripts_in
 from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import look_around
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source, Unlistable
@@ -42,6 +43,11 @@ _MADE = """\
 # runs your code, and makes the {0} in its full size. Take the "# " away from what the job uses.
 """
 
+_RUN = """\
+# Scripts of yours that seem to start a training. Naming one runs it, with a few batches of each
+# loader; its arguments stand behind it. Take the "# " away, and add them.
+"""
+
 
 def write(folder: str, *, force: bool) -> str:
     """Write the settings file, and give a sentence on what stands in it.
@@ -61,6 +67,7 @@ def write(folder: str, *, force: bool) -> str:
         raise SettingsError([f"{text}: there is nothing to name, and no {FILE} was written"])
     new = known_of(job, root).without(targets) if job is not None else targets
     made = () if job is not None and (job.loader or job.model) else tuple(_made_in(root))
+    made += () if job is not None and job.script else tuple(_scripts_in(root))
     tables = [*_tables(new, root, job), *(one for one in made if one not in before)]
     if before and not tables:
         return f"{FILE} names all that lies around already."
@@ -149,6 +156,15 @@ def _made_in(folder: str) -> Iterator[str]:
             yield from map(_offered, of_kind[:_MOST_MAKERS])
         if len(of_kind) > _MOST_MAKERS:
             yield f"# ... and {len(of_kind) - _MOST_MAKERS:,} more functions like these.\n"
+
+
+def _scripts_in(folder: str) -> Iterator[str]:
+    """Write what seems to start a training as entries that are commented out."""
+    scripts = [one for one in scripts_in(folder) if can_be_said(one)]
+    if scripts:
+        yield _RUN
+    for script in scripts[:_MOST_MAKERS]:
+        yield "".join(f"# {line}" for line in _lines([table("script", run=script)]))
 
 
 def _offered(maker: Maker) -> str:

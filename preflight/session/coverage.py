@@ -50,7 +50,7 @@ def parts_of(target: Target, counts: Counts) -> set[str]:
         return {target.part} & set(PARTS)
     own = kinds_of(type(target))
     others = {row for one in own for row in map(kind_of_facts, one.may_give) if row}
-    for rows in (counts.gave[target], own, others):
+    for rows in ({*counts.gave[target], *(one for one in own if one.part)}, others):
         if words := {row.word for row in rows} & set(PARTS):
             return words
     return set()

@@ -100,6 +100,8 @@ def _is_shared(target: Target) -> bool:
 def word_of(target: Target, looks: Looks) -> str:
     """Say the word for a target; what the user's code makes is known once it is made."""
     rows = kinds_of(type(target))
+    if rows[0].part == rows[0].word:
+        return rows[0].word
     came = {one.word for one in looks.counts.gave[target] if one.word}
     return came.pop() if len(came) == 1 else rows[0].word
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 FailOn = Literal["error", "warning", "note", "never"]
 StartMethod = Literal["fork", "spawn", "forkserver"]
 Depth = Literal["index", "bytes", "decode"]
+Device = Literal["cpu"]
 Captions = Literal["auto", "textfile", "filename", "prompt", "json", "table", "none"]
 
 
@@ -189,6 +190,17 @@ class SourceSettings(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptSettings(_Table):
+    """A training script, which a run with these settings runs in short."""
+
+    run: str
+    """The script and its arguments, as behind `python`: `train.py --lr 1e-4`, `-m pkg.train`."""
+
+    name: str | None = None
+    """What the page calls it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Look(_Table):
     """How hard to look."""
 
@@ -233,6 +245,15 @@ class Look(_Table):
 
     budget: float | None = None
     """Seconds after which what is left of the data is left out; None: all of it is looked at."""
+
+    batches: int = 2
+    """Batches that each loader of a script gives in an epoch, when the script is run in short."""
+
+    epochs: int = 2
+    """Epochs after which such a script is stopped."""
+
+    device: Device | None = None
+    """`cpu`: what a script asks of a GPU is done on the CPU."""
 
     show_batch: str | None = None
     """A `.png` that shows the first batch of each loader; None: none is drawn."""
@@ -292,6 +313,7 @@ class Job(_Table):
     loader: tuple[Factory, ...] = ()
     model: tuple[Factory, ...] = ()
     source: tuple[SourceSettings, ...] = ()
+    script: tuple[ScriptSettings, ...] = ()
     look: Look = field(default_factory=Look)
     gate: Gate = field(default_factory=Gate)
     ignore: tuple[Ignore, ...] = ()
@@ -309,7 +331,8 @@ class Job(_Table):
     @property
     def names_targets(self) -> bool:
         """Whether the settings say what there is to look at."""
-        return bool(self.data or self.cache or self.loader or self.model or self.source)
+        named = (self.data, self.cache, self.loader, self.model, self.source, self.script)
+        return any(named)
 
     def implies_data(self, entry: int) -> bool:
         """Whether a cache was made of the only data set, since it says how entries are named."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
-from preflight.settings.job import Depth, FailOn, StartMethod
+from preflight.settings.job import Depth, Device, FailOn, StartMethod
 from preflight.values.ages import parse_age
 from preflight.values.byte_sizes import parse_size
 from preflight.values.sampling import parse_sample
@@ -103,7 +103,9 @@ SIZE, AGE = Type("SIZE", parse_size), Type("AGE", parse_age)
 SECONDS = Type("S", _seconds, bounds="x>0")
 SAMPLE = Type("N|P%", lambda text: parse_sample(text).text)
 FROM_0, FROM_1 = _number(0), _number(1)
-GATE, METHOD, DEPTH = (_one_of(get_args(one)) for one in (FailOn, StartMethod, Depth))
+GATE, METHOD, DEPTH, DEVICE = (
+    _one_of(get_args(one)) for one in (FailOn, StartMethod, Depth, Device)
+)
 
 OPTIONS = (
     Option("config", FILE, None, "The settings (default: the nearest upward)."),
@@ -184,6 +186,9 @@ OPTIONS = (
         "look.trust_caches",
         "Load them with a torch older than 2.6 too, which a file can make run code.",
     ),
+    Option("batches", FROM_1, "look.batches", "Of each loader of a script, an epoch (default: 2)."),
+    Option("epochs", FROM_1, "look.epochs", "After which a script is stopped (default: 2)."),
+    Option("device", DEVICE, "look.device", "What a script asks of a GPU is done on the CPU."),
     Option(
         "show-batch",
         PICTURE,

@@ -22,4 +22,7 @@ def told_of(job: Job) -> Mapping[str, Any]:
         "trust_caches": job.look.trust_caches,
         "timeout": job.look.timeout,
         "depth": job.look.depth,
+        "batches": job.look.batches,
+        "epochs": job.look.epochs,
+        "device": job.look.device,
     }

@@ -101,7 +101,7 @@ def _parse(path: str) -> tuple[str, dict[str, Any], str]:
 
 # Tables of which there is one, and tables of which there may be several.
 _SINGLE = ("job", "launch", "look", "gate")
-_ROWS = ("data", "cache", "loader", "model", "source", "ignore")
+_ROWS = ("data", "cache", "loader", "model", "source", "script", "ignore")
 
 
 def _hold_shapes(tree: dict[str, Any], tell: Tell) -> None:

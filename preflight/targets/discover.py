@@ -21,6 +21,7 @@ from preflight.targets.folders import (
     may_be_there,
 )
 from preflight.targets.one_file import NoneOfKindError, UnknownWordError
+from preflight.targets.scripts import divide, read_line, read_script
 from preflight.targets.targets import (
     Built,
     CacheFolder,
@@ -29,13 +30,14 @@ from preflight.targets.targets import (
     Folder,
     Host,
     Missing,
+    Script,
     Shard,
     Source,
 )
 from preflight.targets.told_once import told_once
 from preflight.targets.unread import Unread, unread_in
 from preflight.targets.word import built_by, but_unread, folder_in, read_data, read_word, source_of
-from preflight.values.code_name import parse_spec
+from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import name_of, path_below
 
 _SPLIT = re.compile(
@@ -74,10 +76,13 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
     Raises:
         UnknownWordError: a word that fits no rule, or names nothing.
     """
-    words = tuple(words)
+    words, of_script = divide(tuple(words))
     pairs: list[tuple[str, Target]] = []
     datasets: list[Dataset] = []
-    if words:
+    if of_script:
+        script = read_script(of_script, folder, job.python)
+        pairs.append((script.name_in(folder), script))
+    if words or of_script:
         for word in words:
             found = read_word(word, folder, python=job.python)
             pairs += [(word, target) for target in found]
@@ -104,7 +109,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
             for word, target in pairs
         ]
     targets = [target for _, target in pairs]
-    targets += [Source(path=path, implied=True) for path in dict.fromkeys(_sources_of(targets))]
+    targets += dict.fromkeys(_sources_of(targets))
     apart: list[Target] = list(datasets)
     if not any(isinstance(target, Host) for target in targets):
         (apart if job.launch.elsewhere else targets).append(Host(implied=True))
@@ -126,7 +131,7 @@ def _unread(
         paths = [one.path for one in job.data if one.path is not None]
         paths += [one.path for one in job.cache]
         named = [(os.path.join(job.root, one), False) for one in paths]
-        if not (job.data or job.cache or job.loader or job.model):
+        if not (job.data or job.cache or job.loader or job.model or job.script):
             named = [(folder, True)]
     met: list[str] = []
     for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):
@@ -204,13 +209,21 @@ def _together(datasets: Iterable[Dataset], root: str) -> Iterator[Dataset]:
         yield Dataset(name=name, shards=shards)
 
 
-def _sources_of(targets: Iterable[Target]) -> Iterator[str]:
-    """Give the files that hold the loaders and models, since what they read at start-up counts."""
+def _sources_of(targets: Iterable[Target]) -> Iterator[Source]:
+    """Give the files that hold the loaders and models, since what they read at start-up counts.
+
+    A script that is run is read as if it was named to be read, too.
+    """
     for target in targets:
         if isinstance(target, Built) and (spec := parse_spec(target.spec)) is not None:
             path = source_of(spec, target.folder or "")
             if path is not None:
-                yield path
+                yield Source(path=path, implied=True)
+        elif isinstance(target, Script):
+            named = Spec(file=target.path, module=target.module, name="")
+            path = source_of(named, target.folder or "")
+            if path is not None:
+                yield Source(path=path)
 
 
 def _name_around(target: Target, root: str) -> str:
@@ -249,6 +262,14 @@ def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
         path = path_below(job.root, source.path)
         missing = _placed(Missing(path=path, kind="source"), job, f"source.{index}.path")
         yield source.path, Source(path=path) if may_be_there(path) else missing
+    for index, script in enumerate(job.script):
+        try:
+            yield (
+                script.name or script.run,
+                replace(read_line(script.run, job.root, job.python), name=script.name),
+            )
+        except UnknownWordError as error:
+            raise UnknownWordError(_said_at(job, f"script.{index}.run", str(error))) from error
 
 
 def _may_be_filled(path: str, job: Job) -> bool:

@@ -35,6 +35,7 @@ def said_of_settings(
 def _codes(job: Job, found: Discovered, *, typed: bool) -> Iterator[str]:
     targets = found.targets
     code = [] if typed else [one.call for one in (*job.loader, *job.model)]
+    code += [] if typed else [one.run for one in job.script]
     if any(isinstance(one, CacheFolder) for one in targets):
         keys = (one.key for one in job.cache)
         code += [key for key in keys if key is not None and is_function(key)]

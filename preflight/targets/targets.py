@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -185,6 +186,30 @@ class Model(Built):
 
 BUILT: Mapping[str | None, type[Built]] = {one.kind: one for one in (Built, Loader, Model)}
 """By what the user said that it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script(Target):
+    """A training script that is run as it is, with its own arguments."""
+
+    path: str | None = None
+    """The file, as it was typed, from the current folder."""
+
+    module: str | None = None
+    """`package.module`, of `-m`, in the place of a file."""
+
+    args: tuple[str, ...] = ()
+    """Its own arguments."""
+
+    folder: str | None = None
+    """The current folder in which it runs."""
+
+    name: str | None = None
+
+    def name_in(self, _root: str) -> str:
+        """Name it as it would be typed."""
+        started = [self.path] if self.path is not None else ["-m", self.module or ""]
+        return self.name or shlex.join([*started, *self.args])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

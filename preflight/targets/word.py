@@ -28,6 +28,7 @@ from preflight.targets.one_file import (
     one_of_data,
     source_at,
 )
+from preflight.targets.scripts import read_line
 from preflight.targets.targets import (
     BUILT,
     Built,
@@ -52,7 +53,7 @@ KINDS = ("data", "cache", "loader", "model", "source", "script", "checkpoint", "
 # Shards of one pattern that are not there and are named one by one; the others are counted.
 _NAMED = 10_000
 
-SCRIPTS = "scripts cannot be run yet; say source={0} to have it read"
+SCRIPTS = "a script is run where it is named by itself; say source={0} to have it read"
 
 
 def words() -> tuple[str, ...]:
@@ -110,7 +111,7 @@ def _read_kind(kind: str, value: str, folder: str, python: str | None) -> tuple[
     if kind == "host":
         return (Host(recording=None if value in {"", "here"} else _existing(kind, value, folder)),)
     if kind == "script":
-        raise UnknownWordError(f"script={value}: " + SCRIPTS.format(value))
+        return (read_line(value, folder, python),)
     if kind == "data":
         return tuple(read_data(value, folder, CaptionRule()))
     if kind == "source":

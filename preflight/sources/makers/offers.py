@@ -42,11 +42,19 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     found = _made_in(folder, tuple(_worth_parsing(paths)))
-    script = min(filter(_is_script, at_top), key=_how_likely, default=None)
-    if script is not None:
-        command = _command(f"source={name_of(script, folder)}")
-        found["source"] = found["script"] = (command, None)
+    for script in _scripts_of(at_top)[:1]:
+        found["source"] = (_command(f"source={name_of(script, folder)}"), None)
+        found["script"] = (_command(name_of(script, folder)), None)
     return found
+
+
+def scripts_in(folder: str) -> list[str]:
+    """Name the files of a folder that seem to start a training, the likeliest first."""
+    return [name_of(one, folder) for one in _scripts_of(_at_top(folder))]
+
+
+def _scripts_of(paths: Iterable[str]) -> list[str]:
+    return sorted(filter(_is_script, paths), key=_how_likely)
 
 
 def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:

@@ -1,0 +1,50 @@
+"""What the checks of scripts share: the line at which one ends, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from preflight.check import Check, Job
+from preflight.facts import Frame, Raised, Rehearsal
+from preflight.finding import Finding, Location
+from preflight.values.names import counted, shown
+
+
+def in_evaluation(raised: Raised) -> bool:
+    """Whether the script was evaluating when it raised."""
+    return raised.while_at == "evaluation"
+
+
+def every(facts: Rehearsal) -> Iterator[Raised]:
+    """Give what was raised and not caught: by the script, then by its threads."""
+    for one in (facts.ended.raised, *facts.threads):
+        lacks = None if one is None else one.lacks
+        if one is not None and not one.told_by and (lacks is None or lacks.kind == "variable"):
+            yield one
+
+
+def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> Finding:
+    """Tell of an exception at the script's own innermost line."""
+    batches = counted(job.look.batches, "batch", "batches")
+    more = f"preflight run --batches {job.look.batches * 10} …"
+    fix = f"Mend this line; if it only needs more than {batches}:  {more}"
+    if not facts.batches:
+        fix = "Mend this line."
+    thread = f"thread {shown(raised.thread)} " if raised.thread else ""
+    inner = raised.frames[-1] if raised.frames else None
+    return check.found(
+        f"{thread}raises {shown(raised.error)}",
+        at=place(raised.frames, facts),
+        also=tuple(Location(file=one.file, line=one.line) for one in raised.frames[:-1]),
+        why=why,
+        fix=fix,
+        about=raised.thread or raised.error.partition(":")[0],
+        line_text="" if inner is None else inner.text,
+    )
+
+
+def place(frames: Sequence[Frame], facts: Rehearsal) -> Location:
+    """Give the innermost of the script's own lines, or the script."""
+    if not frames:
+        return Location(file=facts.file)
+    return Location(file=frames[-1].file, line=frames[-1].line)

@@ -1,0 +1,59 @@
+"""A script that stops with an exception.
+
+What it finds
+    The script is run as itself, with a few batches of each loader and for a few epochs. Found is
+    what it raises and does not catch, at its own innermost line: at its start, in training, while
+    it saves, or at its end; also in a thread in the background, which ends and leaves the script
+    running without it. And a script that ends by itself with an exit code that says that it failed.
+    An exception in an evaluation is told by script-eval. What is raised for want of something that
+    is not here (NCCL, a launcher, a package) is no finding: the script could not be judged.
+
+Why it matters
+    The run stops at this line, maybe hours later: behind the first epoch, at the first checkpoint.
+
+What to do
+    Mend the line that is named: it is the innermost one of the script's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Raised, Rehearsal
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import shown
+
+from ._script_ends import every, in_evaluation, told
+
+_WHEN = {"setup": "before its first batch", "training": "in its training"}
+
+
+@check(
+    over=Rehearsal,
+    title="script that stops with an exception",
+    many="scripts stop with an exception",
+    severity=Severity.ERROR,
+)
+def script_stopped(facts: Rehearsal, job: Job) -> Iterator[Finding]:
+    """Report what was raised outside of evaluations, and codes that say that it failed."""
+    for raised in every(facts):
+        if not in_evaluation(raised):
+            yield told(script_stopped, raised, facts, job, _why(raised, facts))
+    ended = facts.ended
+    if ended.how == "exited" and ended.code:
+        yield script_stopped.found(
+            f"ends with exit code {ended.code} after {facts.seconds:.0f} s",
+            at=Location(file=facts.file),
+            why="Whoever starts the job takes this for a failure, and so does what waits for it.",
+            fix="Look at what it has printed; give it the arguments with which the job starts it.",
+            about="code",
+        )
+
+
+def _why(raised: Raised, facts: Rehearsal) -> str:
+    if raised.thread:
+        return f"The thread ends, and {shown(facts.file)} goes on without what it was to do."
+    when = _WHEN.get(raised.while_at, "there")
+    return f"{shown(facts.file)} was run in short, and stopped {when}: the job does so, too."

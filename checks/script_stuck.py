@@ -1,0 +1,60 @@
+"""A script in which nothing goes on any more.
+
+What it finds
+    A script that has given no sign of itself for `--timeout` seconds (no batch, no step, no print)
+    while neither it nor what it has started computes anything: each waits for the other. Its own
+    line, and those of its other threads and of its processes, say for what. One that is still at
+    work after this time is no finding: it could not be judged.
+
+Why it matters
+    The job stands there, and holds its GPUs until somebody ends it.
+
+What to do
+    Look at what the line that is named waits for: a queue that nothing fills, a lock that another
+    thread holds, a process that has died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Rehearsal
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import shown
+
+from ._script_ends import place
+
+
+@check(
+    over=Rehearsal,
+    title="script that waits for ever",
+    many="scripts wait for ever",
+    severity=Severity.ERROR,
+)
+def script_stuck(facts: Rehearsal, _job: Job) -> Iterator[Finding]:
+    """Report where each thread and each process waits."""
+    ended = facts.ended
+    if ended.how != "stuck":
+        return
+    main = next((one for one in ended.waiting if one.frames), None)
+    others = [one for one in ended.waiting if one.frames and one is not main]
+    within = f" (in {shown(main.within)})" if main is not None and main.within else ""
+    threads = len(ended.waiting)
+    yield script_stuck.found(
+        f"waits{within}: no batch, no step and no print for {ended.silent:.0f} s, "
+        f"and {threads or 'its'} threads compute nothing",
+        at=place(main.frames if main is not None else (), facts),
+        also=tuple(
+            Location(
+                file=one.frames[-1].file,
+                line=one.frames[-1].line,
+                name=None if one.process == "script" else one.process,
+            )
+            for one in others
+        ),
+        why="The job would stand there until somebody ends it.",
+        fix="Look at what this line waits for; if it only is slow, raise --timeout.",
+        about="stuck",
+    )

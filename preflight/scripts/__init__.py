@@ -1,0 +1,1 @@
+"""Training scripts, run as they are: shortened, watched, and stopped when enough was seen."""

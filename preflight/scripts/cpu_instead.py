@@ -1,0 +1,100 @@
+"""Has a script that asks for GPUs run on the CPU, where `--device cpu` says so."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from preflight.scripts.points import Point
+from preflight.scripts.watch import Watch
+from preflight.users_code.facts import Lack
+from preflight.users_code.lacking import sees_gpu
+from preflight.values.wire import to_brief
+
+_OF_GPU = re.compile(r"(?i)\bcuda|\bgpu|\bnccl|\bnvidia|cudnn|\bdevice\b")
+_RAISED_FOR_IT = (RuntimeError, AssertionError, NotImplementedError, ValueError)
+
+
+def wants_cpu(options: Mapping[str, Any]) -> bool:
+    """Whether a script that asks for a GPU is to have the CPU: it is said so, or none is here."""
+    if options["device"] == "cpu":
+        return True
+    return bool(options["elsewhere"]) and not sees_gpu()
+
+
+def stand_in(watch: Watch, around: contextlib.ExitStack) -> None:
+    """Have the CPU stand in for a GPU, and tell which line asked for one first."""
+    from preflight.objects.stand_in import StoodIn, in_place_of_cuda
+
+    stood_in = StoodIn()
+    around.enter_context(in_place_of_cuda(stood_in))
+    watch.stood_in = True
+
+    def tell() -> None:
+        frames = watch.own_frames(stood_in.frames) if stood_in.frames is not None else ()
+        if frames:
+            watch.tell(on_cpu=to_brief(frames[-1]))
+
+    around.callback(tell)
+
+
+def lack_of(error: BaseException) -> Lack | None:
+    """Say whether this may have been raised only since the CPU stood in for a GPU."""
+    text = "".join(traceback.format_exception_only(type(error), error))
+    if isinstance(error, _RAISED_FOR_IT) and _OF_GPU.search(text):
+        return Lack(kind="stand-in", name="CUDA, for which the CPU stood in")
+    return None
+
+
+def _nothing(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def nothing(*args: Any, **kwargs: Any) -> Any:
+        return None if watch.stood_in else original(*args, **kwargs)
+
+    return nothing
+
+
+def _group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have ranks talk by gloo where the job has them talk by NCCL."""
+
+    @functools.wraps(original)
+    def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if watch.stood_in and backend is not None and "nccl" in str(backend):
+            watch.shortened("gloo in place of nccl")
+            backend = "gloo"
+            kwargs.pop("device_id", None)
+        return original(backend, *args, **kwargs)
+
+    return init_process_group
+
+
+def _parallel(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have a model wrapped that lies on no GPU."""
+
+    @functools.wraps(original)
+    def wrap(module: Any, inner: Any, *args: Any, **kwargs: Any) -> Any:
+        if watch.stood_in:
+            args = (None, None, *args[2:]) if len(args) > 1 else ()
+            kwargs = {key: one for key, one in kwargs.items() if key not in _ON_GPUS}
+        return original(module, inner, *args, **kwargs)
+
+    return wrap
+
+
+_ON_GPUS = frozenset({"device_ids", "output_device"})
+
+POINTS = (
+    Point(module="torch.cuda", name="synchronize", wrap=_nothing),
+    Point(module="torch.cuda", name="reset_peak_memory_stats", wrap=_nothing),
+    Point(module="torch.distributed.distributed_c10d", name="init_process_group", wrap=_group),
+    Point(module="torch.distributed", name="init_process_group", wrap=_group),
+    Point(
+        module="torch.nn.parallel.distributed",
+        name="DistributedDataParallel.__init__",
+        wrap=_parallel,
+    ),
+)

@@ -1,0 +1,108 @@
+"""Has scripts run, each with a scratch folder of ours that is removed when all is over."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from preflight.findings.looks import Failed, Look
+from preflight.kinds.gather import Gather, Run
+from preflight.kinds.kind import Kind
+from preflight.kinds.question import Question
+from preflight.kinds.rooms import facts_of
+from preflight.scripts.facts import Ended, Rehearsal
+from preflight.settings.job import Job
+from preflight.targets.targets import Script
+from preflight.users_code.facts import Lack
+from preflight.values.exit_status import ending
+from preflight.values.names import shown
+
+
+class Scripts(Gather):
+    """All scripts of a run."""
+
+    def __init__(self, kind: Kind, run: Run) -> None:
+        super().__init__(kind, run)
+        self._scratch: list[tempfile.TemporaryDirectory[str]] = []
+
+    def wire(self, target: Script) -> Mapping[str, Any]:
+        """Give what is run, and where it may leave what we keep of it for a while."""
+        folder = tempfile.TemporaryDirectory(prefix="preflight-", ignore_cleanup_errors=True)
+        self._scratch.append(folder)
+        return {**super().wire(target), "scratch": folder.name}
+
+    def seen(
+        self,
+        question: Question,
+        told: Iterable[Mapping[str, Any]],
+        *,
+        read_at: float | None = None,
+    ) -> Iterator[Look]:
+        """Give what was seen; of a script that nobody could judge, why."""
+        for one in map(facts_of, told):
+            why = why_not_judged(one, self.run.job) if isinstance(one, Rehearsal) else None
+            if why is not None:
+                error, fix = why
+                yield Failed(at=question.at, error=error, kinds=(Rehearsal,), fix=fix)
+            else:
+                yield from self.judged(question, one, read_at)
+
+    def close(self) -> None:
+        """Remove the scratch folders."""
+        while self._scratch:
+            self._scratch.pop().cleanup()
+
+
+# --- what could not be judged -------------------------------------------------------------------
+
+
+def why_not_judged(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
+    """Give the reason and what to do; None where it can be judged."""
+    ended = facts.ended
+    if ended.how == "late":
+        return _late(ended, job)
+    if ended.how == "died":
+        return (
+            f"it {ending(ended.code or 0)} and said nothing of why",
+            "Look at what it has printed.",
+        )
+    started = next((one.at for one in facts.met if one.what == "process"), None)
+    if facts.is_idle and started is not None:
+        place = f"{started.file}:{started.line}"
+        reason = f"it trains in processes of its own, if at all, which are not watched: {place}"
+        return reason, "Name what they run:  preflight run script.py …"
+    raised = ended.raised
+    if raised is None or raised.lacks is None or _is_fault(raised.lacks, job):
+        return None
+    inner = raised.frames[-1] if raised.frames else None
+    place = f" at {inner.file}:{inner.line}" if inner is not None else ""
+    name = shown(raised.lacks.name)
+    reason = f"it needs {name}, which is not here: {shown(raised.error)}{place}"
+    return reason, _fix(raised.lacks, job)
+
+
+def _is_fault(lack: Lack, job: Job) -> bool:
+    """Whether the job would miss it as well, started here as it is."""
+    return lack.kind == "variable" and not job.launch.elsewhere
+
+
+def _late(ended: Ended, job: Job) -> tuple[str, str]:
+    own = next((one.frames[-1] for one in ended.waiting if one.frames), None)
+    place = "" if own is None else f" at {own.file}:{own.line}"
+    reason = f"it was at work{place} for {ended.silent:.0f} s without a batch, a step or a print"
+    return reason, f"Give it longer:  --timeout {job.look.timeout * 5:g}"
+
+
+def _fix(lack: Lack, job: Job) -> str:
+    if lack.kind in ("gpu", "nccl") and job.look.device is None:
+        return "Have it run on the CPU, in small:  --device cpu"
+    if lack.kind in ("gpu", "nccl", "stand-in"):
+        return "Run preflight where the job runs."
+    if lack.kind == "package" and lack.folder:
+        return f"Add {shown(lack.folder)} to PYTHONPATH, as the job has it."
+    if lack.kind == "package":
+        return f"Install {shown(lack.name)} for {lack.python}, or name the job's --python EXE."
+    if lack.kind == "variable":
+        return f"Set {lack.name} here as it is where the job starts."
+    return "Start preflight as the job is started:  torchrun … -m preflight run …"

@@ -1,0 +1,163 @@
+"""Runs in the script's own process: becomes the script, as `python train.py` would, under watch."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from preflight.scripts.as_main import main_module
+from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
+from preflight.scripts.facts import Ended, Raised
+from preflight.scripts.points import Point, Points
+from preflight.scripts.stacks import write_when_asked
+from preflight.scripts.watch import Stopped, Watch
+from preflight.users_code.frames import said_by
+from preflight.values.wire import to_brief
+
+SUBJECTS = ("loaders_met", "modes_met", "copies_met", "cpu_instead")
+"""Modules of this folder whose `POINTS` are wrapped."""
+
+ASKED = "asked.json"
+"""In the scratch folder: what is run, and how."""
+
+
+def main() -> None:
+    """Run the script that is asked for, and end as it ends."""
+    scratch = sys.argv.pop(1)
+    with open(os.path.join(scratch, ASKED), encoding="utf-8") as file:
+        asked = json.load(file)
+    script = asked["script"]
+    watch = Watch(
+        root=asked["options"]["root"],
+        scratch=scratch,
+        folder=os.path.dirname(os.path.realpath(script["path"])) if script["path"] else os.getcwd(),
+        batches=asked["options"]["batches"],
+        epochs=asked["options"]["epochs"],
+        options=asked["options"],
+    )
+    points = Points(_points(), watch)
+    points.install()
+    write_when_asked(scratch)
+    _hear_prints(watch)
+    _hear_threads(watch)
+    code = _run(script, watch, asked)
+    for one in watch.on_stop:
+        one()
+    watch.tell(steps=watch.steps)
+    raise SystemExit(code)
+
+
+def _points() -> list[Point]:
+    every = [importlib.import_module(f"preflight.scripts.{one}").POINTS for one in SUBJECTS]
+    return [point for points in every for point in points]
+
+
+def _run(script: Mapping[str, Any], watch: Watch, asked: Mapping[str, Any]) -> object:
+    """Run it to its end, tell of that, and give what the process is to exit with."""
+    with contextlib.ExitStack() as around:
+        try:
+            if wants_cpu(asked["options"]):
+                stand_in(watch, around)
+            main_module(script)
+        except Stopped:
+            watch.tell(ended=to_brief(Ended(how="stopped")))
+            return 0
+        except SystemExit as error:
+            watch.tell(ended=to_brief(_exited(error)))
+            return error.code
+        except BaseException as error:  # noqa: BLE001  whatever the script raises
+            if _is_ours(error):
+                watch.tell(ended=to_brief(Ended(how="stopped")))
+                return 0
+            watch.tell(ended=to_brief(Ended(how="raised", code=1, raised=raised(error, watch))))
+            error.__traceback__ = _without_us(error.__traceback__)
+            sys.excepthook(type(error), error, error.__traceback__)
+            return 1
+        watch.tell(ended=to_brief(Ended(how="returned", code=0)))
+        return 0
+
+
+def _exited(error: SystemExit) -> Ended:
+    code = error.code
+    if code is None or isinstance(code, int):
+        return Ended(how="exited", code=code or 0)
+    return Ended(how="exited", code=1)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it comes of an epoch that we have cut short, or of our stop."""
+    seen = 0
+    one: BaseException | None = error
+    while one is not None and seen < 10:
+        if isinstance(one, Stopped) or getattr(one, "of_preflight", False):
+            return True
+        one, seen = one.__cause__ or one.__context__, seen + 1
+    return False
+
+
+def _without_us(trace: TracebackType | None) -> TracebackType | None:
+    """Leave out our own frames at the top, as if Python itself had run the script."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    while trace is not None and trace.tb_next is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(here):
+            return trace
+        trace = trace.tb_next
+    return trace
+
+
+def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
+    """Say as facts what nothing in the script has caught."""
+    from preflight.users_code.lacking import lacking
+
+    frames = watch.own_frames(traceback.extract_tb(error.__traceback__))
+    file = error.filename if isinstance(error, SyntaxError) else None
+    if isinstance(error, SyntaxError) and file and watch.own.has(file):
+        frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
+    return Raised(
+        error=said_by(error),
+        frames=frames,
+        while_at=watch.while_at,
+        thread=thread,
+        lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
+        or (lack_of(error) if watch.stood_in else None),
+        told_by=watch.blamed.get(id(error), ""),
+    )
+
+
+def _hear_threads(watch: Watch) -> None:
+    """Tell what threads in the background raise; what handles that by default goes on to do so."""
+    import threading
+
+    before = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        error = args.exc_value
+        if error is not None and not _is_ours(error):
+            name = args.thread.name if args.thread is not None else ""
+            watch.tell(thread=to_brief(raised(error, watch, thread=name or "?")))
+            before(args)
+
+    threading.excepthook = hook
+
+
+def _hear_prints(watch: Watch) -> None:
+    """Take what the script prints for a sign that it goes on."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
+        write = stream.write
+
+        def told(text: str, write: Any = write) -> int:
+            watch.sign()
+            written: int = write(text)
+            return written
+
+        with contextlib.suppress(AttributeError):
+            stream.write = told  # type: ignore[method-assign]

@@ -1,0 +1,165 @@
+"""Loaders that a script begins: each gives a few batches an epoch, and is looked at once."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from preflight.loaders.facts import Sent
+from preflight.scripts.facts import Met
+from preflight.scripts.points import Point
+from preflight.scripts.watch import Watch
+from preflight.users_code.facts import Frame
+from preflight.values.names import counted
+
+# Passes over loaders at one line without a step of training: beyond that, it is no set-up.
+_MOST_PASSES = 50
+
+# How long a script may go on, with a batch an epoch, to come to what stands behind its last one;
+# in seconds.
+_TO_THE_END = 5.0
+
+
+class Shortened:
+    """What `iter(loader)` gives: a few batches, and then the end of the epoch."""
+
+    def __init__(
+        self, batches: Iterator[Any], watch: Watch, at: Frame | None, kind: str, most: int
+    ) -> None:
+        self._batches: Iterator[Any] | None = batches
+        self._most = most
+        self._watch = watch
+        self._at = at
+        self._kind = kind
+        self._given = 0
+
+    def __iter__(self) -> Shortened:
+        """Give itself, as every iterator does."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Be for all else what the loader gave."""
+        return getattr(self.__dict__["_batches"], name)
+
+    def __len__(self) -> int:
+        """Say how many batches the whole epoch would have."""
+        return len(self._batches)  # type: ignore[arg-type]
+
+    def __next__(self) -> Any:
+        """Give the next batch, or say that the epoch is over."""
+        watch = self._watch
+        if self._batches is None or self._given >= self._most:
+            self._batches = None  # its workers end
+            watch.shortened(f"epochs to {counted(watch.batches, 'batch', 'batches')}")
+            over = StopIteration()
+            over.of_preflight = True  # type: ignore[attr-defined]
+            raise over
+        watch.goes_on(evaluating=self._kind == "evaluation" or _is_without_gradients())
+        with watch.looking():
+            batch = next(self._batches)
+        self._given += 1
+        watch.met(Met(what="loader", at=self._at))
+        if watch.while_at == "evaluation" and self._given == 1:
+            watch.met(Met(what="evaluation", at=self._at))
+        return batch
+
+
+def _is_without_gradients() -> bool:
+    torch: Any = sys.modules["torch"]
+    return not torch.is_grad_enabled()
+
+
+def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[Any], Any]:
+    passes = _Passes(watch)
+
+    @functools.wraps(original)
+    def begin(loader: Any) -> Any:
+        with watch.looking() as is_outermost:
+            if not is_outermost:
+                return original(loader)
+            at = watch.place()
+            evaluating = watch.in_eval_mode or _is_without_gradients()
+            most = watch.batches if evaluating else passes.begin(at)
+            told_by = passes.look_once(loader, at)
+            watch.goes_on(evaluating=evaluating)
+            try:
+                batches = original(loader)
+            except Exception as error:
+                watch.blamed[id(error)] = told_by
+                raise
+        watch.met(Met(what="loader", at=at, count=0, epochs=1))
+        return Shortened(iter(batches), watch, at, "evaluation" if evaluating else "training", most)
+
+    return begin
+
+
+class _Passes:
+    """Counts the passes over loaders by the script's lines, and ends the script after enough."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._begun: dict[tuple[str, int] | None, list[int]] = {}
+        self._enough: float | None = None
+        """Since when there were epochs enough, by the monotonic clock."""
+
+        self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def begin(self, at: Frame | None) -> int:
+        """Count a pass for training, and give how many batches it has.
+
+        After enough epochs it is one, for some seconds, so that a script whose epochs are counted
+        comes to its end.
+
+        Raises:
+            Stopped: there were enough.
+        """
+        watch = self._watch
+        steps = self._begun.setdefault(None if at is None else (at.file, at.line), [])
+        steps.append(watch.steps)
+        trained = sum(after > before for before, after in itertools.pairwise(steps))
+        if trained < watch.epochs and len(steps) <= _MOST_PASSES:
+            return watch.batches
+        if self._enough is None:
+            self._enough = time.monotonic()
+        if time.monotonic() - self._enough < _TO_THE_END:
+            watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")
+            return 1
+        place = "" if at is None else f" ({at.file}:{at.line})"
+        watch.shortened(f"training to {counted(len(steps) - 1, 'epoch')}{place}")
+        watch.stop("epochs")
+        return 0
+
+    def look_once(self, loader: Any, at: Frame | None) -> str:
+        """Give the facts of a loader that is met for the first time.
+
+        Where these say that it cannot be sent to its workers, the check that tells so is given.
+        """
+        try:
+            known = loader in self._seen
+            self._seen.add(loader)
+        except TypeError:  # it has no hash, or cannot be referred to
+            return ""
+        if known:
+            return ""
+        from preflight.scripts.loader_look import look
+
+        found = look(loader, at, self._watch)
+        self._watch.gave(*found)
+        unsent = any(isinstance(one, Sent) and one.objects for one in found)
+        return "loader-unpicklable" if unsent else ""
+
+
+POINTS = (
+    Point(module="torch.utils.data.dataloader", name="DataLoader.__iter__", wrap=_wrap),
+    Point(
+        module="torchdata.stateful_dataloader.stateful_dataloader",
+        name="StatefulDataLoader.__iter__",
+        wrap=_wrap,
+    ),
+    Point(module="webdataset.pipeline", name="DataPipeline.__iter__", wrap=_wrap),
+)

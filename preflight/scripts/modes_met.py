@@ -1,0 +1,59 @@
+"""Steps of training, models that are set to evaluate, and processes that the script starts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from preflight.scripts.facts import Met
+from preflight.scripts.points import Point
+from preflight.scripts.watch import Watch
+
+
+def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Note which mode a model that is trained was set to last; `eval()` is `train(False)`."""
+
+    @functools.wraps(original)
+    def train(module: Any, mode: bool = True) -> Any:  # noqa: FBT001, FBT002  as torch has it
+        with watch.looking() as is_outermost:
+            if is_outermost and any(one.requires_grad for one in module.parameters()):
+                watch.set_mode(module, evaluating=not mode)
+            return original(module, mode)
+
+    return train
+
+
+def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        if watch.is_here:
+            watch.stepped()
+        return original(*args, **kwargs)
+
+    return backward
+
+
+_EXEC = ("execv", "execve", "execvp", "execvpe")
+
+
+def _started(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Note who starts a process, but for the workers of loaders."""
+
+    @functools.wraps(original)
+    def start(*args: Any, **kwargs: Any) -> Any:
+        with watch.looking() as is_outermost:
+            if is_outermost:
+                watch.met(Met(what="process", at=watch.place()))
+        return original(*args, **kwargs)
+
+    return start
+
+
+POINTS = (
+    Point(module="torch.nn.modules.module", name="Module.train", wrap=_train),
+    Point(module="torch.autograd", name="backward", wrap=_backward),
+    Point(module="multiprocessing.process", name="BaseProcess.start", wrap=_started),
+    Point(module="subprocess", name="Popen.__init__", wrap=_started),
+    *(Point(module="os", name=name, wrap=_started) for name in _EXEC),
+)

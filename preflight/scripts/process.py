@@ -1,0 +1,93 @@
+"""Starts the script's own process, hears what it tells, and ends what it has left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preflight.scripts.inside import ASKED
+from preflight.scripts.stacks import below, computed
+from preflight.scripts.watch import TOLD
+
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Which part of its time a process computes that only waits.
+_AT_REST = 0.02
+
+# As our other processes start: our folder is on the path only while we are imported.
+_BOOT = (
+    "import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "
+    "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
+    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main()"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class ScriptProcess:
+    """A script that runs."""
+
+    popen: subprocess.Popen[bytes]
+    scratch: str
+    _read: int = 0
+    _begun: bytes = b""
+    computed: float | None = None
+    """Seconds that it had computed when it was heard last."""
+
+    heard: float = field(default_factory=time.monotonic)
+    """When it last gave a sign of itself, by the monotonic clock."""
+
+    def lines(self) -> Iterator[Mapping[str, Any]]:
+        """Give what it has told since it was last asked."""
+        try:
+            with open(os.path.join(self.scratch, TOLD), "rb") as file:
+                file.seek(self._read)
+                told = file.read()
+        except FileNotFoundError:
+            return
+        self._read += len(told)
+        *whole, self._begun = (self._begun + told).split(b"\n")
+        if whole:
+            self.heard = time.monotonic()
+            self.computed = None
+        yield from map(json.loads, whole)
+
+    def silent(self, timeout: float) -> str | None:
+        """Say whether it has given no sign for so long: `stuck`, or `late` where it computes."""
+        pid = self.popen.pid
+        if self.computed is None:
+            self.computed = computed((pid, *below(pid)))
+        seconds = time.monotonic() - self.heard
+        if seconds < timeout:
+            return None
+        now = computed((pid, *below(pid)))
+        if now is None or self.computed is None:
+            return "late"
+        return "stuck" if now - self.computed < _AT_REST * seconds else "late"
+
+
+def start(wire: Mapping[str, Any], options: Mapping[str, Any]) -> ScriptProcess:
+    """Start a script in this process's folder and environment; what it prints goes to stderr.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    scratch = wire["scratch"]
+    asked = {"script": wire, "options": options}
+    with open(os.path.join(scratch, ASKED), "w", encoding="utf-8") as file:
+        json.dump(asked, file)
+    # Sources beside the script are compiled in memory: its folder stays as it is.
+    settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    settings.pop("PYTHONFAULTHANDLER", None)
+    popen = subprocess.Popen(
+        [sys.executable, "-c", _BOOT, _HOME, scratch],
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        env=settings,
+    )
+    return ScriptProcess(popen=popen, scratch=scratch)

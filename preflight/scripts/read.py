@@ -1,0 +1,135 @@
+"""Has a script run as itself in a process of its own, and makes facts of what it tells."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from preflight.findings.check import Facts
+from preflight.kinds.asked import Asked
+from preflight.kinds.rooms import facts_of
+from preflight.scripts.facts import Ended, Met, Raised, Rehearsal
+from preflight.scripts.own import OwnFiles
+from preflight.scripts.process import ScriptProcess, start
+from preflight.scripts.stacks import below, stacks_of
+from preflight.users_code.facts import Frame
+from preflight.values.names import name_of
+from preflight.values.wire import from_wire
+
+# How often the script is asked for news, in seconds.
+_POLL = 0.05
+
+# How long it is given for what it does at its end, in seconds.
+_LAST_WORDS = 20.0
+
+# How long, where a thread in the background was stopped, for which the others may wait for ever.
+_LAST_WORDS_OF_OTHERS = 3.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Heard:
+    """What a script has told so far."""
+
+    met: dict[int, Met] = field(default_factory=dict)
+    given: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    threads: list[Raised] = field(default_factory=list)
+    shortened: dict[str, None] = field(default_factory=dict)
+    ended: Ended | None = None
+    on_cpu: Frame | None = None
+    steps: int = 0
+    patience: float = _LAST_WORDS
+    ending: float | None = None
+    """Since when it is at its end, by the monotonic clock."""
+
+    def hear(self, line: Mapping[str, Any]) -> None:
+        """Take in a line."""
+        if "met" in line:
+            self.met[line["met"]] = from_wire(Met, line["facts"])
+        elif "gave" in line:
+            key = line["gave"] or f"#{len(self.given)}"
+            self.given[key, line["facts"]["type"]] = line["facts"]
+        elif "thread" in line:
+            self.threads.append(from_wire(Raised, line["thread"]))
+        elif "shortened" in line:
+            self.shortened[line["shortened"]] = None
+        elif "steps" in line:
+            self.steps = line["steps"]
+        elif "on_cpu" in line:
+            self.on_cpu = from_wire(Frame, line["on_cpu"])
+        elif "ended" in line:
+            self.ended = from_wire(Ended, line["ended"])
+        if line.get("in_background") and self.ending is None:
+            self.patience = _LAST_WORDS_OF_OTHERS
+        if "ended" in line or "stopping" in line:
+            self.ending = self.ending or time.monotonic()
+
+
+def look(asked: Asked) -> list[Facts]:
+    """Run the script in short; give its `Rehearsal`, and the facts of what it met on its way."""
+    begun = time.monotonic()
+    heard = Heard()
+    with asked.step(f"run {_name(asked.wire)}"):
+        running = start(asked.wire, asked.options)
+        ended = _follow(running, heard, asked)
+    seconds = round(time.monotonic() - begun, 3)
+    return [_rehearsal(asked, heard, ended, seconds), *map(facts_of, heard.given.values())]
+
+
+def _name(wire: Mapping[str, Any]) -> str:
+    return wire["name"] or shlex.join([wire["path"] or f"-m {wire['module']}", *wire["args"]])
+
+
+def _follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
+    """Hear it until it has ended, or until nothing more is to be expected of it."""
+    try:
+        while running.popen.poll() is None:
+            for line in running.lines():
+                heard.hear(line)
+            asked.alive()
+            silent = running.silent(asked.options["timeout"])
+            if silent is not None and heard.ending is None:
+                return _waiting(silent, running, asked)
+            if heard.ending is not None and time.monotonic() - heard.ending > heard.patience:
+                return replace(heard.ended or Ended(how="stopped"), unfinished=True)
+            time.sleep(_POLL)
+        for line in running.lines():
+            heard.hear(line)
+    finally:
+        running.popen.kill()
+        running.popen.wait()
+    return _ended(heard, running.popen.returncode)
+
+
+def _waiting(how: str, running: ScriptProcess, asked: Asked) -> Ended:
+    """Say where it stands that has given no sign for long."""
+    pid, wire = running.popen.pid, asked.wire
+    folder = os.path.dirname(os.path.realpath(wire["path"])) if wire["path"] else os.getcwd()
+    own = OwnFiles(asked.root, folder)
+    silent = round(time.monotonic() - running.heard, 1)
+    waiting = tuple(stacks_of(pid, below(pid), wire["scratch"], own))
+    return Ended(how=how, waiting=waiting, silent=silent)
+
+
+def _ended(heard: Heard, status: int) -> Ended:
+    if heard.ended is None:
+        return Ended(how="died" if status < 0 else "exited", code=status)
+    return heard.ended
+
+
+def _rehearsal(asked: Asked, heard: Heard, ended: Ended, seconds: float) -> Rehearsal:
+    path = asked.wire["path"]
+    return Rehearsal(
+        name=_name(asked.wire),
+        file=name_of(os.path.abspath(path), asked.root) if path else asked.wire["module"],
+        ended=ended,
+        seconds=seconds,
+        met=tuple(heard.met[place] for place in sorted(heard.met)),
+        steps=heard.steps,
+        threads=tuple(heard.threads),
+        shortened=tuple(heard.shortened),
+        on_cpu=heard.on_cpu,
+    )

@@ -1,0 +1,117 @@
+"""Has the stacks of a script's threads and processes written, and reads them."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+
+from preflight.scripts.facts import Waiting
+from preflight.scripts.own import OwnFiles
+
+STACKS = "stacks.txt"
+"""In the scratch folder."""
+
+# How long a process is given to write its stacks, in seconds.
+_WRITING = 0.3
+
+_MOST = 16
+"""Processes that are asked."""
+
+_LINE = re.compile(r'  File "(?P<file>.+)", line (?P<line>\d{1,9}) in (?P<name>.+)')
+_THREAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+")
+
+
+def asking() -> int | None:
+    """Give the signal that asks for stacks, and that no script uses; None where there is none."""
+    if not hasattr(faulthandler, "register"):
+        return None
+    least = getattr(signal, "SIGRTMIN", None)
+    return int(signal.SIGUSR2) if least is None else int(least) + 7
+
+
+def write_when_asked(scratch: str) -> None:
+    """Have this process, and those that it forks, write their stacks at the signal."""
+    number = asking()
+    if number is not None:
+        file = open(os.path.join(scratch, STACKS), "ab", buffering=0)  # noqa: SIM115  for good
+        faulthandler.register(number, file=file, all_threads=True, chain=False)
+
+
+def stacks_of(script: int, below: Iterable[int], scratch: str, own: OwnFiles) -> list[Waiting]:
+    """Ask the script, and what it has started, where their threads are."""
+    found: list[Waiting] = []
+    number = asking()
+    for pid in () if number is None else (script, *list(below)[:_MOST]):
+        before = _written(scratch)
+        with contextlib.suppress(OSError):
+            assert number is not None  # noqa: S101  for the type checker
+            os.kill(pid, number)
+            time.sleep(_WRITING)
+            name = "script" if pid == script else f"process {pid}"
+            found += _threads(name, _written(scratch)[len(before) :], own)
+    return found
+
+
+def _written(scratch: str) -> str:
+    try:
+        with open(os.path.join(scratch, STACKS), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def _threads(process: str, text: str, own: OwnFiles) -> Iterator[Waiting]:
+    """Give each thread; the main one comes last of those that are written, and first here."""
+    threads: list[list[tuple[str, int, str]]] = []
+    for line in text.splitlines():
+        if _THREAD.match(line):
+            threads.append([])
+        call = _LINE.fullmatch(line)
+        if call is not None and threads:
+            threads[-1].append((call["file"], int(call["line"]), call["name"]))
+    for number, calls in enumerate(filter(None, reversed(threads)), 1):
+        yield Waiting(
+            process=process,
+            thread=number,
+            frames=tuple(own.frame(*one) for one in reversed(calls) if own.has(one[0])),
+            within=_within(calls[0], own),
+        )
+
+
+def _within(call: tuple[str, int, str], own: OwnFiles) -> str:
+    file, line, name = call
+    return "" if own.has(file) else f"{os.path.basename(file)}:{line} in {name}"
+
+
+def computed(pids: Iterable[int]) -> float | None:
+    """Give the seconds that processes have computed so far; None where nobody can tell."""
+    try:
+        import psutil
+    except ImportError:
+        return None
+    total = 0.0
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            times = psutil.Process(pid).cpu_times()
+            total += times.user + times.system
+    return total
+
+
+def below(pid: int) -> list[int]:
+    """Give what a process has started and is still there."""
+    if sys.platform == "linux":
+        from preflight.processes.orphans import descendants
+
+        return descendants(pid)
+    try:
+        import psutil
+
+        return [one.pid for one in psutil.Process(pid).children(recursive=True)]
+    except (ImportError, OSError, RuntimeError):
+        return []

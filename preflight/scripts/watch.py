@@ -1,0 +1,207 @@
+"""What the script's own process knows of its rehearsal: what is met is told from here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any
+
+from preflight.scripts.facts import EVALUATION, SETUP, TRAINING, Met
+from preflight.scripts.own import OwnFiles
+from preflight.users_code.facts import Frame
+from preflight.values.wire import to_brief
+
+TOLD = "told.jsonl"
+"""In the scratch folder: a line of JSON for all that is told."""
+
+# A line at least so often while the script prints, in seconds, so that it is not taken for stuck.
+_SIGN = 0.5
+
+# Steps that are told one by one; more are counted, and told now and then.
+_FEW = 5
+
+
+class Stopped(BaseException):
+    """Ends the script; `except Exception` does not catch it."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Watch:
+    """Lives in the script's process, and tells the reader of what is met, as it is met."""
+
+    root: str
+    """The job's folder, to which files are named relative."""
+
+    scratch: str
+    """A folder of ours, which is removed when all was looked at."""
+
+    folder: str
+    """That of the script; what lies in it, in the job's or the current one is the script's own."""
+
+    batches: int
+    """That a loader gives in an epoch."""
+
+    epochs: int
+    """After so many of a loader, the script is stopped."""
+
+    options: Mapping[str, Any]
+    """The job's settings, as readers are told of them."""
+
+    while_at: str = SETUP
+    """`setup`, `training` or `evaluation`."""
+
+    stood_in: bool = False
+    """Whether the CPU stands in for a GPU."""
+
+    steps: int = 0
+    """How often gradients were computed."""
+
+    on_stop: list[Callable[[], None]] = field(default_factory=list)
+    """Called when the script has ended, before its exit handlers."""
+
+    blamed: dict[int, str] = field(default_factory=dict)
+    """Exceptions, by `id`, of which a check tells that looked at what raised them."""
+
+    _evaluates: weakref.ref[Any] | None = None
+    """The model that was set to evaluate last, until it is set to train."""
+
+    _met: dict[tuple[Any, ...], Met] = field(default_factory=dict)
+    _pid: int = field(default_factory=os.getpid)
+    _said: float = 0.0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _busy: threading.local = field(default_factory=threading.local)
+    own: OwnFiles = field(init=False)
+    """The script's own files."""
+
+    def __post_init__(self) -> None:
+        """Know the script's own files by their folders."""
+        self.own = OwnFiles(self.root, self.folder)
+
+    # --- what is met
+
+    def wants(self, facts: str) -> bool:
+        """Whether a selected check is over facts of this type."""
+        return facts in self.options["wants"]
+
+    def met(self, met: Met) -> None:
+        """Tell of something that the script did; what one line does again is counted."""
+        at = met.at
+        key = (met.what, met.name, at and (at.file, at.line))
+        with self._lock:
+            known = self._met.get(key)
+            if known is not None:
+                met = replace(
+                    known, count=known.count + met.count, epochs=known.epochs + met.epochs
+                )
+            self._met[key] = met
+            place = list(self._met).index(key)
+        self.tell(met=place, facts=to_brief(met))
+
+    def gave(self, *facts: object, key: str = "") -> None:
+        """Tell what was seen of an object; what comes later under the same key takes its place."""
+        for one in facts:
+            self.tell(gave=key, facts={"type": type(one).__name__, **to_brief(one)})
+
+    def shortened(self, what: str) -> None:
+        """Tell in words what was shortened: told once each."""
+        self.tell(shortened=what)
+
+    def tell(self, **line: Any) -> None:
+        """Write one line for the reader; a copy that the script has forked says nothing."""
+        if not self.is_here:
+            return
+        self._said = time.monotonic()
+        data = (json.dumps(line) + "\n").encode()
+        with self._lock, open(os.path.join(self.scratch, TOLD), "ab", buffering=0) as file:
+            file.write(data)
+
+    def sign(self) -> None:
+        """Say that the script goes on, if nothing was said for a while."""
+        if time.monotonic() - self._said > _SIGN:
+            self.tell(steps=self.steps)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the script's own process, and none that it has started."""
+        return os.getpid() == self._pid
+
+    # --- who did it
+
+    def frames(self) -> Iterator[FrameType]:
+        """Give the script's own frames that are at work in this thread, the innermost first."""
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+        while frame is not None:
+            if self.own.has(frame.f_code.co_filename):
+                yield frame
+            frame = frame.f_back
+
+    def place(self) -> Frame | None:
+        """Give the script's own innermost line that is at work in this thread."""
+        for frame in self.frames():
+            return self.own.frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        return None
+
+    def own_frames(self, trace: traceback.StackSummary) -> tuple[Frame, ...]:
+        """Keep the script's own lines of a traceback, the innermost last."""
+        return tuple(
+            self.own.frame(one.filename, one.lineno or 0, one.name)
+            for one in trace
+            if self.own.has(one.filename)
+        )
+
+    # --- what goes on
+
+    @contextmanager
+    def looking(self) -> Iterator[bool]:
+        """Say whether this thread is not already within something that is watched."""
+        free = self.is_here and not getattr(self._busy, "is_so", False)
+        if free:
+            self._busy.is_so = True
+        try:
+            yield free
+        finally:
+            if free:
+                self._busy.is_so = False
+
+    def stepped(self) -> None:
+        """Count that gradients were computed."""
+        self.steps += 1
+        if self.steps < _FEW:
+            self.tell(steps=self.steps)
+        else:
+            self.sign()
+
+    def set_mode(self, module: Any, *, evaluating: bool) -> None:
+        """Note that a model with parameters to train was set to evaluate, or to train."""
+        self._evaluates = weakref.ref(module) if evaluating else None
+        if self.while_at != SETUP:
+            self.goes_on(evaluating=evaluating)
+
+    @property
+    def in_eval_mode(self) -> bool:
+        """Whether a model was set to evaluate, and was not frozen since."""
+        module = None if self._evaluates is None else self._evaluates()
+        return module is not None and any(one.requires_grad for one in module.parameters())
+
+    def goes_on(self, *, evaluating: bool) -> None:
+        """Say whether a batch is for evaluation or for training."""
+        self.while_at = EVALUATION if evaluating else TRAINING
+
+    def stop(self, why: str) -> None:
+        """End the script, since enough of it was seen.
+
+        Raises:
+            Stopped: always.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        self.tell(stopping=why, in_background=not is_main)
+        raise Stopped(why)

@@ -1,0 +1,29 @@
+"""What is said of a script that stops in its evaluation."""
+
+from __future__ import annotations
+
+import pytest
+
+from preflight.facts import Ended, Frame, Raised, Rehearsal
+from preflight.testing import ask
+
+LINE = Frame(file="train.py", line=20, function="evaluate", text='numbers["accuracy"]')
+
+
+def rehearsal(while_at: str) -> Rehearsal:
+    raised = Raised(error="KeyError: 'accuracy'", frames=(LINE,), while_at=while_at)
+    ended = Ended(how="raised", code=1, raised=raised)
+    return Rehearsal(name="train.py", file="train.py", ended=ended)
+
+
+def test_it_is_told_at_its_own_line() -> None:
+    (finding,) = ask("script-eval", rehearsal("evaluation"))
+
+    assert str(finding.at) == "train.py:20"
+    assert "trains until its first evaluation" in (finding.why or "")
+
+
+@pytest.mark.parametrize("while_at", ["setup", "training"])
+def test_what_is_raised_elsewhere_is_told_by_another_check(while_at: str) -> None:
+    assert ask("script-eval", rehearsal(while_at)) == []
+    assert len(ask("script-stopped", rehearsal(while_at))) == 1

@@ -1,0 +1,66 @@
+"""What is said of a script that stops with an exception, or says itself that it failed."""
+
+from __future__ import annotations
+
+from preflight.facts import Ended, Frame, Met, Raised, Rehearsal
+from preflight.testing import ask
+
+INNER = Frame(file="data.py", line=7, function="load", text='row["text"]')
+OUTER = Frame(file="train.py", line=3, function="main", text="load()")
+
+
+def rehearsal(**more: object) -> Rehearsal:
+    given = {"ended": Ended(how="returned", code=0), **more}
+    return Rehearsal(name="train.py", file="train.py", seconds=3.0, **given)  # type: ignore[arg-type]
+
+
+def stopped(**more: object) -> Rehearsal:
+    raised = Raised(error="KeyError: 'text'", frames=(OUTER, INNER), **more)  # type: ignore[arg-type]
+    return rehearsal(ended=Ended(how="raised", code=1, raised=raised))
+
+
+def test_it_is_told_at_the_innermost_line_of_the_script_s_own() -> None:
+    (finding,) = ask("script-stopped", stopped(while_at="training"))
+
+    assert str(finding.at) == "data.py:7"
+    assert finding.message == "raises KeyError: 'text'"
+    assert "train.py was run in short, and stopped in its training" in (finding.why or "")
+    assert [str(one) for one in finding.also] == ["train.py:3"]
+
+
+def test_what_it_raises_in_an_evaluation_is_told_by_another_check() -> None:
+    assert ask("script-stopped", stopped(while_at="evaluation")) == []
+
+
+def test_what_a_check_of_models_tells_is_told_once() -> None:
+    assert ask("script-stopped", stopped(told_by="model-uncopyable")) == []
+
+
+def test_what_may_only_need_more_batches_is_given_them() -> None:
+    met = (Met(what="loader"),)
+    raised = Raised(error="ValueError: too few", frames=(INNER,))
+    ended = Ended(how="raised", code=1, raised=raised)
+    (finding,) = ask("script-stopped", rehearsal(ended=ended, met=met))
+
+    assert finding.fix == (
+        "Mend this line; if it only needs more than 2 batches:  preflight run --batches 20 …"
+    )
+
+
+def test_a_thread_in_the_background_is_told_though_the_script_went_on() -> None:
+    raised = Raised(error="NameError: name 'x'", frames=(INNER,), thread="writer")
+    (finding,) = ask("script-stopped", rehearsal(threads=(raised,)))
+
+    assert finding.message == "thread writer raises NameError: name 'x'"
+    assert "goes on without what it was to do" in (finding.why or "")
+
+
+def test_an_exit_code_that_says_failure_is_told_and_others_are_not() -> None:
+    (finding,) = ask("script-stopped", rehearsal(ended=Ended(how="exited", code=2)))
+
+    assert "ends with exit code 2" in finding.message
+    assert ask("script-stopped", rehearsal(ended=Ended(how="exited", code=0))) == []
+
+
+def test_a_script_that_was_stopped_by_us_is_left_alone() -> None:
+    assert ask("script-stopped", rehearsal(ended=Ended(how="stopped"))) == []

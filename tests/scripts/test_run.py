@@ -1,0 +1,176 @@
+"""Scripts are run as `python` would run them, in short; held against the same ones run plainly."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+import preflight
+from preflight.findings.report import Report
+
+ROOT = Path(__file__).parents[2]
+PLAIN = ROOT / "fixtures" / "scripts" / "plain.py"
+QUIETLY = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Give a hash of each file, but for our own."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and ".preflight" not in path.parts
+    }
+
+
+def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: PLW1510  its exit code is looked at
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, env=QUIETLY
+    )
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: PLW1510  its exit code is looked at
+        [sys.executable, "-m", "preflight", "run", "--format", "json", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def surroundings(said: str) -> list[object]:
+    line = next(one for one in said.splitlines() if one.startswith("surroundings "))
+    seen: list[object] = json.loads(line.partition(" ")[2])
+    return seen
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """Run a healthy script with spawned workers, and hold its folder against what it was."""
+    folder = tmp_path_factory.mktemp("healthy")
+    shutil.copy(PLAIN, folder / "train.py")
+    before = contents(folder)
+    done = command(folder, "train.py", "--workers", "1", "--lr", "0.1", "-v", "--", "-m", "x.py")
+    assert contents(folder) == before
+    return done
+
+
+def test_a_healthy_script_is_a_go(healthy: subprocess.CompletedProcess[str]) -> None:
+    report = Report.from_json(healthy.stdout)
+
+    assert (healthy.returncode, report.verdict) == (0, "go"), healthy.stderr
+    assert next(one for one in report.coverage if one.part == "script").state == "whole"
+
+
+def test_its_output_is_whole_and_on_stderr(healthy: subprocess.CompletedProcess[str]) -> None:
+    assert [one for one in healthy.stderr.splitlines() if one.startswith("epoch")] == [
+        "epoch 0: True",
+        "epoch 1: True",
+    ]
+    assert "the end" in healthy.stderr
+
+
+def test_it_sees_what_it_would_see_of_python(
+    healthy: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
+    """All words behind the script are its own, also those that we have a meaning for."""
+    shutil.copy(PLAIN, tmp_path / "train.py")
+    words = ("train.py", "--workers", "0", "--lr", "0.1", "-v", "--", "-m", "x.py")
+    plain = surroundings(python(tmp_path, *words).stdout)
+    here = json.dumps(surroundings(healthy.stderr)).replace(_folder_of(healthy), str(tmp_path))
+
+    assert json.loads(here.replace('"--workers", "1"', '"--workers", "0"')) == plain
+
+
+def _folder_of(done: subprocess.CompletedProcess[str]) -> str:
+    seen = surroundings(done.stderr)
+    return str(seen[2])
+
+
+def test_no_process_is_left(healthy: subprocess.CompletedProcess[str]) -> None:
+    folder = _folder_of(healthy)
+    left = [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == folder]
+
+    assert left == []
+
+
+def test_what_was_met_and_what_was_not_is_told(healthy: subprocess.CompletedProcess[str]) -> None:
+    (named,) = Report.from_json(healthy.stdout).targets
+
+    assert "8 batches of 2 loaders, 2 evaluations" in named.text
+    assert "not rehearsed: no save seen" in named.text
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+Looked = Callable[[str], tuple[Report, str]]
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Looked:
+    """Give the report of a script with a fault, and what it says when it is run plainly."""
+
+    @functools.cache
+    def look(fault: str) -> tuple[Report, str]:
+        folder = tmp_path_factory.mktemp(fault)
+        shutil.copy(PLAIN, folder / "train.py")
+        words = ("train.py", "--fault", fault)
+        return preflight.run(*words, folder=str(folder)), python(folder, *words).stderr
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("fault", "check"),
+    [
+        ("shape", "script-stopped"),
+        ("evaluation", "script-eval"),
+        ("lock", "model-uncopyable"),
+        ("thread", "script-stopped"),
+        ("exit", "script-stopped"),
+    ],
+)
+def test_a_fault_is_told_at_the_line_where_the_plain_script_dies(
+    faulty: Looked, fault: str, check: str
+) -> None:
+    report, plain = faulty(fault)
+
+    assert report.verdict == "no-go"
+    assert [one.check for one in report.findings] == [check]
+    (finding,) = report.findings
+    if fault == "exit":
+        assert str(finding.at) == "train.py"
+        assert plain == "no checkpoint was made\n"
+    elif fault == "lock":
+        assert "cannot pickle '_thread.lock' object" in plain
+        assert "average = copy.deepcopy(model)" in (finding.why or "")
+    else:
+        own = [one for one in plain.splitlines() if '/train.py", line' in one]
+        assert own[-1].strip().endswith(f"in {_function(own[-1])}")
+        assert f", line {finding.at.line}," in own[-1]
+
+
+def _function(line: str) -> str:
+    return line.rpartition(" in ")[2]
+
+
+def test_what_a_loader_cannot_send_is_told_once_by_the_check_of_loaders(tmp_path: Path) -> None:
+    """And the script, which stops at it, is not told again."""
+    shutil.copy(PLAIN, tmp_path / "train.py")
+    words = ("train.py", "--fault", "lambda", "--workers", "1")
+    report = preflight.run(*words, folder=str(tmp_path))
+
+    (finding,) = [one for one in report.findings if one.check == "loader-unpicklable"]
+    assert not any(one.check.startswith("script") for one in report.findings)
+    assert finding.at.name == "dataset.fault"
+    assert finding.at.file == "train.py"
