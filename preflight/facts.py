@@ -56,6 +56,7 @@ from preflight.pipelines.arrived import Arrived, Lacking
 from preflight.pipelines.facts import Loss, Reads, Stage, Survival
 from preflight.ranks.facts import OneEntry, Owned, World, WorldFacts
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
+from preflight.resuming.facts import Difference, Resumed, SavedState
 from preflight.scripts.facts import Ended, Met, Raised, Rehearsal, Waiting
 from preflight.shards.facts import Field, FieldSet, Oddity, SampleFields, ShardFacts, Shared
 from preflight.sheets.facts import Sheet
@@ -99,6 +100,7 @@ __all__ = [
     "DatasetCaptions",
     "DatasetFacts",
     "Definition",
+    "Difference",
     "Ended",
     "EnvironmentRead",
     "Epoch",
@@ -158,7 +160,9 @@ __all__ = [
     "Rehearsal",
     "Remedy",
     "Respelled",
+    "Resumed",
     "SampleFields",
+    "SavedState",
     "Sent",
     "ShardFacts",
     "Shared",

@@ -14,6 +14,7 @@ from typing import Any
 
 from preflight.scripts.as_main import main_module
 from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
+from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
@@ -21,7 +22,10 @@ from preflight.scripts.watch import Stopped, Watch
 from preflight.users_code.frames import said_by
 from preflight.values.wire import to_brief
 
-SUBJECTS = ("loaders_met", "modes_met", "copies_met", "cpu_instead")
+SUBJECTS = (
+    *("loaders_met", "modes_met", "copies_met", "cpu_instead"),
+    *("saving.points", "saving.hub"),
+)
 """Modules of this folder whose `POINTS` are wrapped."""
 
 ASKED = "asked.json"
@@ -42,6 +46,7 @@ def main() -> None:
         epochs=asked["options"]["epochs"],
         options=asked["options"],
     )
+    lay_over_disk(watch, script)
     points = Points(_points(), watch)
     points.install()
     write_when_asked(scratch)

@@ -74,7 +74,7 @@ def look(asked: Asked) -> list[Facts]:
     heard = Heard()
     with asked.step(f"run {_name(asked.wire)}"):
         running = start(asked.wire, asked.options)
-        ended = _follow(running, heard, asked)
+        ended = follow(running, heard, asked)
     seconds = round(time.monotonic() - begun, 3)
     return [_rehearsal(asked, heard, ended, seconds), *map(facts_of, heard.given.values())]
 
@@ -83,7 +83,7 @@ def _name(wire: Mapping[str, Any]) -> str:
     return wire["name"] or shlex.join([wire["path"] or f"-m {wire['module']}", *wire["args"]])
 
 
-def _follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
+def follow(running: ScriptProcess, heard: Heard, asked: Asked) -> Ended:
     """Hear it until it has ended, or until nothing more is to be expected of it."""
     try:
         while running.popen.poll() is None:

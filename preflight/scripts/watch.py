@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
+from preflight.overlay.layer import Layer
 from preflight.scripts.facts import EVALUATION, SETUP, TRAINING, Met
 from preflight.scripts.own import OwnFiles
 from preflight.users_code.facts import Frame
@@ -67,6 +68,9 @@ class Watch:
 
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     """Called when the script has ended, before its exit handlers."""
+
+    layer: Layer | None = None
+    """Where all goes that the script writes; None: where it says."""
 
     blamed: dict[int, str] = field(default_factory=dict)
     """Exceptions, by `id`, of which a check tells that looked at what raised them."""

@@ -54,12 +54,12 @@ class Counts:
 
     def remarks(self, targets: Iterable[Target]) -> list[str]:
         """Give what is to be said of targets beside what was counted."""
-        said: dict[Kind, list[str]] = {}
+        said: dict[type, list[str]] = {}
         for target in targets:
             for kind, found in self._summed_up.get(target, {}).items():
                 for facts, sum_up in kind.sums_up.items():
                     text = sum_up([one for one in found if type(one) is facts])
-                    said.setdefault(kind, []).extend([] if text is None else [text])
+                    said.setdefault(facts, []).extend([] if text is None else [text])
         return [those[0] for those in said.values() if len(those) == 1]
 
     def summed_up(self, targets: Iterable[Target], part: str) -> str:

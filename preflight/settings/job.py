@@ -255,6 +255,12 @@ class Look(_Table):
     device: Device | None = None
     """`cpu`: what a script asks of a GPU is done on the CPU."""
 
+    allow_writes: bool = False
+    """Whether what a script writes goes where it says; else into a folder that is removed."""
+
+    resume_with: str | None = None
+    """The arguments by which a script goes on from what it saved: `--resume {checkpoint}`."""
+
     show_batch: str | None = None
     """A `.png` that shows the first batch of each loader; None: none is drawn."""
 

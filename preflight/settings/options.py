@@ -100,6 +100,7 @@ IDS = Type("ID,…", _words)
 PICTURE = Type("FILE", _png)
 FILE, FOLDER, PROGRAM = Type("FILE", str), Type("DIR", str), Type("EXE", str)
 SIZE, AGE = Type("SIZE", parse_size), Type("AGE", parse_age)
+TEXT = Type("ARGS", str)
 SECONDS = Type("S", _seconds, bounds="x>0")
 SAMPLE = Type("N|P%", lambda text: parse_sample(text).text)
 FROM_0, FROM_1 = _number(0), _number(1)
@@ -188,6 +189,13 @@ OPTIONS = (
     ),
     Option("batches", FROM_1, "look.batches", "Of each loader of a script, an epoch (default: 2)."),
     Option("epochs", FROM_1, "look.epochs", "After which a script is stopped (default: 2)."),
+    Option("allow-writes", FLAG, "look.allow_writes", "A script writes where it says, for real."),
+    Option(
+        "resume-with",
+        TEXT,
+        "look.resume_with",
+        "What a script is given to go on from what it saved:  '--resume {checkpoint}'.",
+    ),
     Option("device", DEVICE, "look.device", "What a script asks of a GPU is done on the CPU."),
     Option(
         "show-batch",

@@ -25,4 +25,6 @@ def told_of(job: Job) -> Mapping[str, Any]:
         "batches": job.look.batches,
         "epochs": job.look.epochs,
         "device": job.look.device,
+        "allow_writes": job.look.allow_writes,
+        "resume_with": job.look.resume_with,
     }

@@ -1,0 +1,103 @@
+"""A script that does not go on from what it has saved.
+
+What it finds
+    The script is run in short, and again from the first checkpoint that it has saved, by an option
+    of its own (`--resume`, or what `--resume-with` says). Found is a second run that stops or
+    hangs; that goes on with weights other than those saved, with an empty state of an optimizer
+    that had one, with the learning rate of the first step where a schedule had moved it, or from a
+    step before that of the checkpoint. As a warning: another learning rate, the batches of the
+    beginning once more, and an epoch that is counted again. A script without such an option, and
+    one that saves only at its end, is not rehearsed, which the page says.
+
+Why it matters
+    It shows itself after a crash, hours or days into the run: what was trained until then is lost,
+    or training goes on with a jump that nobody asked for.
+
+What to do
+    Save what the finding names, and load it before the first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Difference, Frame, Resumed
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import shown
+
+from ._first_line import first_line, refused_by_torch
+
+_WHY = {
+    "weights": "What the run had learned until then is lost.",
+    "optimizer": "Its averages start at zero: the loss jumps, and the run is not the one it was.",
+    "rate": "The schedule does not go on from where it was.",
+    "data": "After each resume the run trains on the same samples again.",
+    "step": "It trains again what it has trained, and its schedule counts wrong.",
+}
+
+_FIX = {
+    "weights": "Load the weights of the checkpoint into the model before the first step.",
+    "optimizer": "Save optimizer.state_dict(), and load it after the optimizer was made.",
+    "rate": "Save the scheduler's state_dict(), and load it after the scheduler was made.",
+    "data": "Save the state of the sampler or of the random generators, or seed by the epoch.",
+    "step": "Start the loop behind the epoch or step that the checkpoint names.",
+}
+
+
+@check(
+    over=Resumed,
+    title="script that does not go on from its checkpoint",
+    many="scripts do not go on from their checkpoints",
+    severity=Severity.ERROR,
+    skip=lambda facts, _job: facts.unasked or None,
+)
+def script_resume(facts: Resumed, _job: Job) -> Iterator[Finding]:
+    """Report a second run that does not start, or that is not a continuation of the first."""
+    if facts.unasked or facts.how in {"late", "died"}:
+        return
+    yield from _stopped(facts)
+    for one in facts.differences:
+        yield _differs(facts, one)
+
+
+def _stopped(facts: Resumed) -> Iterator[Finding]:
+    what = ""
+    if facts.error:
+        what = f"raises {shown(first_line(facts.error))}"
+    elif facts.how == "stuck":
+        what = "hangs"
+    elif facts.how == "exited" and facts.code:
+        what = f"ends with exit code {facts.code}"
+    if what:
+        yield script_resume.found(
+            f"{what} when it is started again with {shown(facts.words)}",
+            at=_place(facts.frames[-1] if facts.frames else None, facts),
+            also=tuple(_place(one, facts) for one in facts.frames[:-1]),
+            why="After a crash it does not start from its own checkpoint, and is begun anew.",
+            fix=_fix_of(facts.error),
+            about="start",
+        )
+
+
+def _fix_of(error: str) -> str:
+    if refused_by_torch(error):
+        return "Save plain values, or load with weights_only=False what the run itself has saved."
+    return "Mend this line, or save what it asks for."
+
+
+def _differs(facts: Resumed, one: Difference) -> Finding:
+    place = one.at if one.what == "optimizer" and one.at is not None else facts.saved_at
+    return script_resume.found(
+        f"{one.text}, when it is started again with {shown(facts.words)}",
+        at=_place(place, facts),
+        why=_WHY[one.what],
+        fix=_FIX[one.what],
+        severity=Severity.ERROR if one.is_fault else Severity.WARNING,
+        about=one.what,
+    )
+
+
+def _place(at: Frame | None, facts: Resumed) -> Location:
+    return Location(name=facts.name) if at is None else Location(file=at.file, line=at.line)

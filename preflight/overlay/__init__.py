@@ -1,0 +1,1 @@
+"""A layer above the file system: what code of the user's writes goes there, and nowhere else."""

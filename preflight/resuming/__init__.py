@@ -1,0 +1,1 @@
+"""What a script saved, and whether it goes on from there: what is told of it, and comparisons."""

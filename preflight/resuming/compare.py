@@ -1,0 +1,151 @@
+"""Compares a script that goes on from a checkpoint with itself when it saved it.
+
+Only what is sure is told: a script may save less than it has, for good reasons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from preflight.resuming.facts import Difference
+from preflight.resuming.moments import SAVE, STEP, Moment, Owner
+
+# Two rates are the same up to what a schedule's own arithmetic loses.
+_SAME_RATE = 1e-6
+
+# Weights that were saved as bfloat16 and read back differ by that much of their size.
+_ROUNDED = 2.0**-7
+
+# So many times what training has moved them, weights are not those of a checkpoint.
+_FAR = 5.0
+
+
+def chosen(first: Sequence[Moment]) -> list[Moment]:
+    """Give the saves of one checkpoint: the first that were made after a step, all of one step."""
+    saves = [one for one in first if one.what == SAVE and one.steps and one.path]
+    return [one for one in saves if one.steps == saves[0].steps]
+
+
+def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Difference]:
+    """Say what is another at the first step after the resume."""
+    saved, begun = chosen(first), [one for one in first if one.what == STEP]
+    resumed = next((one for one in again if one.what == STEP), None)
+    if not saved or resumed is None or not begun:
+        return []
+    later = next((one for one in begun if one.steps >= saved[-1].steps), None)
+    found: list[Difference] = []
+    pairs = _pairs(begun[0], saved[-1], resumed)
+    for start, at_save, owner in pairs:
+        number = saved[-1].owners.index(at_save)
+        after = later.owners[number] if later and number < len(later.owners) else None
+        found += _of_owner(start, at_save, after, owner, saved)
+    found += _of_counts(first, again)
+    if not any(one.is_fault for one in found):
+        found += _of_data(begun[0], later, resumed)
+    return found
+
+
+def _pairs(start: Moment, saved: Moment, resumed: Moment) -> list[tuple[Owner, Owner, Owner]]:
+    """Give each optimizer as it was at the start, when it was saved, and after the resume."""
+    every = zip(start.owners, saved.owners, resumed.owners, strict=False)
+    return [
+        (one, two, three)
+        for one, two, three in every
+        if len({(each.kind, each.weights, len(each.sample)) for each in (one, two, three)}) == 1
+    ]
+
+
+def _of_owner(
+    start: Owner, saved: Owner, later: Owner | None, now: Owner, saves: Sequence[Moment]
+) -> Iterator[Difference]:
+    if _are_others(start, saved, now):
+        began = now.sample == start.sample
+        others = "the weights that it began with" if began else "weights that are not those saved"
+        yield Difference(what="weights", text=f"goes on with {others}", at=now.at)
+    if saved.has_state and not now.has_state:
+        held = any(one.holds_state or one.is_folder for one in saves)
+        why = "" if held else ", which was not saved"
+        text = f"goes on with an empty state of {now.kind}{why}"
+        yield Difference(what="optimizer", text=text, at=now.at)
+    yield from _of_rates(start, saved, later, now)
+
+
+def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> Iterator[Difference]:
+    expected = later.rates if later is not None else saved.rates
+    known = (saved.rates, *((later.rates,) if later is not None else ()))
+    if any(_same(now.rates, one) for one in known) or len(now.rates) != len(expected):
+        return
+    began = _same(now.rates, start.rates)
+    place = next(
+        number
+        for number, (one, two) in enumerate(zip(now.rates, expected, strict=True))
+        if not _close(one, two)
+    )
+    text = f"goes on with a learning rate of {now.rates[place]:.3g}, not {expected[place]:.3g}"
+    yield Difference(
+        what="rate",
+        text=text + (": that of its first step" if began else ""),
+        is_fault=began,
+        at=now.at,
+    )
+
+
+def _same(one: Sequence[float], two: Sequence[float]) -> bool:
+    return len(one) == len(two) and all(map(_close, one, two))
+
+
+def _close(one: float, two: float) -> bool:
+    return math.isclose(one, two, rel_tol=_SAME_RATE, abs_tol=1e-12)
+
+
+def _are_others(start: Owner, saved: Owner, now: Owner) -> bool:
+    """Whether the weights are surely not those saved, nor an average of training's."""
+    if not saved.sample or start.sample == saved.sample:
+        return False
+    if now.sample == start.sample:
+        return True
+    moved, off = _distance(start.sample, saved.sample), _distance(now.sample, saved.sample)
+    size = _distance(saved.sample, (0.0,) * len(saved.sample))
+    if not all(map(math.isfinite, (moved, off, size))):
+        return False
+    return off > _FAR * moved and off > _ROUNDED * _FAR * size
+
+
+def _distance(one: Sequence[float], two: Sequence[float]) -> float:
+    return math.sqrt(math.fsum((a - b) ** 2 for a, b in zip(one, two, strict=True)))
+
+
+def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Difference]:
+    """Compare what the next checkpoint says of how far training is with what this one says."""
+    saved = chosen(first)
+    before = _counts(saved)
+    after = _counts(one for one in again if one.what == SAVE)
+    if after and (behind := [one for one in before if after.get(one, before[one]) < before[one]]):
+        yield _stands_at(behind[0], before, after, is_fault=True)
+        return
+    # Where each save of the first run counted further, this one should have as well.
+    further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
+    counted = [one for one in before if further.get(one, before[one]) > before[one]]
+    if after and counted and all(after.get(one) == before[one] for one in counted):
+        yield _stands_at(counted[0], before, after, is_fault=False)
+
+
+def _counts(saves: Iterable[Moment]) -> dict[str, int]:
+    """Give what the first of them says that says anything."""
+    return next((dict(one.counts) for one in saves if one.counts), {})
+
+
+def _stands_at(
+    name: str, before: Mapping[str, int], after: Mapping[str, int], *, is_fault: bool
+) -> Difference:
+    text = f"saves `{name}` as {after[name]:,} next, where the checkpoint has {before[name]:,}"
+    return Difference(what="step", text=text, is_fault=is_fault)
+
+
+def _of_data(first: Moment, later: Moment | None, resumed: Moment) -> Iterator[Difference]:
+    if later is None or None in (first.batch, later.batch, resumed.batch):
+        return
+    if resumed.batch == first.batch != later.batch:
+        text = "goes on with the batch that the run began with, and not with the next one"
+        yield Difference(what="data", text=text, is_fault=False)

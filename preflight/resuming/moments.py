@@ -1,0 +1,131 @@
+"""What training stood at when it saved and when it stepped, as one process tells the next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
+
+from preflight.users_code.facts import Frame
+from preflight.values.wire import from_wire, to_brief
+
+SAVE, STEP = "save", "step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """One optimizer, and the weights that it owns."""
+
+    kind: str
+    """`AdamW`."""
+
+    at: Frame | None = None
+    """The script's line that made it."""
+
+    rates: tuple[float, ...] = ()
+    """The learning rate of each group."""
+
+    has_state: bool = False
+    """Whether it keeps something of the steps before."""
+
+    weights: int = 0
+    """How many numbers it owns."""
+
+    sample: tuple[float, ...] = ()
+    """Some of them, from the same places each time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A save, or the point before a step."""
+
+    what: str
+    """`save` or `step`."""
+
+    steps: int = 0
+    """Optimizer steps that were taken before."""
+
+    batch: int | None = None
+    """What tells the last batch that was given from others; None: nothing does."""
+
+    owners: tuple[Owner, ...] = ()
+    path: str = ""
+    """Of a save: the file or folder."""
+
+    at: Frame | None = None
+    """Of a save: the script's line."""
+
+    holds_state: bool = False
+    """Of a save: whether the state of an optimizer was handed to it."""
+
+    is_folder: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Of a save: what it says of how far training is, `{"epoch": 3}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What was saved, and has another name since."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """An option of the script's own by which it goes on from a checkpoint."""
+
+    option: str
+    takes_path: bool
+    is_given: bool = False
+    """Whether the script was given it already."""
+
+
+Line: TypeAlias = Moment | Moved | Way
+
+_KINDS: Mapping[str, type[Line]] = {one.__name__: one for one in (Moment, Moved, Way)}
+
+
+def line_of(one: Line) -> str:
+    """Write one down."""
+    return json.dumps({"type": type(one).__name__, **to_brief(one)}) + "\n"
+
+
+class Told(NamedTuple):
+    """What a process has written down."""
+
+    moments: tuple[Moment, ...]
+    """With the names that files have at the end."""
+
+    way: Way | None
+
+
+def read_lines(path: str) -> Told:
+    """Read it, up to where the process was ended."""
+    moments: list[Moment] = []
+    way = None
+    for one in _lines(path):
+        if isinstance(one, Way):
+            way = way or one
+        elif isinstance(one, Moved):
+            moments = [
+                replace(each, path=one.target) if each.path == one.source else each
+                for each in moments
+            ]
+        else:
+            moments.append(one)
+    return Told(tuple(moments), way)
+
+
+def _lines(path: str) -> Iterator[Line]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        if line.endswith("\n"):
+            told = json.loads(line)
+            made: Line = from_wire(_KINDS[told.pop("type")], told)
+            yield made

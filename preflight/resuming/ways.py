@@ -1,0 +1,70 @@
+"""Finds the option by which a script goes on from a checkpoint, among those that it declares."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+from preflight.resuming.moments import Moment, Way
+
+CHECKPOINT = "{checkpoint}"
+"""In what is typed for `--resume-with`: the place of the path."""
+
+_SURE = re.compile(
+    r"resum|continue[_-]?(from|training)|restart[_-]?from|ckpt[_-]?path", re.IGNORECASE
+)
+_MAYBE = re.compile(
+    r"^-{1,2}(checkpoint|ckpt|load|load[_-]?(state|checkpoint|ckpt))$", re.IGNORECASE
+)
+_SAID = re.compile(r"\bresum|\bcontinue\b|\brestart", re.IGNORECASE)
+
+# Of options that resume: how, and not from where.
+_OTHER = re.compile(r"step|epoch|optim|sched|strict|only|id\b|[_-]id$|no[_-]", re.IGNORECASE)
+
+
+def way_of(actions: Iterable[argparse.Action], given: Sequence[str]) -> Way | None:
+    """Choose the option; one that takes a path before one that is a switch."""
+    found = [one for one in actions if _resumes(one)]
+    found.sort(key=lambda one: (one.nargs == 0, not _SURE.search(one.option_strings[0])))
+    if not found:
+        return None
+    one = found[0]
+    name = max(one.option_strings, key=len)
+    words = {each.split("=")[0] for each in given}
+    return Way(
+        option=name, takes_path=one.nargs != 0, is_given=not words.isdisjoint(one.option_strings)
+    )
+
+
+def _resumes(one: argparse.Action) -> bool:
+    if not one.option_strings or one.choices is not None or one.type in (int, float):
+        return False
+    name = max(one.option_strings, key=len)
+    if _OTHER.search(name):
+        return False
+    said = one.help if isinstance(one.help, str) else ""
+    return bool(_SURE.search(name)) or bool(_MAYBE.search(name) and _SAID.search(said))
+
+
+def words_for(saves: Sequence[Moment], way: Way | None, typed: str | None) -> list[str] | None:
+    """Write what is added to the script's arguments; None: it has no way to resume."""
+    if typed is not None:
+        path = path_of(saves, folder=False)
+        return [word.replace(CHECKPOINT, path) for word in shlex.split(typed)]
+    if way is None or way.is_given:
+        return None
+    return [way.option, path_of(saves)] if way.takes_path else [way.option]
+
+
+def path_of(saves: Sequence[Moment], *, folder: bool = True) -> str:
+    """Choose of what was saved at one step the path from which a script goes on."""
+    whole = [one for one in saves if one.is_folder]
+    full = [one for one in saves if one.holds_state and one.counts]
+    partly = [one for one in saves if one.holds_state or one.counts]
+    best = (whole or full or partly or list(saves))[0]
+    homes = {one.path.replace("\\", "/").rpartition("/")[0] for one in saves}
+    if folder and not whole and not full and len(saves) > 1 and len(homes) == 1:
+        return homes.pop()
+    return best.path

@@ -1,0 +1,38 @@
+"""Has what a script writes go to the scratch folder, and what it would send nowhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from preflight.overlay.calls import lay_over
+from preflight.overlay.layer import Layer
+from preflight.scripts.watch import Watch
+
+# Services that keep a record of a run, and write it to a folder where they are told so.
+_OFFLINE = {
+    "WANDB_MODE": "offline",
+    "NEPTUNE_MODE": "offline",
+    "CLEARML_OFFLINE_MODE": "1",
+}
+
+
+def layer_of(script: Mapping[str, Any], root: str) -> Layer:
+    """Give the layer of a script: over its folders, and over what its arguments name."""
+    home = os.path.dirname(os.path.realpath(script["path"])) if script["path"] else os.getcwd()
+    values = [one.partition("=")[2] or one for one in script["args"]]
+    named = (os.path.abspath(one) for one in values if os.path.isabs(one))
+    return Layer(script.get("layer") or script["scratch"], always=(root, os.getcwd(), home, *named))
+
+
+def lay_over_disk(watch: Watch, script: Mapping[str, Any]) -> None:
+    """Have nothing written for real, unless that was asked for, and nothing sent."""
+    folder = os.path.join(watch.scratch, "tracked")
+    os.makedirs(folder, exist_ok=True)
+    os.environ.update(_OFFLINE)
+    os.environ["WANDB_DIR"] = folder
+    os.environ["MLFLOW_TRACKING_URI"] = "file://" + folder.replace(os.sep, "/")
+    if not watch.options["allow_writes"]:
+        watch.layer = layer_of(script, watch.root)
+        lay_over(watch.layer)

@@ -1,0 +1,127 @@
+"""Runs a script, reads what it saved, and runs it again from there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from preflight.cached_files.read import read_cache
+from preflight.findings.check import Facts
+from preflight.kinds.asked import Asked
+from preflight.resuming.compare import chosen, differences
+from preflight.resuming.facts import Resumed, SavedState
+from preflight.resuming.moments import STEP, Moment, read_lines
+from preflight.resuming.ways import words_for
+from preflight.scripts.elsewhere import layer_of
+from preflight.scripts.facts import Ended, Rehearsal
+from preflight.scripts.process import start
+from preflight.scripts.read import Heard, follow
+from preflight.scripts.read import look as run
+from preflight.scripts.saving.log import MOMENTS
+from preflight.scripts.saving.written import standing, written
+from preflight.values.names import name_of
+
+# How a script ends that has shown all that it was to show.
+_WHOLE = ("returned", "exited", "stopped")
+
+# The exit code of a script that was given arguments that it does not take.
+_USAGE = 2
+
+# Above that, a file is looked at from its names and its ends only, in bytes.
+_LARGE = 4 * 2**30
+
+
+def look(asked: Asked) -> Iterator[Facts]:
+    """Run the script; read back what it saved; run it again from the first of it."""
+    wants = asked.options["wants"]
+    before = standing(asked.root)
+    seen = run(asked)
+    rehearsal = next(one for one in seen if isinstance(one, Rehearsal))
+    is_whole = rehearsal.ended.how in _WHOLE and not rehearsal.ended.code
+    saved = [one for one in seen if isinstance(one, SavedState)]
+    layer = None if asked.options["allow_writes"] else layer_of(asked.wire, asked.root)
+    names = [one.name for one in saved]
+    more = written(before, standing(asked.root), layer, root=asked.root, saved=names)
+    yield replace(rehearsal, met=(*rehearsal.met, *more))
+    yield from (one for one in seen if not isinstance(one, (SavedState, Rehearsal)))
+    if "SavedState" in wants:
+        saved = [_read_back(one, asked) for one in saved] if is_whole else saved
+        yield from saved
+    if "Resumed" in wants and is_whole:
+        yield from _again(rehearsal, saved, asked)
+
+
+def _read_back(saved: SavedState, asked: Asked) -> SavedState:
+    """Read each byte of a file that was saved, as it lies in the layer."""
+    if not saved.name or saved.error:
+        return saved
+    own = os.path.join(os.path.abspath(asked.root), saved.name)
+    layer = layer_of(asked.wire, asked.root)
+    path = own if asked.options["allow_writes"] else str(layer.reading(own))
+    if not os.path.isfile(path):
+        return saved
+    depth = "index" if os.path.getsize(path) > _LARGE else "bytes"
+    held = read_cache(path, asked.root, lambda _: asked.alive(), depth)
+    return replace(saved, damage=held.damage.text if held.damage is not None else "")
+
+
+def _again(rehearsal: Rehearsal, saved: Sequence[SavedState], asked: Asked) -> Iterator[Resumed]:
+    moments, way = read_lines(os.path.join(asked.wire["scratch"], MOMENTS))
+    saves = chosen(moments)
+    typed = asked.options["resume_with"]
+    if not saves:
+        if typed is not None:
+            yield Resumed(name=rehearsal.name, words=typed, unasked="it saved nothing after a step")
+        return
+    if any(one.error or one.damage or one.unloadable for one in saved):
+        return  # which is told already
+    if asked.options["allow_writes"]:
+        why = "what it saves first may be written over, with --allow-writes"
+        yield Resumed(name=rehearsal.name, words="", unasked=why)
+        return
+    words = words_for(saves, way, typed)
+    if words is None:
+        why = "it has no option for it; name one by --resume-with"
+        if way is not None and way.is_given:
+            why = f"{way.option} is given already"
+        yield Resumed(name=rehearsal.name, words="", unasked=why)
+        return
+    yield _resumed(rehearsal, words, moments, asked)
+
+
+def _resumed(
+    rehearsal: Rehearsal, words: list[str], first: Sequence[Moment], asked: Asked
+) -> Resumed:
+    scratch = os.path.join(asked.wire["scratch"], "again")
+    os.makedirs(scratch, exist_ok=True)
+    wire = {
+        **asked.wire,
+        "args": [*asked.wire["args"], *words],
+        "scratch": scratch,
+        "layer": asked.wire["scratch"],
+    }
+    layer_of(wire, asked.root).restore()
+    added = shlex.join(name_of(one, asked.root) if os.path.isabs(one) else one for one in words)
+    heard = Heard()
+    with asked.step(f"run {rehearsal.name} {added}"):
+        running = start(wire, {**asked.options, "epochs": 1, "wants": (), "resuming": True})
+        ended = follow(running, heard, asked._replace(wire=wire))
+    again = read_lines(os.path.join(scratch, MOMENTS)).moments
+    began = [one for one in again if one.what == STEP]
+    place = chosen(first)[-1].at
+    resumed = Resumed(name=rehearsal.name, words=added, saved_at=place, steps=heard.steps)
+    if not began and ended.how in _WHOLE and not ended.code:
+        return replace(resumed, unasked=f"{added} left it no step to take")
+    if ended.how == "exited" and ended.code == _USAGE and not heard.met:
+        return replace(resumed, unasked=f"its arguments do not take {added}")
+    return replace(_ended(resumed, ended), differences=tuple(differences(first, again)))
+
+
+def _ended(resumed: Resumed, ended: Ended) -> Resumed:
+    frames = ended.raised.frames if ended.raised is not None else ()
+    if ended.waiting:
+        frames = next((one.frames for one in ended.waiting if one.frames), ())
+    error = ended.raised.error if ended.raised is not None else ""
+    return replace(resumed, how=ended.how, code=ended.code, error=error, frames=frames)

@@ -1,0 +1,212 @@
+"""Notes what a script saves, and where training stood then; reads back what it has saved."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from preflight.resuming.facts import SavedState
+from preflight.resuming.moments import SAVE, STEP, Moment, Moved, Owner, Way, line_of
+from preflight.scripts.facts import Met
+from preflight.scripts.saving.sampling import sample_of, stands_at
+from preflight.scripts.watch import Watch
+from preflight.users_code.facts import Frame
+from preflight.users_code.frames import said_by
+from preflight.values.names import name_of
+
+MOMENTS = "moments.jsonl"
+"""In the scratch folder: saves and steps."""
+
+# Errors of a disk that is full: it is ours that was written to, and not the job's.
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+class File(NamedTuple):
+    """A file that `torch.save` wrote."""
+
+    writer: str
+    at: Frame | None
+    is_own: bool
+    """Whether the script itself called it: a library knows how to load what it has saved."""
+
+
+class Log:
+    """What is saved and stepped in a script's process."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.batch: int | None = None
+        self.files: dict[str, File] = {}
+        """By their whole path."""
+
+        self._saved: dict[str, tuple[str, Frame | None]] = {}
+        self._optimizers: list[tuple[weakref.ref[Any], Frame | None]] = []
+        self._steps = 0
+        self._is_noted = False
+        self._first_saved: int | None = None
+        self._within = threading.local()
+        watch.on_stop.append(self.read_back)
+        if watch.layer is not None:
+            watch.layer.on_move = self.moved
+
+    def made(self, optimizer: Any) -> None:
+        """Take in an optimizer that the script has made."""
+        self._optimizers.append((weakref.ref(optimizer), self.watch.place()))
+        optimizer.register_step_pre_hook(self.before_step)
+
+    def before_step(self, _optimizer: Any, *_: Any) -> None:
+        """Note where the first step begins, and the first one after each save."""
+        if not self._is_noted:
+            self._is_noted = True
+            self._write(
+                Moment(what=STEP, steps=self._steps, batch=self.batch, owners=self._owners())
+            )
+        self._steps += 1
+
+    def _owners(self) -> tuple[Owner, ...]:
+        made = ((ref(), at) for ref, at in self._optimizers)
+        return tuple(
+            Owner(
+                kind=type(one).__name__,
+                at=at,
+                rates=tuple(float(group.get("lr", 0.0)) for group in one.param_groups),
+                has_state=any(map(bool, one.state.values())),
+                weights=sum(each.numel() for group in one.param_groups for each in group["params"]),
+                sample=sample_of(one),
+            )
+            for one, at in made
+            if one is not None
+        )
+
+    @contextmanager
+    def saving(self) -> Iterator[bool]:
+        """Say whether this is a save of the script's own, and not one within another."""
+        outermost = not getattr(self._within, "one", False)
+        self._within.one = True
+        try:
+            yield outermost
+        finally:
+            if outermost:
+                self._within.one = False
+
+    def saved(self, path: str, writer: str, state: object) -> None:
+        """Note a save that was made."""
+        at = self.watch.place()
+        own = self.real(path) if path else ""
+        name = name_of(own, self.watch.root) if own else ""
+        self.watch.met(Met(what="save", at=at, name=name))
+        counts, holds = stands_at(state)
+        moment = Moment(
+            what=SAVE,
+            steps=self._steps,
+            batch=self.batch,
+            owners=self._owners(),
+            path=own,
+            at=at,
+            holds_state=holds,
+            is_folder=bool(own) and os.path.isdir(own),
+            counts=counts,
+        )
+        self._write(moment)
+        self._is_noted = False
+        if own and self._steps and self._first_saved in (None, self._steps):
+            self._first_saved = self._steps
+            if self.watch.layer is not None:
+                self.watch.layer.keep(own)
+        if own and self.watch.is_here:
+            self._saved[own] = (writer, at)
+            self._tell(own, writer, at)
+        if self.watch.options.get("resuming") and self._steps:
+            self.watch.stop("it has gone on, and has saved again")
+
+    def _tell(self, path: str, writer: str, at: Frame | None) -> None:
+        name = name_of(path, self.watch.root)
+        self.watch.gave(SavedState(name=name, writer=writer, at=at), key=f"saved {name}")
+
+    def moved(self, source: str, target: str) -> None:
+        """Follow what was saved to where it is moved, as who writes in two steps does."""
+        if source in self.files:
+            self.files[target] = self.files.pop(source)
+        if source in self._saved and self.watch.is_here:
+            self._write(Moved(source=source, target=target))
+            writer, at = self._saved[target] = self._saved.pop(source)
+            self._tell(target, writer, at)
+
+    def failed(self, path: str, writer: str, error: Exception) -> None:
+        """Tell what was raised by a save."""
+        if isinstance(error, OSError) and error.errno in _FULL and self.watch.layer is not None:
+            self.watch.shortened("a save that the folder for temporary files had no room for")
+            error.of_preflight = True  # type: ignore[attr-defined]
+            return
+        own = self.real(path) if path else ""
+        name = name_of(own, self.watch.root) if own else ""
+        told = SavedState(name=name, writer=writer, at=self.watch.place(), error=said_by(error))
+        self.watch.gave(told, key=f"failed {name} {told.at}")
+        if self.watch.wants("SavedState"):
+            self.watch.blamed[id(error)] = "script-save"
+
+    def real(self, path: str) -> str:
+        """Give the path that the script has named, as a whole one."""
+        layer = self.watch.layer
+        own = None if layer is None else layer.own(path)
+        return own or os.path.abspath(path)
+
+    def read_back(self) -> None:
+        """Load what `torch.save` has written and is still there: its bytes are not needed."""
+        if not self.watch.wants("SavedState") or not self.watch.is_here:
+            return
+        for path, (writer, at, is_own) in self.files.items():
+            if not os.path.isfile(path):
+                continue
+            refused, unloadable = _loaded(path)
+            name = name_of(path, self.watch.root)
+            told = SavedState(
+                name=name,
+                writer=writer,
+                at=at,
+                refused=refused if is_own else "",
+                unloadable=unloadable,
+            )
+            self.watch.gave(told, key=f"saved {name}")
+
+    def _write(self, one: Moment | Moved | Way) -> None:
+        if self.watch.is_here:
+            path = os.path.join(self.watch.scratch, MOMENTS)
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(line_of(one))
+
+    def way(self, way: Way) -> None:
+        """Note how the script resumes."""
+        self._write(way)
+
+
+def _loaded(path: str) -> tuple[str, str]:
+    """Say what `torch.load` refuses by itself, and what it cannot load at all."""
+    import torch
+
+    try:
+        torch.load(path, map_location="meta")
+    except Exception as error:  # noqa: BLE001  the user's classes are made
+        refused = said_by(error)
+    else:
+        return "", ""
+    try:
+        torch.load(path, map_location="meta", weights_only=False)
+    except Exception as error:  # noqa: BLE001  the user's classes are made
+        return refused, said_by(error)
+    return refused, ""
+
+
+_logs: dict[int, Log] = {}
+
+
+def log_of(watch: Watch) -> Log:
+    """Give the one log of a process."""
+    if id(watch) not in _logs:
+        _logs[id(watch)] = Log(watch)
+    return _logs[id(watch)]

@@ -1,0 +1,188 @@
+"""The entry points of libraries by which scripts save, load, step, and are told to resume."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from preflight.resuming.ways import way_of
+from preflight.scripts.points import Point
+from preflight.scripts.saving.log import File, log_of
+from preflight.scripts.saving.sampling import mark_of
+from preflight.scripts.watch import Watch
+
+
+def _path_in(place: int, name: str) -> Callable[[tuple[Any, ...], Mapping[str, Any], Any], str]:
+    def path(args: tuple[Any, ...], named: Mapping[str, Any], _given: Any) -> str:
+        file = named.get(name, args[place] if len(args) > place else "")
+        file = getattr(file, "name", file) if not isinstance(file, os.PathLike) else file
+        return os.fsdecode(file) if isinstance(file, (str, bytes, os.PathLike)) else ""
+
+    return path
+
+
+def _returned(_args: tuple[Any, ...], _named: Mapping[str, Any], given: Any) -> str:
+    return os.fsdecode(given) if isinstance(given, (str, os.PathLike)) else ""
+
+
+def _saver(
+    writer: str,
+    path_of: Callable[[tuple[Any, ...], Mapping[str, Any], Any], str],
+    *,
+    redirects: tuple[int, str] | None = None,
+) -> Callable[[Any, Watch], Any]:
+    """Wrap what saves: who saved what, and in which state training was."""
+
+    def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def save(*args: Any, **named: Any) -> Any:
+            log = log_of(watch)
+            with log.saving() as outermost:
+                path = path_of(args, named, None)
+                moved = _moved(args, named, redirects, watch)
+                try:
+                    given = original(*moved[0], **moved[1])
+                except Exception as error:
+                    _as_named(error, watch)
+                    if outermost:
+                        log.failed(path, writer, error)
+                    raise
+                path = path or path_of(args, named, given)
+                if writer == "torch.save" and path:
+                    log.files[log.real(path)] = File(writer, watch.place(), outermost)
+                if outermost and (path or writer != "torch.save"):
+                    log.saved(path, writer, args[0] if args else None)
+                return given
+
+        return save
+
+    return wrap
+
+
+def _moved(
+    args: tuple[Any, ...], named: Mapping[str, Any], place: tuple[int, str] | None, watch: Watch
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Have libraries that open files by themselves write into the layer."""
+    if place is None or watch.layer is None:
+        return args, named
+    number, name = place
+    file = named.get(name, args[number] if len(args) > number else None)
+    if not isinstance(file, (str, os.PathLike)):
+        return args, named
+    path = watch.layer.writing(file, fresh=True)
+    if name in named:
+        return args, {**named, name: path}
+    return (*args[:number], path, *args[number + 1 :]), named
+
+
+def _as_named(error: Exception, watch: Watch) -> None:
+    """Speak of a file by the name that the script gave it."""
+    if watch.layer is not None:
+        layer = watch.layer
+        error.args = tuple(layer.said(one) if isinstance(one, str) else one for one in error.args)
+
+
+def _reader(place: int, name: str) -> Callable[[Any, Watch], Any]:
+    """Have libraries that open files by themselves read from the layer."""
+
+    def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def read(*args: Any, **named: Any) -> Any:
+            layer = watch.layer
+            if layer is None:
+                return original(*args, **named)
+            if isinstance(named.get(name), (str, os.PathLike)):
+                named[name] = layer.reading(named[name])
+            elif len(args) > place and isinstance(args[place], (str, os.PathLike)):
+                args = (*args[:place], layer.reading(args[place]), *args[place + 1 :])
+            return original(*args, **named)
+
+        return read
+
+    return wrap
+
+
+def _optimizer(original: Callable[..., None], watch: Watch) -> Callable[..., None]:
+    @functools.wraps(original)
+    def made(optimizer: Any, *args: Any, **named: Any) -> None:
+        original(optimizer, *args, **named)
+        if watch.is_here:
+            log_of(watch).made(optimizer)
+
+    return made
+
+
+def _batch(original: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]:
+    @functools.wraps(original)
+    def give(batches: Any) -> Any:
+        batch = original(batches)
+        if watch.is_here and watch.while_at == "training":
+            log_of(watch).batch = mark_of(batch)
+        return batch
+
+    return give
+
+
+def _arguments(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def parse(parser: Any, args: Any = None, namespace: Any = None) -> Any:
+        import sys
+
+        given = sys.argv[1:] if args is None else list(args)
+        way = way_of(parser._actions, given)  # noqa: SLF001  argparse tells of options nowhere else
+        if way is not None and watch.is_here:
+            log_of(watch).way(way)
+        return original(parser, args, namespace)
+
+    return parse
+
+
+_SAFE = "safetensors.torch"
+_PATH = _path_in(1, "filename")
+
+POINTS = (
+    Point(module="argparse", name="ArgumentParser.parse_known_args", wrap=_arguments),
+    # `import torch` gives both by names of its own, which may be there before us.
+    *(
+        Point(module=module, name=name, wrap=wrap)
+        for module in ("torch.serialization", "torch")
+        for name, wrap in (
+            ("save", _saver("torch.save", _path_in(1, "f"), redirects=(1, "f"))),
+            ("load", _reader(0, "f")),
+        )
+    ),
+    Point(module="safetensors", name="safe_open", wrap=_reader(0, "filename")),
+    Point(module=_SAFE, name="safe_open", wrap=_reader(0, "filename")),
+    *(
+        Point(
+            module=_SAFE,
+            name=name,
+            wrap=_saver(f"{_SAFE}.{name}", _PATH, redirects=(1, "filename")),
+        )
+        for name in ("save_file", "save_model")
+    ),
+    Point(
+        module="accelerate.accelerator",
+        name="Accelerator.save_state",
+        wrap=_saver("Accelerator.save_state", _returned),
+    ),
+    Point(
+        module="pytorch_lightning.trainer.trainer",
+        name="Trainer.save_checkpoint",
+        wrap=_saver("Trainer.save_checkpoint", _path_in(1, "filepath")),
+    ),
+    Point(
+        module="lightning.pytorch.trainer.trainer",
+        name="Trainer.save_checkpoint",
+        wrap=_saver("Trainer.save_checkpoint", _path_in(1, "filepath")),
+    ),
+    Point(
+        module="torch.distributed.checkpoint.state_dict_saver",
+        name="save",
+        wrap=_saver("torch.distributed.checkpoint.save", _path_in(9, "checkpoint_id")),
+    ),
+    Point(module="torch.optim.optimizer", name="Optimizer.__init__", wrap=_optimizer),
+    Point(module="torch.utils.data.dataloader", name="_BaseDataLoaderIter.__next__", wrap=_batch),
+)

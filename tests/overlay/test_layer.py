@@ -1,0 +1,229 @@
+"""What Python's own functions write goes into the layer, and reads as if it were on the disk."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from preflight.overlay.calls import laid_over
+from preflight.overlay.layer import Layer
+
+
+def layer_over(folder: Path, scratch: Path) -> Layer:
+    return Layer(str(scratch), always=(str(folder),))
+
+
+def content(folder: Path) -> dict[str, bytes | None]:
+    """Everything that is seen of a folder, by name; None for a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def fill(folder: Path) -> None:
+    (folder / "out" / "old").mkdir(parents=True)
+    (folder / "data").mkdir()
+    (folder / "a").write_text("one")
+    (folder / "out" / "b").write_text("two")
+    (folder / "out" / "old" / "c").write_text("three")
+    (folder / "data" / "d").write_text("four")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """Give a folder with files, in which the test runs."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    fill(folder)
+    return folder
+
+
+def test_what_is_written_reads_back_and_the_folder_stays_as_it_is(
+    job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(job)
+    before = content(job)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        os.makedirs("out/new/deep", exist_ok=True)
+        Path("out/new/deep/w.txt").write_text("written")
+        with open("a", "a", encoding="utf-8") as file:
+            file.write(" more")
+        os.replace("out/b", "out/new/b")
+        shutil.rmtree("out/old")
+        seen = content(job)
+        found = sorted(glob.glob("out/**/*", recursive=True))
+
+    assert seen["a"] == b"one more"
+    assert seen[os.path.join("out", "new", "b")] == b"two"
+    assert os.path.join("out", "b") not in seen
+    assert os.path.join("out", "old") not in seen
+    assert os.path.join("out", "new", "deep", "w.txt") in found
+    assert content(job) == before
+
+
+def test_temporary_files_are_written_for_real(tmp_path: Path, job: Path) -> None:
+    """Other programs are told their names."""
+    with laid_over(layer_over(job, tmp_path / "scratch")), tempfile.NamedTemporaryFile() as file:
+        name = file.name
+        assert os.path.samefile(name, file.fileno())
+        assert not name.startswith(str(tmp_path))
+
+
+def test_errors_name_files_as_the_caller_did(tmp_path: Path, job: Path) -> None:
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        os.remove(job / "a")
+        with pytest.raises(FileNotFoundError) as raised:
+            (job / "a").read_text(encoding="utf-8")
+        with pytest.raises(FileNotFoundError) as no_folder:
+            (job / "none" / "a").write_text("x", encoding="utf-8")
+
+    assert raised.value.filename == str(job / "a")
+    assert no_folder.value.filename == str(job / "none" / "a")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_folder_that_cannot_be_written_cannot_be_written_in_the_layer(
+    tmp_path: Path, job: Path
+) -> None:
+    os.chmod(job / "out", 0o500)
+    with (
+        laid_over(layer_over(job, tmp_path / "scratch")),
+        pytest.raises(PermissionError),
+    ):
+        (job / "out" / "x").write_text("x", encoding="utf-8")
+
+
+def test_the_functions_are_as_before_afterwards(tmp_path: Path, job: Path) -> None:
+    before = open, os.open, os.stat, os.mkdir, shutil.rmtree, os.scandir
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        assert open is not before[0]
+
+    assert (open, os.open, os.stat, os.mkdir, shutil.rmtree, os.scandir) == before
+
+
+def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, job: Path) -> None:
+    """Whatever was written over it, added to it, or took it away."""
+    layer = layer_over(job, tmp_path / "scratch")
+    with laid_over(layer):
+        (job / "save").mkdir()
+        for name in ("over", "added", "moved"):
+            (job / "save" / name).write_text("first")
+        layer.keep(str(job / "save"))
+        (job / "save" / "over").write_text("second")
+        with open(job / "save" / "added", "a", encoding="utf-8") as file:
+            file.write("second")
+        os.rename(job / "save" / "moved", job / "elsewhere")
+        assert (job / "save" / "over").read_text() == "second"
+        shutil.rmtree(job / "save")
+        layer.restore()
+        seen = {path.name: path.read_text() for path in (job / "save").iterdir()}
+
+    assert seen == {"over": "first", "added": "first", "moved": "first"}
+
+
+def test_a_later_layer_in_the_same_folder_goes_on(tmp_path: Path, job: Path) -> None:
+    """As a second process does, which is to read what the first one wrote."""
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        (job / "out" / "last").write_text("7")
+        (job / "a").unlink()
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        assert (job / "out" / "last").read_text() == "7"
+        assert not (job / "a").exists()
+
+
+# Which of two is told, where both are true, is the system's choice.
+_ALIKE = ((errno.ENOTEMPTY, errno.EEXIST), (errno.ENOENT, errno.ENOTDIR))
+
+
+def said(act: Callable[[], object]) -> object:
+    """What became of a call: the error's number, or nothing."""
+    try:
+        act()
+    except OSError as error:
+        number = error.errno
+        return next((one for one in _ALIKE if number in one), number)
+    return None
+
+
+def write(path: str, mode: str) -> None:
+    with open(path, mode, encoding="utf-8") as file:
+        file.write(mode)
+
+
+NAMES = ("a", "out", "out/b", "out/old", "out/old/c", "out/new", "data/d", "new", "new/x")
+
+ACTS: tuple[Callable[[str, str], object], ...] = (
+    lambda one, _: os.mkdir(one),
+    lambda one, _: os.makedirs(one, exist_ok=True),
+    lambda one, _: write(one, "a") if not os.path.isdir(one) else None,
+    lambda one, _: write(one, "w") if not os.path.isdir(one) else None,
+    lambda one, _: write(one, "x") if not os.path.isdir(one) else None,
+    lambda one, _: os.remove(one) if os.path.isfile(one) else None,
+    lambda one, _: os.rmdir(one) if os.path.isdir(one) else None,
+    lambda one, _: shutil.rmtree(one) if os.path.isdir(one) else None,
+    lambda one, two: os.replace(one, two) if os.path.isfile(one) and not os.path.isdir(two) else 0,
+    lambda one, two: os.rename(one, two) if os.path.isdir(one) and not os.path.exists(two) else 0,
+    lambda one, two: shutil.copyfile(one, two) if os.path.isfile(one) else None,
+    lambda one, two: shutil.move(one, two) if os.path.exists(one) else None,
+    lambda one, _: os.listdir(one),
+    lambda one, _: os.stat(one),
+)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_program_sees_the_same_with_the_layer_and_without(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thirty things done by chance, in two folders that are the same."""
+    plain, under = tmp_path / "plain", tmp_path / "under"
+    chance = random.Random(seed)
+    steps = [(chance.choice(ACTS), chance.choice(NAMES), chance.choice(NAMES)) for _ in range(30)]
+    steps = [one for one in steps if not f"{one[2]}/".startswith(f"{one[1]}/") or one[1] == one[2]]
+
+    def run(folder: Path) -> tuple[list[object], dict[str, bytes | None]]:
+        monkeypatch.chdir(folder)
+        seen: list[object] = []
+        for act, one, two in steps:
+            became = said(lambda act=act, one=one, two=two: act(one, two))  # type: ignore[misc]
+            seen.append((became, sorted(content(folder))))
+        return seen, content(folder)
+
+    for folder in (plain, under):
+        folder.mkdir()
+        fill(folder)
+    without = run(plain)
+    before = content(under)
+    with laid_over(layer_over(under, tmp_path / "scratch")):
+        with_layer = run(under)
+
+    for number, (one, other) in enumerate(zip(with_layer[0], without[0], strict=True)):
+        assert one == other, f"step {number}: {steps[number]}"
+    assert with_layer[1] == without[1]
+    assert content(under) == before
+
+
+def test_the_narrower_of_two_folders_decides(tmp_path: Path) -> None:
+    """A cache within the job's folder is written for real, and a job within a cache is not."""
+    outer, inner = tmp_path / "a", tmp_path / "a" / "b"
+    layer = Layer(str(tmp_path / "scratch"), always=(str(outer),), never=(str(inner),))
+    other = Layer(str(tmp_path / "scratch"), always=(str(inner),), never=(str(outer),))
+
+    assert layer.own(str(outer / "x")) is not None
+    assert layer.own(str(inner / "x")) is None
+    assert other.own(str(outer / "x")) is None
+    assert other.own(str(inner / "x")) is not None
+
+
+def test_its_own_folder_is_never_laid_over(tmp_path: Path) -> None:
+    layer = Layer(str(tmp_path / "scratch"), always=(str(tmp_path),))
+
+    assert layer.own(str(tmp_path / "scratch" / "told.jsonl")) is None

@@ -1,0 +1,136 @@
+"""Two runs of a script are compared: only what is surely another is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from preflight.resuming.compare import chosen, differences
+from preflight.resuming.moments import SAVE, STEP, Moment, Owner
+
+BEGAN = tuple(float(one) for one in range(20))
+SAVED = tuple(one + 0.01 for one in BEGAN)
+
+
+def owner(**more: object) -> Owner:
+    given = {"kind": "AdamW", "rates": (0.1,), "weights": 20, "sample": BEGAN, **more}
+    return Owner(**given)  # type: ignore[arg-type]
+
+
+TRAINED = owner(sample=SAVED, has_state=True, rates=(0.05,))
+
+
+def step(steps: int, one: Owner, batch: int | None) -> Moment:
+    return Moment(what=STEP, steps=steps, owners=(one,), batch=batch)
+
+
+def save(steps: int, one: Owner, **more: object) -> Moment:
+    given = {"path": "last.pt", "holds_state": True, **more}
+    return Moment(what=SAVE, steps=steps, owners=(one,), **given)  # type: ignore[arg-type]
+
+
+FIRST = (
+    step(0, owner(), 1),
+    save(2, TRAINED, counts={"epoch": 0}),
+    step(2, TRAINED, 2),
+    save(4, TRAINED, counts={"epoch": 1}),
+)
+
+
+def said(*again: Moment) -> dict[str, bool]:
+    return {one.what: one.is_fault for one in differences(FIRST, again)}
+
+
+def test_a_run_that_goes_on_as_it_was_is_left_alone() -> None:
+    assert said(step(0, TRAINED, 2), save(2, TRAINED, counts={"epoch": 1})) == {}
+
+
+def test_what_was_saved_with_fewer_bits_is_left_alone() -> None:
+    rounded = tuple(one * (1 + 2**-9) for one in SAVED)
+
+    assert said(step(0, replace(TRAINED, sample=rounded), 2)) == {}
+
+
+def test_an_average_of_the_weights_is_left_alone() -> None:
+    average = tuple((one + two) / 2 for one, two in zip(BEGAN, SAVED, strict=True))
+
+    assert said(step(0, replace(TRAINED, sample=average), 2)) == {}
+
+
+@pytest.mark.parametrize("sample", [BEGAN, tuple(-one for one in BEGAN)])
+def test_weights_that_are_not_those_saved_are_told(sample: tuple[float, ...]) -> None:
+    """Those of the start, or others by chance."""
+    assert said(step(0, replace(TRAINED, sample=sample), 2)) == {"weights": True}
+
+
+def test_weights_that_training_has_not_moved_tell_nothing() -> None:
+    still = [replace(one, owners=(owner(),)) for one in FIRST]
+
+    assert differences(still, [step(0, owner(), 2)]) == []
+
+
+def test_an_optimizer_that_has_forgotten_is_told() -> None:
+    assert said(step(0, replace(TRAINED, has_state=False), 2)) == {"optimizer": True}
+
+
+def test_an_optimizer_that_was_not_saved_is_told_as_such() -> None:
+    first = [replace(one, holds_state=False) for one in FIRST]
+    (told,) = differences(first, [step(0, replace(TRAINED, has_state=False), 2)])
+
+    assert told.text == "goes on with an empty state of AdamW, which was not saved"
+
+
+@pytest.mark.parametrize(("rate", "is_fault"), [(0.1, True), (0.07, False)])
+def test_another_rate_is_told(rate: float, is_fault: bool) -> None:  # noqa: FBT001
+    """That of the first step is worse than any other."""
+    assert said(step(0, replace(TRAINED, rates=(rate,)), 2)) == {"rate": is_fault}
+
+
+def test_the_rate_of_the_save_and_that_of_the_next_step_are_both_right() -> None:
+    later = replace(TRAINED, rates=(0.04,))
+    first = (*FIRST[:2], step(2, later, 2))
+
+    assert differences(first, [step(0, TRAINED, 2)]) == []
+    assert differences(first, [step(0, later, 2)]) == []
+
+
+def test_the_batch_of_the_beginning_is_told_where_another_would_come() -> None:
+    assert said(step(0, TRAINED, 1)) == {"data": False}
+    assert said(step(0, TRAINED, 3)) == {}
+    assert said(step(0, TRAINED, None)) == {}
+
+
+def test_a_count_that_goes_back_is_told() -> None:
+    first = (FIRST[0], replace(FIRST[1], counts={"epoch": 5}))
+    (told,) = differences(first, [step(0, TRAINED, 2), save(2, TRAINED, counts={"epoch": 0})])
+
+    assert (told.what, told.is_fault) == ("step", True)
+    assert told.text == "saves `epoch` as 0 next, where the checkpoint has 5"
+
+
+def test_a_count_that_stands_still_is_told_where_each_save_counted() -> None:
+    again = (step(0, TRAINED, 2), save(2, TRAINED, counts={"epoch": 0}))
+    within = [replace(one, counts={"epoch": 0}) for one in FIRST]
+
+    assert said(*again) == {"step": False}
+    assert differences(within, again) == []
+
+
+def test_another_optimizer_is_not_compared() -> None:
+    other = owner(kind="SGD", weights=7)
+
+    assert said(step(0, other, 2)) == {}
+
+
+def test_without_a_step_nothing_is_told() -> None:
+    assert differences(FIRST, []) == []
+    assert differences((), FIRST) == []
+
+
+def test_a_checkpoint_is_what_was_saved_at_one_step_after_the_first() -> None:
+    """The weights of the start are none."""
+    early = save(0, owner(), path="init.pt")
+    two = save(2, TRAINED, path="optimizer.pt")
+
+    assert chosen([early, *FIRST[:2], two, FIRST[3]]) == [FIRST[1], two]

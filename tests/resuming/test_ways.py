@@ -1,0 +1,91 @@
+"""How a script goes on from a checkpoint is read from its own options."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from preflight.resuming.moments import SAVE, Moment, Way
+from preflight.resuming.ways import path_of, way_of, words_for
+
+
+def found(*options: dict[str, object], given: tuple[str, ...] = ()) -> Way | None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float)
+    for one in options:
+        name = one.pop("name")
+        parser.add_argument(str(name), **one)  # type: ignore[arg-type]
+    return way_of(parser._actions, given)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["--resume", "--resume-from", "--resume_from_checkpoint", "--continue-from", "--ckpt_path"],
+)
+def test_an_option_that_says_so_is_taken(name: str) -> None:
+    assert found({"name": name}) == Way(option=name, takes_path=True)
+
+
+def test_a_switch_is_taken_where_no_option_takes_a_path() -> None:
+    switch: dict[str, object] = {"name": "--resume", "action": "store_true"}
+
+    assert found(dict(switch)) == Way(option="--resume", takes_path=False)
+    way = found(switch, {"name": "--resume_from"})
+    assert way is not None
+    assert way.option == "--resume_from"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"name": "--checkpoint", "help": "weights to start from"},
+        {"name": "--ckpt"},
+        {"name": "--resume_step", "type": int},
+        {"name": "--resume_epoch"},
+        {"name": "--resume-mode", "choices": ["auto", "never"]},
+        {"name": "--wandb_resume_id"},
+    ],
+)
+def test_an_option_that_may_mean_something_else_is_left(option: dict[str, object]) -> None:
+    assert found(option) is None
+
+
+def test_a_checkpoint_to_resume_from_is_told_by_its_help() -> None:
+    assert found({"name": "--checkpoint", "help": "resume from this file"}) is not None
+
+
+def test_what_the_script_was_given_already_is_not_added() -> None:
+    way = found({"name": "--resume"}, given=("--lr", "1", "--resume=old.pt"))
+
+    assert way is not None
+    assert way.is_given
+    assert words_for([saved("a/last.pt")], way, None) is None
+
+
+def saved(path: str, **more: object) -> Moment:
+    return Moment(what=SAVE, steps=2, path=path, **more)  # type: ignore[arg-type]
+
+
+def test_what_is_typed_counts_before_what_was_found() -> None:
+    way = Way(option="--resume", takes_path=False)
+
+    words = words_for([saved("a/last.pt")], way, "--load '{checkpoint}' --again")
+
+    assert words == ["--load", "a/last.pt", "--again"]
+    assert words_for([saved("a/last.pt")], way, None) == ["--resume"]
+    assert words_for([saved("a/last.pt")], None, None) is None
+
+
+def test_of_several_files_the_one_with_all_in_it_is_taken() -> None:
+    weights, whole = saved("a/best.pt"), saved("a/last.pt", holds_state=True, counts={"epoch": 0})
+
+    assert path_of([weights, whole]) == "a/last.pt"
+    assert path_of([weights, saved("a/state", is_folder=True)]) == "a/state"
+
+
+def test_files_that_lie_side_by_side_are_named_by_their_folder() -> None:
+    parts = [saved("a/7/model.pt"), saved("a/7/optimizer.pt", holds_state=True)]
+
+    assert path_of(parts) == "a/7"
+    assert path_of(parts, folder=False) == "a/7/optimizer.pt"

@@ -1,0 +1,191 @@
+"""Scripts are run, and run again from what they saved: each fault is told at its own line."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Report
+from preflight.render.terminal import render
+from tests.warming import start_copies
+
+SCRIPTS = Path(__file__).parents[2] / "fixtures" / "scripts"
+
+Change = tuple[str, str]
+
+UNSAVED = ('            "optimizer": optimizer.state_dict(),\n', "")
+UNLOADED = ('        optimizer.load_state_dict(checkpoint["optimizer"])\n', "")
+
+
+def write(folder: Path, name: str, *changes: Change) -> str:
+    text = (SCRIPTS / name).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "train.py").write_text(text, encoding="utf-8")
+    return text
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    """A hash of each file, ours aside."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".preflight" not in path.parts
+    }
+
+
+def rehearse(folder: Path, *words: str, **options: object) -> Report:
+    return preflight.run("train.py", *words, folder=str(folder), select=["script-"], **options)  # type: ignore[arg-type]
+
+
+def told(report: Report, text: str) -> list[tuple[str, str]]:
+    """Each finding at the gate: its check, and the text of the line that it names."""
+    lines = text.splitlines()
+    return [
+        (one.check, lines[one.at.line - 1].strip() if one.at.line else "")
+        for one in report.findings
+        if one.severity.name == "ERROR"
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    start_copies(monkeypatch)
+
+
+def test_a_script_that_goes_on_is_go_and_leaves_its_folder_as_it_is(tmp_path: Path) -> None:
+    """Also what it appends to, and what lies there from a run before."""
+    write(tmp_path, "plain_resume.py")
+    (tmp_path / "runs" / "plain").mkdir(parents=True)
+    (tmp_path / "runs" / "plain" / "log.jsonl").write_text("{}\n")
+    (tmp_path / "runs" / "plain" / "last.pt").write_bytes(b"of a run before")
+    before = files_in(tmp_path)
+
+    report = rehearse(tmp_path)
+
+    assert report.verdict == "go"
+    assert report.findings == ()
+    assert files_in(tmp_path) == before
+    said = " ".join(render(report, verbose=1).split())
+    assert "resumed with --resume runs/plain/last.pt: 2 steps" in said
+    assert "also wrote, apart from the job: runs/plain/log.jsonl" in said
+    assert "for real" not in said
+
+
+FAULTS: dict[str, tuple[tuple[Change, ...], str, str]] = {
+    "a state that does not pickle": (
+        (('"epoch": epoch,\n            "args"', '"epoch": lambda: epoch,\n            "args"'),),
+        "script-save",
+        'torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
+    ),
+    "a type that weights_only refuses": (
+        (('"args": vars(args)', '"args": args'),),
+        "script-resume",
+        "checkpoint = torch.load(args.resume)",
+    ),
+    "an optimizer that was never saved": (
+        (UNSAVED,),
+        "script-resume",
+        'optimizer.load_state_dict(checkpoint["optimizer"])',
+    ),
+    "an optimizer that was neither saved nor loaded": (
+        (UNSAVED, UNLOADED),
+        "script-resume",
+        "optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)",
+    ),
+    "weights that are not loaded": (
+        (('        model.load_state_dict(checkpoint["model"])\n', ""),),
+        "script-resume",
+        'torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_told_at_its_own_line(name: str, tmp_path: Path) -> None:
+    changes, check, line = FAULTS[name]
+    text = write(tmp_path, "plain_resume.py", *changes)
+    before = files_in(tmp_path)
+
+    report = rehearse(tmp_path)
+
+    assert report.verdict == "no-go"
+    assert told(report, text)[0] == (check, line)
+    assert {one for one, _ in told(report, text)} == {check}
+    assert files_in(tmp_path) == before
+
+
+def dies_at(folder: Path, text: str, *words: str) -> str:
+    """Run a plain script to its end; give the text of its own innermost line that raised."""
+    done = subprocess.run(
+        [sys.executable, "train.py", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    lines = [one for one in done.stderr.splitlines() if "train.py" in one and ", line " in one]
+    number = int(lines[-1].partition(", line ")[2].partition(",")[0])
+    return text.splitlines()[number - 1].strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*FAULTS][:3])
+def test_the_plain_script_dies_at_the_line_that_is_told(name: str, tmp_path: Path) -> None:
+    """Run as it is: to its end, and from what it has saved."""
+    changes, check, line = FAULTS[name]
+    text = write(tmp_path, "plain_resume.py", *changes)
+    words = ["--epochs", "1"]
+    if check == "script-resume":
+        subprocess.run([sys.executable, "train.py", *words], cwd=tmp_path, check=True)
+        words += ["--resume", "runs/plain/last.pt"]
+
+    assert dies_at(tmp_path, text, *words) == line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["accelerate_state.py", "lightning_resume.py", "tied_safetensors.py"]
+)
+def test_what_libraries_save_is_read_back_and_resumed(name: str, tmp_path: Path) -> None:
+    write(tmp_path, name)
+    before = files_in(tmp_path)
+
+    report = rehearse(tmp_path)
+
+    assert report.verdict == "go"
+    assert [one for one in report.findings if one.severity.name != "NOTE"] == []
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_safetensors_that_refuse_tied_weights_are_told_at_the_line_that_saves(
+    tmp_path: Path,
+) -> None:
+    imported = "import save_model", "import save_file"
+    called = "save_model(model,", "save_file(model.state_dict(),"
+    text = write(tmp_path, "tied_safetensors.py", imported, called)
+
+    report = rehearse(tmp_path)
+
+    line = 'save_file(model.state_dict(), f"weights/epoch-{epoch}.safetensors")'
+    assert told(report, text) == [("script-save", line)]
+
+
+@pytest.mark.slow
+def test_writes_are_real_where_that_is_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, "plain_resume.py")
+
+    report = rehearse(tmp_path, allow_writes=True)
+
+    assert report.verdict == "go"
+    assert (tmp_path / "runs" / "plain" / "last.pt").is_file()
