@@ -74,6 +74,7 @@ from preflight.sources.flaws.facts import (
 from preflight.storage.facts import Locks, ReadBack, StorageProbe, Tried, WriterTrial
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
+from preflight.training.facts import Idle, NotFinite, Steps
 from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
 
 __all__ = [
@@ -119,6 +120,7 @@ __all__ = [
     "Gpus",
     "Held",
     "HostFacts",
+    "Idle",
     "ImageDamage",
     "Inherited",
     "Jump",
@@ -136,6 +138,7 @@ __all__ = [
     "Lost",
     "MadeOnCpu",
     "Met",
+    "NotFinite",
     "NumberSaid",
     "OddContent",
     "Oddity",
@@ -173,6 +176,7 @@ __all__ = [
     "Spot",
     "Stage",
     "Standing",
+    "Steps",
     "StorageProbe",
     "Structure",
     "Survival",

@@ -23,8 +23,8 @@ from preflight.users_code.frames import said_by
 from preflight.values.wire import to_brief
 
 SUBJECTS = (
-    *("loaders_met", "modes_met", "copies_met", "cpu_instead"),
-    *("saving.points", "saving.hub"),
+    *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
+    *("met.steps", "met.trainers", "saving.points", "saving.hub"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 

@@ -11,7 +11,8 @@ from preflight.resuming.page import in_words as resumes_in_words
 from preflight.scripts.facts import Rehearsal
 from preflight.scripts.page import in_words
 from preflight.targets.targets import Script
-
+from preflight.training.facts import Steps
+from preflight.training.facts import in_words as steps_in_words
 
 SCRIPT = Kind(
     name="script",
@@ -19,8 +20,13 @@ SCRIPT = Kind(
     word="script",
     part="script",
     target=Script,
-    facts={Rehearsal: "script", SavedState: "save", Resumed: "resume"},
-    sums_up={Rehearsal: in_words, Resumed: resumes_in_words},
+    facts={
+        Rehearsal: "script",
+        SavedState: "save",
+        Resumed: "resume",
+        Steps: "steps of a script",
+    },
+    sums_up={Rehearsal: in_words, Resumed: resumes_in_words, Steps: steps_in_words},
     may_give=(Sent, Loaded, Reads, Copied),
     reader="preflight.scripts.saving.again:look",
     gather="preflight.scripts.gather:Scripts",

@@ -14,7 +14,8 @@ from tests.conftest import said_by
 
 BEGIN = """
 import json, os, sys, tempfile, time, traceback
-from preflight.scripts import inside, loaders_met
+from preflight.scripts import inside
+from preflight.scripts.met import loaders as loaders_met
 from preflight.scripts.points import Points
 from preflight.scripts.watch import Stopped, Watch
 

@@ -146,7 +146,7 @@ class _Passes:
             return ""
         if known:
             return ""
-        from preflight.scripts.loader_look import look
+        from preflight.scripts.met.loader_look import look
 
         found = look(loader, at, self._watch)
         self._watch.gave(*found)

@@ -1,0 +1,98 @@
+"""A script with parameters that are to be trained, and are not.
+
+What it finds
+    The script is run as itself, with a few batches of each loader, and looked at whenever one of
+    its optimizers steps. Found are parameters that an optimizer has, and that had no gradient at
+    any of its steps: a layer that `forward` does not use, adapters within reentrant checkpointing
+    of which no input needs a gradient. And parameters that had gradients, and that no optimizer
+    has. Parameters that are frozen, averages of weights, and models that only give their opinion
+    are left alone.
+
+Why it matters
+    Such parameters stay as they were made, which nothing says: the loss falls all the same, since
+    the others are trained. Under DistributedDataParallel, which waits for a gradient of each, the
+    second step raises, or all ranks wait for each other.
+
+What to do
+    Use them in `forward`, or take them out; give them to the optimizer; or set
+    `requires_grad_(False)` for those that are to stay. Reentrant checkpointing needs an input that
+    requires a gradient, which `use_reentrant=False` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from preflight.check import check
+from preflight.facts import Idle, Steps
+from preflight.finding import Finding, Location, Severity
+from preflight.job import Job
+from preflight.values.names import counted, first_of
+
+_UNUSED = "without gradient"
+
+
+@check(
+    over=Steps,
+    title="script with parameters that are not trained",
+    many="scripts have parameters that are not trained",
+    severity=Severity.ERROR,
+    skip=lambda facts, _job: None if facts.steps else "no step of an optimizer was seen",
+)
+def script_gradient(facts: Steps, _job: Job) -> Iterator[Finding]:
+    """Report the parameters of each model that got no gradient, or that no optimizer has."""
+    for idle in facts.idle:
+        yield _unused(idle, facts) if idle.fault == _UNUSED else _unowned(idle, facts)
+
+
+def _unused(idle: Idle, facts: Steps) -> Finding:
+    steps = f"any of {counted(idle.steps, 'step')}" if idle.steps > 1 else "the one step seen"
+    why = "They stay as they were made, while the others are trained, and nothing says so."
+    fix = "Use them in forward, or freeze them: requires_grad_(False)."
+    if idle.replicated:
+        why = "DistributedDataParallel waits for a gradient of each of them: the next step raises."
+        fix = "Use them in forward, take them out, or say find_unused_parameters=True."
+    if idle.detached is not None:
+        at = idle.detached
+        why += (
+            f" {at.file}:{at.line} computes activations again in backward, and nothing that goes "
+            "in needs a gradient."
+        )
+        fix = (
+            "Say use_reentrant=False, or have the inputs need gradients: "
+            "model.enable_input_require_grads() where the model has it."
+        )
+    severity = Severity.ERROR if idle.replicated else Severity.WARNING
+    return _found(idle, facts, f"got no gradient in {steps}", why, fix, severity)
+
+
+def _unowned(idle: Idle, facts: Steps) -> Finding:
+    return _found(
+        idle,
+        facts,
+        "got gradients, and no optimizer has them",
+        "They never change, and their gradients take time and memory.",
+        "Give them to the optimizer, or freeze them: requires_grad_(False).",
+        Severity.WARNING,
+    )
+
+
+def _found(idle: Idle, facts: Steps, what: str, why: str, fix: str, severity: Severity) -> Finding:
+    some = f"{idle.count:,} of {counted(idle.of, 'parameter')} of {idle.model}"
+    kept = idle.defined
+    return script_gradient.found(
+        f"{some} {what}: {first_of(idle.names, idle.count)}",
+        at=Location(file=kept.file or facts.name, line=kept.line, name=idle.model),
+        severity=severity,
+        why=why,
+        fix=fix,
+        about=idle.fault,
+        line_text=kept.line_text,
+        evidence={
+            "parameters": idle.count,
+            "numbers": idle.numbers,
+            "of": idle.of,
+            "steps": facts.steps,
+            "replicated": idle.replicated,
+        },
+    )

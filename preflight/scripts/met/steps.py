@@ -1,0 +1,138 @@
+"""Steps of optimizers and gradients: who is trained, by which numbers, and how long it takes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from preflight.scripts.facts import TRAINING
+from preflight.scripts.points import Point
+from preflight.scripts.watch import Watch
+from preflight.training.facts import Steps
+from preflight.training.numbers_seen import Numbers
+from preflight.training.trained import Trained
+from preflight.values.names import name_of
+
+
+class Seen:
+    """All that is seen of the steps of one script; told when it ends."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.trained = Trained(watch.root, watch.place)
+        self.numbers = Numbers(watch.place)
+        self._handles: list[Any] = []
+        watch.on_stop.append(self.tell)
+
+    def listen(self) -> None:
+        """Hear of all steps of all optimizers, as torch offers it."""
+        from torch.optim import optimizer as torch_optimizer
+
+        if not self._handles:
+            self._handles = [
+                torch_optimizer.register_optimizer_step_pre_hook(self._before),
+                torch_optimizer.register_optimizer_step_post_hook(self._after),
+            ]
+
+    def _before(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if self._watch.is_here:
+            self.trained.look(optimizer)
+
+    def _after(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if not self._watch.is_here:
+            return
+        self.trained.stepped(optimizer)
+        self.numbers.stepped(optimizer, self.trained.name)
+
+    def tell(self) -> None:
+        """Tell of it, and hear no more."""
+        while self._handles:
+            self._handles.pop().remove()
+        numbers = self.numbers
+        self._watch.gave(
+            Steps(
+                name=_script(self._watch),
+                steps=numbers.steps,
+                backwards=numbers.backwards,
+                losses=tuple(numbers.losses),
+                loss=numbers.bad_loss,
+                weights=numbers.bad_weights,
+                recovered=numbers.recovered,
+                idle=self.trained.idle(),
+                seconds=numbers.seconds,
+                gpu_bytes=numbers.gpu_bytes(),
+            ),
+            key="steps",
+        )
+
+
+def _script(watch: Watch) -> str:
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return name_of(os.path.abspath(file), watch.root) if file else "script"
+
+
+@functools.lru_cache(maxsize=1)
+def _of(watch: Watch) -> Seen:
+    return Seen(watch)
+
+
+def _add_param_group(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def add_param_group(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        if watch.is_here:
+            seen = _of(watch)
+            seen.listen()
+            seen.trained.given(optimizer)
+        return original(optimizer, *args, **kwargs)
+
+    return add_param_group
+
+
+def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    _of(watch)  # which tells at the end that there was none
+
+    @functools.wraps(original)
+    def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        if not watch.is_here:
+            return original(tensors, *args, **kwargs)
+        with _of(watch).numbers.backward(tensors):
+            return original(tensors, *args, **kwargs)
+
+    return backward
+
+
+def _scale(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def scale(scaler: Any, outputs: Any) -> Any:
+        scaled = original(scaler, outputs)
+        _of(watch).numbers.scaled(outputs, scaled)
+        return scaled
+
+    return scale
+
+
+def _validity(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Note where activations are to be computed again, and nothing that goes in needs gradients."""
+
+    @functools.wraps(original)
+    def check_backward_validity(inputs: Any) -> Any:
+        inputs = list(inputs)
+        tensors = [one for one in inputs if hasattr(one, "requires_grad")]
+        is_idle = tensors and not any(one.requires_grad for one in tensors)
+        if is_idle and watch.while_at == TRAINING:
+            _of(watch).trained.detached(watch.place())
+        return original(inputs)
+
+    return check_backward_validity
+
+
+POINTS = (
+    Point(module="torch.optim.optimizer", name="Optimizer.add_param_group", wrap=_add_param_group),
+    Point(module="torch.autograd", name="backward", wrap=_backward),
+    Point(module="torch.amp.grad_scaler", name="GradScaler.scale", wrap=_scale),
+    Point(module="torch.cuda.amp.grad_scaler", name="GradScaler.scale", wrap=_scale),
+    Point(module="torch.utils.checkpoint", name="check_backward_validity", wrap=_validity),
+)

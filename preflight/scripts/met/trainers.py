@@ -1,0 +1,109 @@
+"""Trainers that are known, and arguments that say how long to train: made short when met."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from preflight.scripts.points import Point
+from preflight.scripts.watch import Watch
+from preflight.training.schedules import (
+    Change,
+    Limits,
+    shorten_arguments,
+    shorten_checkpoints,
+    shorten_lightning,
+    shorten_transformers,
+)
+
+# Scripts that use these read their arguments in ways that are known.
+_LIBRARIES = {"accelerate", "diffusers", "transformers"}
+
+_Shorten = Callable[[Mapping[str, Any], Limits], list[Change]]
+
+
+def _limits(watch: Watch) -> Limits:
+    return Limits(watch.batches, watch.epochs)
+
+
+def _tell(watch: Watch, of: str, changes: Iterable[Change]) -> None:
+    at = watch.place()
+    place = "" if at is None else f" ({at.file}:{at.line})"
+    listed = ", ".join(map(str, changes))
+    if listed:
+        watch.shortened(f"{of}: {listed}{place}")
+
+
+def _constructor(of: str, shorten: _Shorten) -> Callable[[Callable[..., Any], Watch], Any]:
+    """Have a class be called with less, where arguments are given by name."""
+
+    def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def begin(made: Any, *args: Any, **kwargs: Any) -> Any:
+            if watch.is_here:
+                changes = shorten(kwargs, _limits(watch))
+                _tell(watch, of, changes)
+                kwargs |= {one.name: one.after for one in changes}
+            return original(made, *args, **kwargs)
+
+        return begin
+
+    return wrap
+
+
+def _parser(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have what a script reads of its command line be less."""
+
+    @functools.wraps(original)
+    def parse_known_args(parser: Any, *args: Any, **kwargs: Any) -> Any:
+        read = original(parser, *args, **kwargs)
+        if not watch.is_here or watch.place() is None:
+            return read
+        names = read[0]
+        is_known = not _LIBRARIES.isdisjoint(sys.modules)
+        changes = shorten_arguments(vars(names), _limits(watch), is_known=is_known)
+        _tell(watch, "arguments", changes)
+        for one in changes:
+            setattr(names, one.name, one.after)
+        return read
+
+    return parse_known_args
+
+
+def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Have the Trainer of transformers train by shorter arguments."""
+
+    @functools.wraps(original)
+    def train(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+        if watch.is_here:
+            changes = shorten_transformers(vars(trainer.args), _limits(watch))
+            _tell(watch, "TrainingArguments", changes)
+            for one in changes:
+                object.__setattr__(trainer.args, one.name, one.after)
+        return original(trainer, *args, **kwargs)
+
+    return train
+
+
+POINTS = (
+    Point(module="argparse", name="ArgumentParser.parse_known_args", wrap=_parser),
+    Point(module="transformers.trainer", name="Trainer.train", wrap=_train),
+    *(
+        point
+        for package in ("pytorch_lightning", "lightning.pytorch")
+        for point in (
+            Point(
+                module=f"{package}.trainer.trainer",
+                name="Trainer.__init__",
+                wrap=_constructor("Trainer", shorten_lightning),
+            ),
+            Point(
+                module=f"{package}.callbacks.model_checkpoint",
+                name="ModelCheckpoint.__init__",
+                wrap=_constructor("ModelCheckpoint", shorten_checkpoints),
+            ),
+        )
+    ),
+)

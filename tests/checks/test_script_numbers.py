@@ -1,0 +1,61 @@
+"""Losses and weights that are no numbers, as facts tell of them."""
+
+from __future__ import annotations
+
+from math import nan
+
+from preflight.facts import Frame, NotFinite, Steps
+from preflight.findings.finding import Severity
+from preflight.job import Job
+from preflight.testing import ask
+from tests.questions import outcome_of
+
+BACKWARD = Frame(file="train.py", line=20, function="main", text="loss.backward()")
+STEP = Frame(file="train.py", line=21, function="main", text="optimizer.step()")
+LOSS = NotFinite(step=2, backward=2, value="nan", at=BACKWARD)
+WEIGHTS = NotFinite(step=1, names=("Net.head.weight",), count=1, of=4, at=STEP)
+
+
+def steps(**more: object) -> Steps:
+    return Steps(name="train.py", **{"steps": 4, "backwards": 4, "losses": (1.5, nan), **more})  # type: ignore[arg-type]
+
+
+def test_numbers_are_left_alone() -> None:
+    assert ask("script-numbers", steps(losses=(1.5, 1e30))) == []
+
+
+def test_a_loss_is_told_at_the_line_that_computes_its_gradients() -> None:
+    (found,) = ask("script-numbers", steps(loss=LOSS))
+
+    assert (str(found.at), found.severity) == ("train.py:20", Severity.ERROR)
+    assert found.message == "computes gradients of a loss that is nan, in step 2 (after 1.5)"
+
+
+def test_weights_that_were_bad_before_the_loss_are_what_is_told() -> None:
+    (found,) = ask("script-numbers", steps(loss=LOSS, weights=WEIGHTS))
+
+    assert (str(found.at), found.severity) == ("train.py:21", Severity.ERROR)
+    assert found.message == (
+        "leaves NaN or infinite values in 1 of 4 parameters after step 1: Net.head.weight; "
+        "losses until then: 1.5"
+    )
+
+
+def test_a_loss_that_was_bad_before_the_weights_is_what_is_told() -> None:
+    early = NotFinite(step=1, backward=1, value="inf", at=BACKWARD)
+    (found,) = ask("script-numbers", steps(losses=(nan,), loss=early, weights=WEIGHTS))
+
+    assert found.message == "computes gradients of a loss that is inf, in step 1"
+
+
+def test_one_loss_that_left_no_trace_is_a_warning() -> None:
+    """As where the script itself leaves out a step whose gradients are no numbers."""
+    (found,) = ask("script-numbers", steps(loss=LOSS, recovered=True))
+
+    assert found.severity is Severity.WARNING
+
+
+def test_a_script_that_computed_no_gradients_does_not_pass() -> None:
+    outcome = outcome_of("script-numbers", steps(steps=0, backwards=0, losses=()), Job())
+
+    assert outcome.outcome == "skipped"

@@ -1,0 +1,104 @@
+"""Scripts of fixtures/scripts, rehearsed, and run plainly to hold that against."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from preflight.findings import registry
+from preflight.findings.finding import Finding
+from preflight.kinds.asked import Asked
+from preflight.scripts.facts import Rehearsal
+from preflight.scripts.read import look
+from preflight.settings.job import Job
+from preflight.settings.told import told_of
+from preflight.testing import ask
+from preflight.training.facts import Steps
+from tests.conftest import ROOT
+from tests.warming import start_copies
+
+SCRIPTS = ROOT / "fixtures" / "scripts"
+
+
+class Seen(NamedTuple):
+    """What a rehearsal came to."""
+
+    rehearsal: Rehearsal
+    steps: Steps
+    found: list[Finding]
+    """By all checks that are over these two."""
+
+    @property
+    def told(self) -> list[str]:
+        """Each finding in short: `error script-eval train.py:40`."""
+        return [
+            f"{one.severity.name.lower()} {one.check} {one.at.file}:{one.at.line}"
+            for one in self.found
+        ]
+
+
+def planted(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
+    """Copy a script into a folder, with some of its text replaced."""
+    text = (SCRIPTS / name).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def line_of(path: Path, text: str) -> int:
+    """Say in which line of a script a text stands, which it has once."""
+    (line,) = [n for n, own in enumerate(path.read_text().splitlines(), 1) if text in own]
+    return line
+
+
+def rehearse(path: Path, *args: str) -> Seen:
+    """Run a script in short as a reader does, in a copy of a process that has torch."""
+    folder = str(path.parent)
+    scratch = path.parent.parent / f"{path.parent.name}-scratch"
+    scratch.mkdir()
+    wire = {"path": path.name, "module": None, "args": list(args), "folder": None, "name": None}
+    asked = Asked(
+        wire={**wire, "scratch": str(scratch)},
+        options={**told_of(Job(root=folder)), "wants": []},
+        alive=lambda *_: None,
+        step=lambda _: contextlib.nullcontext(),
+        opening=lambda _: None,
+        some=lambda *_: None,
+        memory=0,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("OMP_NUM_THREADS", "1")
+        start_copies(patch)
+        facts = look(asked)
+    found = [
+        finding
+        for each in facts
+        for name, check in registry.built_in().items()
+        if isinstance(each, check.over) and not (check.skip and check.skip(each, Job()))
+        for finding in ask(name, each)
+    ]
+    rehearsal = next(one for one in facts if isinstance(one, Rehearsal))
+    return Seen(rehearsal, next(one for one in facts if isinstance(one, Steps)), found)
+
+
+def run_plainly(path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as `python train.py` does, to its end."""
+    return subprocess.run(
+        [sys.executable, path.name],
+        cwd=path.parent,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )

@@ -1,0 +1,157 @@
+"""Scripts as public examples have them: what their first steps come to, against what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.scripts.rehearsing import line_of, planted, rehearse, run_plainly
+
+pytestmark = pytest.mark.slow
+
+SPARE = (
+    "        self.head = nn.Linear(width, 2)\n",
+    "        self.head = nn.Linear(width, 2)\n        self.spare = nn.Linear(width, 2)\n",
+)
+
+
+def stops_at(stderr: str, path: Path) -> int:
+    """Say at which of its own lines a plain run of a script ended."""
+    return int(re.findall(rf'{re.escape(path.name)}", line (\d+)', stderr)[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "backwards"),
+    [
+        ("gan.py", 8, 8),
+        ("distill.py", 8, 4),
+        ("lora.py", 4, 4),
+        ("replicated.py", 4, 4),
+        ("accelerate_loop.py", 4, 4),
+        ("lightning_fit.py", 4, 4),
+        ("huggingface_trainer.py", 4, 4),
+        ("lora_peft.py", 2, 2),
+    ],
+)
+def test_a_healthy_script_is_left_alone(
+    tmp_path: Path, name: str, steps: int, backwards: int
+) -> None:
+    """Two networks in turns, teachers, averages, tied, sparse and seldom used weights, adapters."""
+    _libraries(name)
+    seen = rehearse(planted(tmp_path, name))
+
+    assert seen.told == []
+    assert (seen.steps.steps, seen.steps.backwards) == (steps, backwards)
+    assert seen.steps.name == name
+
+
+def _libraries(name: str) -> None:
+    if name in {"huggingface_trainer.py", "lora_peft.py"}:
+        pytest.importorskip("transformers")
+    if name == "lora_peft.py":
+        pytest.importorskip("peft")
+
+
+def test_steps_that_a_scaler_leaves_out_are_healthy(tmp_path: Path) -> None:
+    """The scale is too high at first, and the weights are kept from it."""
+    seen = rehearse(planted(tmp_path, "scaled.py"))
+
+    assert seen.told == []
+    assert 0 < seen.steps.steps < seen.steps.backwards == 4
+    assert max(seen.steps.losses) < 1e6
+
+
+def test_a_layer_that_is_not_used_stops_a_replicated_model_at_its_second_step(
+    tmp_path: Path,
+) -> None:
+    path = planted(tmp_path, "replicated.py", SPARE)
+    seen = rehearse(path)
+    plain = run_plainly(path)
+
+    stop = stops_at(plain.stderr, path)
+    assert plain.returncode == 1
+    assert "Expected to have finished reduction" in plain.stderr
+    assert seen.told == [
+        f"error script-stopped replicated.py:{stop}",
+        f"error script-gradient replicated.py:{line_of(path, 'self.spare')}",
+    ]
+
+
+def test_a_replicated_model_that_looks_for_what_is_not_used_goes_on(tmp_path: Path) -> None:
+    looking = ("(Net())", "(Net(), find_unused_parameters=True)")
+    path = planted(tmp_path, "replicated.py", SPARE, looking)
+    seen = rehearse(path)
+    plain = run_plainly(path)
+
+    assert (plain.returncode, plain.stdout) == (0, "trained\n")
+    assert seen.told == [f"warning script-gradient replicated.py:{line_of(path, 'self.spare')}"]
+
+
+def test_adapters_within_reentrant_checkpointing_are_not_trained(tmp_path: Path) -> None:
+    """Held against what was saved: `up` begins with zeros, and ends with zeros."""
+    path = planted(tmp_path, "lora.py", ("        x.requires_grad_()\n", ""))
+    seen = rehearse(path)
+    (found,) = seen.found
+    assert run_plainly(path).returncode == 0
+    saved = torch.load(path.parent / "adapter.pt")["model"]
+
+    assert saved["blocks.0.up.weight"].abs().max() == 0
+    assert found.severity.name == "WARNING"
+    assert "4 of 6 parameters of Body got no gradient in any of 4 steps" in found.message
+    assert f"lora.py:{line_of(path, 'checkpoint(block')}" in (found.why or "")
+
+
+def test_parameters_that_no_optimizer_has_are_told(tmp_path: Path) -> None:
+    forgotten = ('startswith("places.")', 'startswith(("places.", "adapters."))')
+    path = planted(tmp_path, "distill.py", forgotten)
+    seen = rehearse(path)
+    (found,) = seen.found
+
+    assert found.check == "script-gradient"
+    assert found.at.line == line_of(path, "self.adapters = ")
+    assert "4 of 8 parameters of Student got gradients, and no optimizer" in found.message
+
+
+def test_a_penalty_by_a_root_at_zero_spoils_the_weights_of_the_first_step(tmp_path: Path) -> None:
+    root = "loss = loss + sum(one.up.weight.square().sum().sqrt() for one in model.blocks)"
+    spoilt = ("batch.flatten())\n", f"batch.flatten())\n            {root}\n")
+    path = planted(tmp_path, "lora.py", spoilt)
+    seen = rehearse(path)
+    assert run_plainly(path).returncode == 0
+    saved = torch.load(path.parent / "adapter.pt")["model"]
+
+    assert saved["blocks.0.up.weight"].isnan().all()
+    assert seen.told == [f"error script-numbers lora.py:{line_of(path, 'optimizer.step()')}"]
+    assert seen.steps.losses[0] < 10
+
+
+def test_a_loss_that_is_nan_within_a_trainer_is_told_at_the_call_that_trains(
+    tmp_path: Path,
+) -> None:
+    bad = (
+        "cross_entropy(self(x), y)\n        self.log",
+        "cross_entropy(self(x), y).neg().log()\n        self.log",
+    )
+    path = planted(tmp_path, "lightning_fit.py", bad)
+    seen = rehearse(path)
+
+    assert seen.told == [f"error script-numbers lightning_fit.py:{line_of(path, 'trainer.fit')}"]
+    assert "a loss that is nan, in step 1" in seen.found[0].message
+
+
+def test_a_script_may_leave_out_a_loss_that_is_no_number_by_itself(tmp_path: Path) -> None:
+    """It computes no gradients of it; nothing is lost but the batch."""
+    careful = (
+        "            loss.backward()\n            for",
+        "            if loss.isfinite():\n                loss.backward()\n            for",
+    )
+    now_and_then = (
+        "mse_loss(student(batch), aim)",
+        "mse_loss(student(batch), aim / (student.turn % 2))",
+    )
+    seen = rehearse(planted(tmp_path, "distill.py", careful, now_and_then))
+
+    assert "script-numbers" not in {one.check for one in seen.found}
