@@ -62,9 +62,13 @@ def _nobody_listens_to_eval(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start processes of the test, and their workers, as copies of one that has imported torch."""
-    start_copies(monkeypatch)
+def at_hand(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes of the test, and their workers, as copies of one that has imported torch.
+
+    A test that is marked `fresh` starts them as a user does, since their imports are what it tests.
+    """
+    if request.node.get_closest_marker("fresh") is None:
+        start_copies(monkeypatch)
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -48,7 +48,8 @@ ROOM = {"TORCH_TEMPLATE_ROOM": "." * 60_000}
 HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER"}
 
 # What a process of preflight's own runs, as it is started.
-_OF_OURS = ("import preflight.processes.child; ", "from preflight.__main__ import start; start()")
+_COMMAND = "from preflight.__main__ import start; start()"
+_CHILD = "import preflight.processes.child; "
 
 _path: list[str] = []
 """Where a fresh process finds modules, but for its own folder and its environment's."""
@@ -118,7 +119,7 @@ def _is_known(words: Sequence[str]) -> bool:
 
 def settings_of(environment: Mapping[str, str]) -> dict[str, str]:
     """Give what an environment says to Python as it starts, and that a copy cannot heed."""
-    names = {name for name in environment if name.startswith("PYTHON")} - HEEDED
+    names = {name for name in environment if name.startswith(("PYTHON", "LANG", "LC_"))} - HEEDED
     return {name: environment[name] for name in names}
 
 
@@ -184,7 +185,7 @@ def start_ours_by_copies() -> None:
     """Have what this copy starts be copies, too."""
     ours = Template.ours
     if ours is not None:
-        subprocess.Popen._execute_child = starting_by(lambda: ours)  # type: ignore[method-assign]
+        subprocess.Popen._execute_child = starting_by(lambda: ours)
 
 
 def main(number: int, home: str) -> None:
@@ -292,6 +293,7 @@ def _is_open(descriptor: int) -> bool:
 def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     """Be in all that a fresh process has, and run what it would."""
     _take_over(dict(zip(told["numbers"], received, strict=True)))
+    _open_streams()
     environment = told["environment"]
     os.environ.clear()
     os.environ.update(environment)
@@ -303,7 +305,9 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         faulthandler.enable()
     words = told["words"]
     if _is_ours(words, environment):
-        sys.modules.update(_ours)
+        alone = _CHILD not in "".join(words)  # else the user's code is to come
+        wanted = {name: one for name, one in _ours.items() if alone or name[:9] == "preflight"}
+        sys.modules.update(wanted)
     flags = []
     while words[0].startswith("-") and words[0] != "-c":
         flags.append(words.pop(0))
@@ -331,11 +335,26 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     _leave(status)
 
 
+def _open_streams() -> None:
+    """Have streams that know what lies behind them: those of the template led to nothing."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        encoding, errors = getattr(sys, name).encoding, getattr(sys, name).errors
+        stream = None
+        if _is_open(number):
+            mode = "w" if number else "r"
+            stream = open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115  it stays
+            stream.reconfigure(line_buffering=number == 2 or stream.isatty())
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
 def _is_ours(words: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Whether a command is of the preflight that was imported here."""
     home = os.path.dirname(os.path.dirname(str(_ours["preflight"].__file__)))
     first = environment.get("PYTHONPATH", "").partition(os.pathsep)[0]
-    return home in (*words, first) and any(one in word for word in words for one in _OF_OURS)
+    return home in (*words, first) and any(
+        code in word for word in words for code in (_COMMAND, _CHILD)
+    )
 
 
 def _show(environment: Mapping[str, str]) -> None:

@@ -34,6 +34,7 @@ def pixels(file: Path) -> dict[Any, int]:
         return {colour: number for number, colour in image.convert("RGB").getcolors(1 << 24)}
 
 
+@pytest.mark.fresh
 def test_it_takes_no_further_run_of_the_loader_and_nothing_is_loaded_without_it(
     tmp_path: Path,
 ) -> None:

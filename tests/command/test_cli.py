@@ -331,6 +331,7 @@ def test_a_host_that_is_no_recording_was_typed_wrong(
     assert "host=train.json: this file is no recording of a machine (" in done.stderr
 
 
+@pytest.mark.fresh
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_no_crash(preflight: Run, cache: Path) -> None:
     """One line on stderr; the exit code is the verdict's."""
@@ -627,6 +628,7 @@ def test_the_users_own_folder_is_not_hidden_from_git(preflight: Run, cache: Path
 # --- a hostile folder -----------------------------------------------------------------------------
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("words", [["cache"], ["train:make"]], ids=["a cache", "a loader"])
 def test_the_users_own_modules_harm_nothing(preflight: Run, sound: Path, words: list[str]) -> None:
     folder = sound.parent
@@ -644,6 +646,7 @@ def test_the_users_own_modules_harm_nothing(preflight: Run, sound: Path, words: 
     assert done.returncode == 0, done
 
 
+@pytest.mark.fresh
 def test_a_users_own_preflight_can_be_looked_at(preflight: Run, tmp_path: Path) -> None:
     """`preflight:make` is the user's module, and not ours."""
     (tmp_path / "preflight.py").write_text(
@@ -728,6 +731,7 @@ def test_init_writes_nothing_in_an_empty_folder(preflight: Run, tmp_path: Path) 
     assert list(tmp_path.glob("*.toml")) == []
 
 
+@pytest.mark.fresh
 def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> None:
     """Neither here nor in a reader: torch alone would cost more than everything else."""
     (tmp_path / "a.safetensors").write_bytes(WHOLE)
@@ -740,6 +744,7 @@ def test_files_are_looked_at_without_torch(preflight: Run, tmp_path: Path) -> No
     assert not (tmp_path / "imported").exists()
 
 
+@pytest.mark.fresh
 def test_a_crash_of_ours_is_a_report_ready_for_an_issue(preflight: Run, cache: Path) -> None:
     """Exit 3: nothing is said about the job."""
     (cache.parent / "sitecustomize.py").write_text(
@@ -808,6 +813,7 @@ def test_a_folder_that_lies_where_the_demo_would_is_left_alone(
     assert [one.name for one in mine.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("name", ["typing", "dataclasses", "json", "runpy", "contextlib"])
 def test_the_command_uses_what_python_brings_along(preflight: Run, sound: Path, name: str) -> None:
     """Whatever the current folder and PYTHONPATH have of that name."""
@@ -837,6 +843,7 @@ def test_python_m_uses_it_too(sound: Path, name: str) -> None:
     assert done.returncode == 0, done
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("raised", ["raise RuntimeError('no')", "raise SystemExit(0)"])
 def test_whatever_a_file_raises_that_stands_in_for_a_package_is_told(
     preflight: Run, tmp_path: Path, raised: str
@@ -852,6 +859,7 @@ def test_whatever_a_file_raises_that_stands_in_for_a_package_is_told(
     assert "click.py" in done.stderr
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("name", ["click.py", "click/__init__.py"])
 def test_a_file_that_stands_in_for_a_package_of_ours_is_no_no_go(
     preflight: Run, tmp_path: Path, name: str
