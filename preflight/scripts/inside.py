@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -27,6 +27,8 @@ SUBJECTS = (
     *("met.steps", "met.trainers", "saving.points", "saving.hub"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
+
+_OF_WORKER = "Original Traceback (most recent call last):"
 
 ASKED = "asked.json"
 """In the scratch folder: what is run, and how."""
@@ -125,15 +127,25 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     file = error.filename if isinstance(error, SyntaxError) else None
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
         frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
+    said, of_worker = _in_worker(error)
     return Raised(
-        error=said_by(error),
-        frames=frames,
+        error=said or said_by(error),
+        frames=(*frames, *watch.own_frames(of_worker)),
         while_at=watch.while_at,
         thread=thread,
         lacks=lacking(error, (watch.root, os.getcwd(), watch.folder))
         or (lack_of(error) if watch.stood_in else None),
         told_by=watch.blamed.get(id(error), ""),
     )
+
+
+def _in_worker(error: BaseException) -> tuple[str, Sequence[traceback.FrameSummary]]:
+    """Give what a worker raised, and where: torch raises it again with its traceback as text."""
+    from preflight.batches.tracebacks import printed
+
+    text = str(error)
+    found = printed(text) if _OF_WORKER in text else []
+    return (found[-1].error, found[-1].calls) if found else ("", ())
 
 
 def _hear_threads(watch: Watch) -> None:

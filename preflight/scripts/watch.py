@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -154,7 +154,7 @@ class Watch:
             return self.own.frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         return None
 
-    def own_frames(self, trace: traceback.StackSummary) -> tuple[Frame, ...]:
+    def own_frames(self, trace: Iterable[traceback.FrameSummary]) -> tuple[Frame, ...]:
         """Keep the script's own lines of a traceback, the innermost last."""
         return tuple(
             self.own.frame(one.filename, one.lineno or 0, one.name)
