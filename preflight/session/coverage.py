@@ -160,8 +160,7 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
         dark.add("data")
     for one in every:
-        has_hint = one.part in dark and not (one.part == "script" and "source" not in dark)
-        command, at = offered.get(one.part, (None, None)) if has_hint else (None, None)
+        command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)
 
 

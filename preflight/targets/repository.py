@@ -117,7 +117,9 @@ class Repository:
         if any(_DOCUMENTS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
             return True
         shown = sum(os.path.normpath(os.path.join(place, one)) in self._shown for one in images)
-        most = place == self._top or _PERHAPS.fullmatch(os.path.basename(place)) is not None
+        most = place == self._top or any(
+            _PERHAPS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)
+        )
         return shown == len(images) or (most and 2 * shown >= len(images))
 
     def _are_of_code(self, place: str, tensors: Sequence[str]) -> bool:

@@ -39,7 +39,8 @@ def make_model():
 
 
 if __name__ == "__main__":
-    make_loader()
+    for _ in make_loader():
+        pass
 """
 
 
@@ -295,6 +296,7 @@ def test_a_hint_is_a_command_that_works_when_typed(tmp_path: Path) -> None:
     assert hints == {
         "loader": "preflight run train:make_loader",
         "model": "preflight run train:make_model",
+        "script": "preflight run train.py",
     }
     for name, hint in hints.items():
         program, command, *words = shlex.split(hint)

@@ -44,7 +44,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     found = _made_in(folder, tuple(_worth_parsing(paths)))
     for script in _scripts_of(at_top)[:1]:
         found["source"] = (_command(f"source={name_of(script, folder)}"), None)
-        found["script"] = (_command(name_of(script, folder)), None)
+        found["script"] = (_command(name_of(script, folder)), "runs it in short")
     return found
 
 
