@@ -123,6 +123,18 @@ def test_few_of_many_pictures_in_a_readme_leave_a_data_set_what_it_is(tmp_path: 
     assert data_in(tmp_path) == ["images"]
 
 
+@pytest.mark.parametrize(("shown", "data"), [(3, []), (1, ["style"])])
+def test_what_a_readme_shows_most_of_is_no_data_below_a_folder_of_images(
+    tmp_path: Path, shown: int, data: list[str]
+) -> None:
+    """As an example of style transfer keeps what it was made of, and what came out."""
+    text = " ".join(f"![](images/content/{number}.jpg)" for number in range(shown))
+    put(tmp_path, "style/README.md", content=text.encode())
+    put(tmp_path, "style/main.py", *(f"style/images/content/{number}.jpg" for number in range(4)))
+
+    assert data_in(tmp_path) == data
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_document_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     put(tmp_path, "train.py", "photos/a.jpg")
