@@ -40,7 +40,17 @@ def script_save(facts: SavedState, _job: Job) -> Iterator[Finding]:
     at, name = facts.at, facts.name
     file = shown(name) or "what it saves"
     place = Location(name=name) if at is None else Location(file=at.file, line=at.line, name=name)
-    if facts.error:
+    if facts.error and facts.raised is not None:
+        inner = facts.raised
+        yield script_save.found(
+            f"{facts.writer} raises {shown(first_line(facts.error))}",
+            at=Location(file=inner.file, line=inner.line, name=name),
+            also=(place,) if at is not None else (),
+            why=_WHY,
+            fix="Mend this line.",
+            about="error",
+        )
+    elif facts.error:
         yield script_save.found(
             f"{facts.writer} raises {shown(first_line(facts.error))}",
             at=place,

@@ -23,6 +23,9 @@ class SavedState:
     error: str = ""
     """What was raised while it was saved."""
 
+    raised: Frame | None = None
+    """The line of the script that raised it, where the script itself is asked for what is saved."""
+
     damage: str = ""
     """What is wrong with the bytes of the file that was left."""
 

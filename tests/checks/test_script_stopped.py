@@ -43,7 +43,7 @@ def test_what_may_only_need_more_batches_is_given_them() -> None:
     (finding,) = ask("script-stopped", rehearsal(ended=ended, met=met))
 
     assert finding.fix == (
-        "Mend this line; if it only needs more than 2 batches:  preflight run --batches 20 …"
+        "Mend this line; if it only needs more than 2 batches:  preflight run --batches 20 train.py"
     )
 
 

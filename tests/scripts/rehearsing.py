@@ -68,7 +68,7 @@ def rehearse(path: Path, *args: str) -> Seen:
     wire = {"path": path.name, "module": None, "args": list(args), "folder": None, "name": None}
     asked = Asked(
         wire={**wire, "scratch": str(scratch)},
-        options={**told_of(Job(root=folder)), "wants": []},
+        options={**told_of(Job(root=folder)), "wants": ["SavedState"]},
         alive=lambda *_: None,
         step=lambda _: contextlib.nullcontext(),
         opening=lambda _: None,

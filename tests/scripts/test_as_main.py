@@ -65,7 +65,7 @@ def test_it_sees_what_it_sees_of_python(
     plain = seen_by_python(tmp_path, monkeypatch, *words)
     monkeypatch.setenv("SEEN", str(tmp_path / "ours.json"))
 
-    report = look(tmp_path, *words)
+    report = look(tmp_path, *words, allow_writes=True)
 
     assert json.loads((tmp_path / "ours.json").read_text("utf-8")) == plain
     assert report.verdict != "go"  # it trains nothing

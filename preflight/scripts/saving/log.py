@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import traceback
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -145,7 +146,14 @@ class Log:
             return
         own = self.real(path) if path else ""
         name = name_of(own, self.watch.root) if own else ""
-        told = SavedState(name=name, writer=writer, at=self.watch.place(), error=said_by(error))
+        inner = self.watch.own_frames(traceback.extract_tb(error.__traceback__))
+        told = SavedState(
+            name=name,
+            writer=writer,
+            at=self.watch.place(),
+            error=said_by(error),
+            raised=inner[-1] if inner else None,
+        )
         self.watch.gave(told, key=f"failed {name} {told.at}")
         if self.watch.wants("SavedState"):
             self.watch.blamed[id(error)] = "script-save"
