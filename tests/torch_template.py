@@ -306,8 +306,11 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     words = told["words"]
     if _is_ours(words, environment):
         alone = _CHILD not in "".join(words)  # else the user's code is to come
-        wanted = {name: one for name, one in _ours.items() if alone or name[:9] == "preflight"}
-        sys.modules.update(wanted)
+        # With a second `multiprocessing.queues`, what we know of its threads would be of the first.
+        kept = ("preflight", "multiprocessing")
+        sys.modules.update(
+            {name: one for name, one in _ours.items() if alone or name.startswith(kept)}
+        )
     flags = []
     while words[0].startswith("-") and words[0] != "-c":
         flags.append(words.pop(0))
