@@ -62,9 +62,9 @@ FAULTS = [
         "script-eval",
         ('["caption"])\n            losses', '["prompt"])\n            losses'),
     ),
-    (ACCELERATE, "script-", ("accelerator.save_state(", "accelerator.save_states(")),
+    (ACCELERATE, "script-stopped", ("accelerator.save_state(", "accelerator.save_states(")),
     (LIGHTNING, "script-eval", ("(self(x), y))\n\n    def", '(self(x), batch["y"]))\n\n    def')),
-    (LIGHTNING, "script-", (TRAINING, SAVING + TRAINING)),
+    (LIGHTNING, "script-save", (TRAINING, SAVING + TRAINING)),
     (
         HUGGING_FACE,
         "script-eval",
