@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -97,6 +97,9 @@ class Kind:
 
     counts: Callable[[Any], Mapping[str, int]] | None = None
     """What a page counts of its facts: `{"sample": 12}`."""
+
+    lacks: Callable[[Any], Sequence[str]] | None = None
+    """What of its facts says that it was seen in part: what did not come about (`save`)."""
 
     sums_up: Mapping[type, Callable[[list[Any]], str | None]] = field(default_factory=dict)
     """What a page says of all facts of a type that came of one word, beside what it counts."""

@@ -26,6 +26,7 @@ SCRIPT = Kind(
         Resumed: "resume",
         Steps: "steps of a script",
     },
+    lacks=lambda facts: facts.not_reached if isinstance(facts, Rehearsal) else (),
     sums_up={Rehearsal: in_words, Resumed: resumes_in_words, Steps: steps_in_words},
     may_give=(Sent, Loaded, Reads, Copied),
     reader="preflight.scripts.saving.again:look",

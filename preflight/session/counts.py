@@ -44,6 +44,7 @@ class Counts:
             self.gave[target].add(kind)
         if type(facts) in kind.sums_up:
             self._summed_up.setdefault(target, {}).setdefault(kind, []).append(facts)
+        self.left.update((kind.word, one) for one in (kind.lacks(facts) if kind.lacks else ()))
         numbers = kind.counts(facts) if kind.counts is not None else {}
         if numbers and kind.part and kind.target is None:
             self.beside[kind.part].update(numbers)

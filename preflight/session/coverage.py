@@ -63,7 +63,9 @@ def _covered(
     counts: Counts,
     named: frozenset[Target],
 ) -> Covered:
-    said = frozenset(row.word for one in targets for row in _rows(one, counts))
+    rows = {row for one in targets for row in _rows(one, counts)}
+    # What a script did not come to is said of the script, and not of the loaders that it has.
+    said = frozenset(row.word for row in rows if row.lacks is None or row.part == part)
     looked_at = [one for one in targets if any(one in counts.looked_at[word] for word in said)]
     left = {noun: number for (word, noun), number in counts.left.items() if word in said}
     number = sum(1 + one.more if isinstance(one, Missing) else 1 for one in targets)
@@ -129,6 +131,8 @@ def _seen_of(
         ends = tuple(f" {noun}" for noun in numbers)
         files = sum(numbers[noun.split()[-1]] for noun in left if f" {noun}".endswith(ends))
         some = f" ({_some(files, sum(left.values()), 'file')})" if left else ""
+        if part == "script":
+            some = f" ({' and '.join(f'no {noun}' for noun in left)} seen)" if left else ""
         if part in ("loader", "model"):
             told = [counts.summed_up(targets, part)]
             without = " and ".join(counted(n, what) for what, n in left.items())

@@ -69,7 +69,8 @@ def test_a_healthy_script_is_a_go(healthy: subprocess.CompletedProcess[str]) -> 
     report = Report.from_json(healthy.stdout)
 
     assert (healthy.returncode, report.verdict) == (0, "go"), healthy.stderr
-    assert next(one for one in report.coverage if one.part == "script").state == "whole"
+    script = next(one for one in report.coverage if one.part == "script")
+    assert (script.state, script.seen) == ("part", "1 script (no save seen)")
 
 
 def test_its_output_is_whole_and_on_stderr(healthy: subprocess.CompletedProcess[str]) -> None:
