@@ -97,10 +97,9 @@ def preflight(tmp_path: Path, at_hand: None) -> Iterator[Run]:
     yield run
 
 
-# As the installed script starts it: the current folder is not on the path. A copy starts copies.
+# As the installed script starts it: the current folder is not on the path.
 START = (
     "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.argv[0] = 'preflight'; "
-    "'torch_template' in sys.modules and sys.modules['torch_template'].start_ours_by_copies(); "
     "from preflight.__main__ import start; start()"
 )
 

@@ -45,7 +45,7 @@ _ENVIRONMENT_FROM = 47
 ROOM = {"TORCH_TEMPLATE_ROOM": "." * 60_000}
 
 # What an environment says to Python that a copy heeds.
-HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER"}
+HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER", "PYTHONDONTWRITEBYTECODE"}
 
 # What a process of preflight's own runs, as it is started.
 _COMMAND = "from preflight.__main__ import start; start()"
@@ -181,19 +181,22 @@ def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
     return execute
 
 
-def start_ours_by_copies() -> None:
+def _start_by_copies() -> None:
     """Have what this copy starts be copies, too."""
     ours = Template.ours
     if ours is not None:
         subprocess.Popen._execute_child = starting_by(lambda: ours)
 
 
-def main(number: int, home: str) -> None:
+def main(number: int, home: str, also: Sequence[str]) -> None:
     """Import torch, and wait; in a copy, become what was asked for, and return at its end."""
     from multiprocessing import spawn, util  # noqa: F401  a worker has both
 
     import torch.utils.data  # noqa: F401  this is what takes so long
 
+    for name in also:
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
     _path.extend(sys.path)
     _import_ours(home)
     asked = _serve(socket.socket(fileno=number))
@@ -303,8 +306,10 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         import faulthandler
 
         faulthandler.enable()
+    sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     words = told["words"]
     if _is_ours(words, environment):
+        _start_by_copies()
         alone = _CHILD not in "".join(words)  # else the user's code is to come
         # With a second `multiprocessing.queues`, what we know of its threads would be of the first.
         kept = ("preflight", "multiprocessing")
@@ -321,7 +326,7 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     else:
         vars(main)["__file__"] = os.path.abspath(words[0])
         with open(words[0], "rb") as file:
-            code = compile(file.read(), words[0], "exec")
+            code = compile(file.read(), os.path.abspath(words[0]), "exec")
         sys.argv, first = words, os.path.dirname(os.path.realpath(words[0]))
     more = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
     begin = [] if "-P" in flags else [first]

@@ -16,24 +16,28 @@ CAN_COPY = sys.platform == "linux"
 _START = """
 import sys
 sys.path[:1] == [''] and sys.path.pop(0)
-sys.path.insert(0, sys.argv[1])
+sys.path.insert(0, sys.argv[2])
 import torch_template
 sys.path.pop(0)
-torch_template.main(int(sys.argv[2]), sys.argv[3])
+torch_template.main(int(sys.argv[1]), sys.argv[3], sys.argv[4:])
 """
 
 
 @functools.cache
-def _template() -> Any:
-    """Start a template for this process, which waits until this process has ended."""
+def _template(*also: str) -> Any:
+    """Start a template for this process, which waits until this process has ended.
+
+    It imports some packages more, where they are installed.
+    """
     from tests.torch_template import HEEDED, ROOM, Template
 
     here = os.path.dirname(os.path.abspath(__file__))
+    told = (here, os.path.dirname(here), *also)
     ours, theirs = socket.socketpair()
     clean = {name: value for name, value in os.environ.items() if name not in HEEDED}
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", _START, here, str(theirs.fileno()), os.path.dirname(here)],
+            [sys.executable, "-c", _START, str(theirs.fileno()), *told],
             env=clean | ROOM,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -43,14 +47,16 @@ def _template() -> Any:
     return Template(ours, process.pid)
 
 
-def start_copies(patch: pytest.MonkeyPatch) -> None:
+def start_copies(patch: pytest.MonkeyPatch, *also: str) -> None:
     """Have `subprocess` start processes of Python as copies of one that has imported torch.
 
-    Where a process cannot be copied after it has imported much, they are started as ever.
+    And some packages more, if asked for. Where a process cannot be copied after it has imported
+    much, they are started as ever.
     """
     if not CAN_COPY:
         return
     from tests.torch_template import starting_by
 
-    _template()  # now, and not while a test has set variables
-    patch.setattr(subprocess.Popen, "_execute_child", starting_by(_template))
+    template = functools.partial(_template, *also)
+    template()  # now, and not while a test has set variables
+    patch.setattr(subprocess.Popen, "_execute_child", starting_by(template))

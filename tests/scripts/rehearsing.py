@@ -25,6 +25,9 @@ from tests.warming import start_copies
 
 SCRIPTS = ROOT / "fixtures" / "scripts"
 
+OPTIMIZERS = "torch._dynamo"
+"""What the first optimizer of a process imports, and what takes as long as torch itself."""
+
 
 class Seen(NamedTuple):
     """What a rehearsal came to."""
@@ -78,7 +81,7 @@ def rehearse(path: Path, *args: str) -> Seen:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("OMP_NUM_THREADS", "1")
-        start_copies(patch)
+        start_copies(patch, OPTIMIZERS)
         facts = look(asked)
     found = [
         finding
@@ -93,12 +96,14 @@ def rehearse(path: Path, *args: str) -> Seen:
 
 def run_plainly(path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script as `python train.py` does, to its end."""
-    return subprocess.run(
-        [sys.executable, path.name],
-        cwd=path.parent,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch, OPTIMIZERS)
+        return subprocess.run(
+            [sys.executable, path.name],
+            cwd=path.parent,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=200,
+        )

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -17,6 +17,9 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
+from tests.conftest import START
+from tests.scripts.rehearsing import OPTIMIZERS
+from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "fixtures" / "scripts" / "plain.py"
@@ -40,7 +43,7 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: PLW1510  its exit code is looked at
-        [sys.executable, "-m", "preflight", "run", "--format", "json", *words],
+        [sys.executable, "-c", START, "run", "--format", "json", *words],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -52,6 +55,13 @@ def surroundings(said: str) -> list[object]:
     line = next(one for one in said.splitlines() if one.startswith("surroundings "))
     seen: list[object] = json.loads(line.partition(" ")[2])
     return seen
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sooner() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch, OPTIMIZERS)
+        yield
 
 
 @pytest.fixture(scope="module")
