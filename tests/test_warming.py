@@ -44,7 +44,9 @@ def state(parent):
         "folder": os.getcwd(),
         "path": sys.path,
         "words": sys.argv,
-        "flags": repr(sys.flags),
+        # Python keeps what is said of byte code twice, and a copy can set the one that it goes by.
+        "flags": repr(sys.flags).replace("dont_write_bytecode=1", "dont_write_bytecode=0"),
+        "keeps no byte code": sys.dont_write_bytecode,
         "modules": sorted(set(sys.modules) - {"torch_template"}),
         "main": (main.__name__, main.__file__),
         "names": sorted(name for name in vars(main) if name[:2] != "__"),
