@@ -122,7 +122,7 @@ def test_a_process_sees_what_a_fresh_one_sees(
 ) -> None:
     """But for the line to its own template."""
     fresh, *_ = run(tmp_path, "spawn")
-    start_copies(monkeypatch)
+    start_copies(monkeypatch, also=())
     copy, *_ = run(tmp_path, "spawn")
 
     assert (copy.pop("is a copy"), fresh.pop("is a copy")) == (True, False)

@@ -13,6 +13,9 @@ import pytest
 
 CAN_COPY = sys.platform == "linux"
 
+OPTIMIZERS = ("torch._dynamo",)
+"""What the first optimizer of a process imports, which takes as long as torch itself."""
+
 _START = """
 import sys
 sys.path[:1] == [''] and sys.path.pop(0)
@@ -47,11 +50,10 @@ def _template(*also: str) -> Any:
     return Template(ours, process.pid)
 
 
-def start_copies(patch: pytest.MonkeyPatch, *also: str) -> None:
+def start_copies(patch: pytest.MonkeyPatch, also: tuple[str, ...] = OPTIMIZERS) -> None:
     """Have `subprocess` start processes of Python as copies of one that has imported torch.
 
-    And some packages more, if asked for. Where a process cannot be copied after it has imported
-    much, they are started as ever.
+    Where a process cannot be copied after it has imported much, they are started as ever.
     """
     if not CAN_COPY:
         return

@@ -25,9 +25,6 @@ from tests.warming import start_copies
 
 SCRIPTS = ROOT / "fixtures" / "scripts"
 
-OPTIMIZERS = "torch._dynamo"
-"""What the first optimizer of a process imports, and what takes as long as torch itself."""
-
 
 class Seen(NamedTuple):
     """What a rehearsal came to."""
@@ -81,7 +78,7 @@ def rehearse(path: Path, *args: str) -> Seen:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("OMP_NUM_THREADS", "1")
-        start_copies(patch, OPTIMIZERS)
+        start_copies(patch)
         facts = look(asked)
     found = [
         finding
@@ -97,7 +94,7 @@ def rehearse(path: Path, *args: str) -> Seen:
 def run_plainly(path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script as `python train.py` does, to its end."""
     with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch, OPTIMIZERS)
+        start_copies(patch)
         return subprocess.run(
             [sys.executable, path.name],
             cwd=path.parent,

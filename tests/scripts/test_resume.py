@@ -12,7 +12,6 @@ import pytest
 import preflight
 from preflight.findings.report import Report
 from preflight.render.terminal import render
-from tests.scripts.rehearsing import OPTIMIZERS
 from tests.warming import start_copies
 
 SCRIPTS = Path(__file__).parents[2] / "fixtures" / "scripts"
@@ -58,7 +57,7 @@ def told(report: Report, text: str) -> list[tuple[str, str]]:
 @pytest.fixture(autouse=True)
 def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    start_copies(monkeypatch, OPTIMIZERS)
+    start_copies(monkeypatch)
 
 
 def test_a_script_that_goes_on_is_go_and_leaves_its_folder_as_it_is(tmp_path: Path) -> None:

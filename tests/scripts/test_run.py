@@ -18,7 +18,6 @@ import pytest
 import preflight
 from preflight.findings.report import Report
 from tests.conftest import START
-from tests.scripts.rehearsing import OPTIMIZERS
 from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +59,7 @@ def surroundings(said: str) -> list[object]:
 @pytest.fixture(scope="module", autouse=True)
 def _sooner() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch, OPTIMIZERS)
+        start_copies(patch)
         yield
 
 
