@@ -75,7 +75,7 @@ from preflight.storage.facts import Locks, ReadBack, StorageProbe, Tried, Writer
 from preflight.targets.facts import Absent
 from preflight.tensors.facts import CacheContents, CachedTensor, Content, OddContent
 from preflight.training.facts import Idle, NotFinite, Steps
-from preflight.users_code.facts import Frame, Lack, MadeOnCpu, Unbuilt
+from preflight.users_code.facts import Frame, GivesBatches, Lack, MadeOnCpu, Unbuilt
 
 __all__ = [
     "Absent",
@@ -114,6 +114,7 @@ __all__ = [
     "Flow",
     "FolderFacts",
     "Frame",
+    "GivesBatches",
     "Gone",
     "Gpu",
     "GpuProcess",

@@ -20,7 +20,7 @@ from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, printed
 from preflight.flow.fitted import fit
-from preflight.loaders.around import real_loader
+from preflight.loaders.around import BatchSource, real_loader
 from preflight.loaders.starting import parts_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, user_frames
@@ -74,8 +74,7 @@ def draw(
         try:
             begins = way_of(one.loader) if one.about.get("num_workers") else None
             tell(way=to_wire(begins))
-            ended = "enough" if _drawn(one, tell, held, sheet) else "over"
-            tell(ended=ended)
+            tell(**_drawn(one, tell, held, sheet))
         except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
             tell(ended=ending_of(error), **raised(error, root, folders))
         finally:
@@ -96,8 +95,8 @@ def _drawn(
     tell: Callable[..., None],
     held: deque[Iterator[Any]],
     sheet: Mapping[str, Any] | None,
-) -> bool:
-    """Draw a few batches; say whether as many came as were wanted."""
+) -> dict[str, str]:
+    """Draw a few batches; say how that ended."""
     begun = last = time.perf_counter()
     batches: Iterator[Any] = iter(one.loader)
     held.append(batches)
@@ -105,12 +104,14 @@ def _drawn(
         try:
             batch = next(batches)
         except StopIteration:
-            return False
+            return {"ended": "over"}
         now = time.perf_counter()
         tell(workers=[one.pid for one in active_children()])
         show = None if sheet is None else _shown(one, batch, sheet)
         structure, parcel, before = _structure(batch), parcel_of(batch), opened()
         del batch
+        if isinstance(one.loader, BatchSource) and _is_no_batch(structure):
+            return {"ended": "no-batch", "reason": f"it gives {_a(structure)}, which is no batch"}
         let_go = replace(parcel, descriptors=max(before - opened(), 0))
         tell(batch=to_wire(structure), seconds=now - last, parcel=to_wire(let_go))
         spent = now - begun
@@ -122,7 +123,19 @@ def _drawn(
             break
         last = time.perf_counter()
         begun = last - spent
-    return True
+    return {"ended": "enough"}
+
+
+def _is_no_batch(structure: Structure) -> bool:
+    """Whether this is a line of a file, or a loss: whoever gives it is no loader."""
+    is_scalar = structure.kind in ("tensor", "array") and not structure.shape
+    return is_scalar or structure.kind in ("str", "bytes", "int", "float", "bool", "none")
+
+
+def _a(structure: Structure) -> str:
+    if structure.kind == "none":
+        return "None"
+    return f"a {structure.kind}" + (" of one number" if structure.dtype else "")
 
 
 def _shown(one: Drawable, batch: Any, sheet: Mapping[str, Any]) -> Callable[[], Any]:

@@ -142,10 +142,10 @@ class FirstBatches:
 
     ended: str
     """`enough` came; `over`: the epoch ended before; `raised`; `died`: a process ended; `stuck`:
-    nothing came by the deadline; `not-drawn`."""
+    nothing came by the deadline; `not-drawn`; `no-batch`: what came is none."""
 
     reason: str = ""
-    """Why none was drawn (`not-drawn`)."""
+    """Why none was drawn (`not-drawn`), or what came (`no-batch`)."""
 
     told_by: str = ""
     """The check that tells why no batch comes, where another one does."""

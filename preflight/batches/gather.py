@@ -101,6 +101,10 @@ class Batches(Gather):
         for target, first in self._drawn:
             if first.ended == "not-drawn":
                 yield Left(reason=first.reason, kinds=FACTS)
+            elif first.ended == "no-batch":
+                fix = "Name what gives a DataLoader, a Dataset, or batches of tensors."
+                at = target.place(self.run.job.root)
+                yield Failed(at=at, error=first.reason, kinds=FACTS, fix=fix)
             elif first.lacks is not None:
                 yield Failed(
                     at=target.place(self.run.job.root),

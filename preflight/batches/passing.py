@@ -97,7 +97,7 @@ def run(
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
-        if first.ended != "over":
+        if first.ended != "over" or own_attributes(loader).get("once") is True:
             return
         if samples is not None and first.rows is not None and samples.alike():
             alone = _by_itself(loader, first.rows, bounds, tell)

@@ -22,7 +22,7 @@ from preflight.findings.check import Facts
 from preflight.host.start_method import SPAWNING
 from preflight.kinds.asked import Asked, CannotLookError, MistypedError
 from preflight.loaders import sent as loaders
-from preflight.loaders.around import real_loader, with_real
+from preflight.loaders.around import BatchSource, real_loader, with_real
 from preflight.loaders.facts import Loaded, Sent
 from preflight.loaders.starting import configured, parts_of, start_method_of
 from preflight.objects import where
@@ -226,6 +226,8 @@ def collect(
     if name not in wanted:
         return []
     workers, start = options["num_workers"], options["start_method"]
+    if isinstance(thing, BatchSource):
+        workers, start = 0, None
     real = real_loader(thing)
     method, method_from = start_method_of(own_attributes(real), start, options["root"])
     own = configured(real, workers, start)

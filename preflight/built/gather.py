@@ -9,17 +9,18 @@ from typing import Any
 from preflight.batches.facts import Drawn
 from preflight.batches.pass_facts import Further
 from preflight.built.wanting import is_no_fault, why_not_made
-from preflight.findings.looks import Cleared, Look, Looked
+from preflight.findings.looks import Cleared, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
 from preflight.kinds.target import Target
+from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.models.read import copied_by
 from preflight.sources.facts import ModelCopy, SourceFacts
 from preflight.targets.targets import Built, Source
-from preflight.users_code.facts import Unbuilt
+from preflight.users_code.facts import GivesBatches, Unbuilt
 from preflight.values.wire import to_exact, to_wire
 
 
@@ -80,6 +81,9 @@ class BuiltTargets(Gather):
             if isinstance(one, (Drawn, Further)):  # judged when it is known what else tells of it
                 self.run.tell(question.target, one)
                 continue
+            if isinstance(one, GivesBatches):
+                reason = f"{one.name} is {one.what}: what it may send to workers is not seen"
+                yield Left(reason=reason, kinds=(Sent, Loaded))
             look = Looked(facts=one, target=question.target, read_at=read_at)
             if isinstance(one, Copied) and one.error is not None:
                 self._waiting.append((one, look))

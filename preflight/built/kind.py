@@ -7,15 +7,22 @@ from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Built
-from preflight.users_code.facts import MadeOnCpu, Unbuilt
+from preflight.users_code.facts import GivesBatches, MadeOnCpu, Unbuilt
 
 BUILT = Kind(
     name="built",
     noun="loader or model",
     word="built",
     target=Built,
-    facts={Unbuilt: "loader or model to make", MadeOnCpu: "loader or model made on the CPU"},
-    sums_up={MadeOnCpu: lambda found: found[0].in_words()},
+    facts={
+        Unbuilt: "loader or model to make",
+        MadeOnCpu: "loader or model made on the CPU",
+        GivesBatches: "source of batches to draw from",
+    },
+    sums_up={
+        MadeOnCpu: lambda found: found[0].in_words() if found else None,
+        GivesBatches: lambda found: found[0].what if found else None,
+    },
     may_give=(Sent, Loaded, Reads, Copied),
     of_job=False,
     reader="preflight.built.read:look",

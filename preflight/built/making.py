@@ -7,13 +7,13 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from preflight.built import holders
+from preflight.built import holders, streams
 from preflight.built.blame import blaming
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
@@ -82,12 +82,25 @@ def imported(asked: Named, stood_in: StoodIn) -> ModuleType:
 
 
 def made(asked: Named, factory: object, stood_in: StoodIn) -> object:
-    """Call the factory, and give what was picked of what it gave."""
+    """Call the factory, and give what was picked of what it gave; of batches, their source."""
     built, spec = asked.built, asked.spec
+    pick = spec.pick + (parse_pick(built.pick or "") or ())
     with _on_what_is_here(stood_in, asked.options):
-        with asked.step(f"call {spec.name}"), blaming("call"):
-            given = _call(factory, built)
-        return _pick(given, spec.pick + (parse_pick(built.pick or "") or ()), built)
+        with asked.step(f"call {spec.name}"):
+            with blaming("call"):
+                given = _call(factory, built)
+            first = streams.begun(given)
+        if pick or built.kind == "model":
+            return _pick(given, pick, built)
+        if given is not factory and _gives_one_batch(asked, given):
+            return streams.calls(given, functools.partial(_call, factory, built))
+        return streams.as_loader(given, first)
+
+
+def _gives_one_batch(asked: Named, given: object) -> bool:
+    """Whether it gave one batch, and not all data there is: by its name, or by who named it."""
+    says_so = asked.built.kind == "loader" or "batch" in asked.spec.name.lower()
+    return says_so and streams.is_batch(given)
 
 
 def _on_what_is_here(
@@ -142,13 +155,26 @@ def _call(thing: object, built: Built) -> object:
 
 def _lacks_arguments(thing: object, built: Built, said: str) -> CannotLookError:
     named = "model" in _last_of(built).lower()
+    lacking = ", ".join(f"{one} = …" for one in _unnamed(thing, built)) or "…"
     is_module = any(base.__name__ == "Module" for base in getattr(thing, "__mro__", ()))
     table = built.kind or ("model" if named or is_module else "loader")
     return CannotLookError(
         f"{built.spec} cannot be called with what is known: {said}",
         fix=f"Give its arguments in preflight.toml:  {table} = [{{ call = "
-        f'"{built.spec}", kwargs = {{ … }} }}]',
+        f'"{built.spec}", kwargs = {{ {lacking} }} }}]',
     )
+
+
+def _unnamed(thing: Any, built: Built) -> Iterator[str]:
+    """Give the parameters that nothing is known of."""
+    try:
+        bound = inspect.signature(thing).bind_partial(*built.args, **built.kwargs)
+    except (TypeError, ValueError):
+        return
+    for name, one in bound.signature.parameters.items():
+        starred = one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        if name not in bound.arguments and one.default is one.empty and not starred:
+            yield name
 
 
 def _last_of(built: Built) -> str:

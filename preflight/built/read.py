@@ -6,7 +6,6 @@ import functools
 import inspect
 import os
 import sys
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
@@ -15,9 +14,11 @@ from preflight.built.blame import RaisedError, blaming_users, made_on_cpu, unbui
 from preflight.built.by_rank import ByRank
 from preflight.built.drawn import Drawing, walk, wrapped
 from preflight.built.making import Named, attribute, imported, made, named
+from preflight.built.streams import is_batch
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.loaders import sent as loader
+from preflight.loaders.around import BatchSource
 from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
@@ -27,13 +28,14 @@ from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
 from preflight.pipelines.lines import Lines
 from preflight.pipelines.live import reads
+from preflight.users_code.facts import GivesBatches
 from preflight.users_code.frames import own_sources
 from preflight.users_code.importing import (
     files_of_workers,
     import_torch,
 )
 from preflight.users_code.shadowing import shadowed
-from preflight.values.code_name import Spec
+from preflight.values.code_name import Spec, command_for
 
 # Facts that are made of what is sent: how many samples there are to divide stands there, too.
 _OF_SENT = {"Sent", "WorldFacts"}
@@ -116,10 +118,15 @@ def _neither(spec: Spec, module: ModuleType, made: object) -> CannotLookError:
     gave = "None" if made is None else f"an object of type {type_name(type(made))}"
     better = _better_name(spec, module)
     if isinstance(made, Iterator):
-        begun = "a generator" if isinstance(made, types.GeneratorType) else f"an iterator, {gave},"
-        reason = f"it gave {begun} that gives batches, and not the loader that it takes them from"
+        reason = f"it gave an iterator, {gave}, and not the loader that it takes its batches from"
         fix = "Name what gives the DataLoader itself"
         return CannotLookError(reason, fix=f"{fix}, maybe:  {better}" if better else f"{fix}.")
+    if is_batch(made) and not spec.pick:
+        return CannotLookError(
+            f"it gave {gave} of samples: one batch, or all the data that there is",
+            fix="Where it gives one batch each time it is called, say so:  "
+            + command_for(f"loader={spec.home}:{spec.name}"),
+        )
     fix = "Name what gives a DataLoader, a Dataset or an nn.Module"
     fix += f", maybe:  {better}" if better else ", or the part of it that is one."
     return CannotLookError(f"it gave {gave}, which is neither a loader nor a model", fix=fix)
@@ -170,6 +177,8 @@ def _look_at_one(
     if not loader.is_loader(thing):
         return None
     names.append(name)
+    if isinstance(thing, BatchSource):
+        return [GivesBatches(name=name, what=thing.what)]
     known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
     told = reads_of(thing, known)
     if "Loaded" in wants:

@@ -1,8 +1,12 @@
-"""Knows what stands around a DataLoader: webdataset's WebLoader, accelerate's and Fabric's."""
+"""Knows what stands around a DataLoader: webdataset's WebLoader, accelerate's and Fabric's.
+
+And what stands in its place: a generator, or a function that gives one batch each time.
+"""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from preflight.objects.attributes import classes, own_attributes
@@ -46,3 +50,21 @@ def _kept(thing: object) -> str:
     own = own_attributes(thing)
     loader = classes("torch.utils.data", "DataLoader")
     return next((name for name in _KEEPING if issubclass(type(own.get(name)), loader)), "")
+
+
+class BatchSource:
+    """What gives batches and is no DataLoader, with the attributes of one that has no workers."""
+
+    def __init__(self, batches: Iterable[Any], what: str, *, once: bool) -> None:
+        self.dataset = batches
+        self.what = what
+        """For people: `a generator of batches`."""
+
+        self.once = once
+        """Whether what was drawn does not come again."""
+
+        self.num_workers = 0
+        self.collate_fn = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.dataset)

@@ -6,7 +6,7 @@ from preflight.kinds.kind import Kind
 from preflight.loaders.facts import Loaded, Sent
 from preflight.pipelines.facts import Reads
 from preflight.targets.targets import Loader
-from preflight.users_code.facts import MadeOnCpu, Unbuilt
+from preflight.users_code.facts import GivesBatches, MadeOnCpu, Unbuilt
 
 LOADER = Kind(
     name="loader",
@@ -15,7 +15,7 @@ LOADER = Kind(
     part="loader",
     target=Loader,
     facts={Sent: "loader", Loaded: "loader", Reads: "loader"},
-    may_give=(Unbuilt, MadeOnCpu),
+    may_give=(Unbuilt, MadeOnCpu, GivesBatches),
     reader="preflight.built.read:look",
     gather="preflight.built.gather:BuiltTargets",
     live="preflight.built.live:look",

@@ -71,6 +71,15 @@ class MadeOnCpu:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivesBatches:
+    """That a target is no DataLoader, and was taken for one, since it gives batches."""
+
+    name: str
+    what: str
+    """`a generator of batches`, `a function that gives one batch a call, without end`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unbuilt:
     """A target that the user's code did not give: it raised, or called `sys.exit`."""
 

@@ -188,11 +188,19 @@ def test_what_raises_in_it_is_told_by_its_line(seen: Callable[[str], Report]) ->
     assert finding.at.file == "train.py"
 
 
-@pytest.mark.parametrize("name", ["batches", "iterator", "number"])
+def test_a_generator_that_makes_its_loader_is_begun_and_taken_apart(
+    seen: Callable[[str], Report],
+) -> None:
+    report = seen("train:batches")
+
+    assert loaders_in(report) == ["train:batches.loader"]
+    assert loaders_in(seen("train:batches.loader")) == ["train:batches.loader"]
+
+
+@pytest.mark.parametrize("name", ["iterator", "number"])
 def test_what_holds_none_is_told_with_a_word_that_works(
     name: str, seen: Callable[[str], Report]
 ) -> None:
-    """Nothing is asked of a generator: its first batch may be a step of the training."""
     report = seen(f"train:{name}")
 
     assert report.verdict == "cannot-judge"
@@ -200,7 +208,7 @@ def test_what_holds_none_is_told_with_a_word_that_works(
     command = (fix or "").rpartition("  ")[2]
     assert command == "preflight run train:my_loader"
     assert seen(command.removeprefix("preflight run ")).verdict == "go"
-    said = {"batches": "a generator that gives", "iterator": "an iterator, ", "number": "int"}
+    said = {"iterator": "an iterator, ", "number": "int"}
     assert said[name] in " ".join(str(report).split())
 
 
