@@ -257,7 +257,7 @@ def _severity(read: EnvironmentRead, facts: SourceFacts, job: Job) -> Severity |
     if launcher == "slurm" and facts.in_allocation:
         return Severity.NOTE  # srun sets it, once the job is started with it
     if launcher is not None:
-        return Severity.ERROR
+        return Severity.WARNING if read.of_several else Severity.ERROR
     if read.inside is None:
         return Severity.WARNING if facts.is_folder or read.is_lazy else Severity.ERROR
     return Severity.WARNING if read.file == facts.file else Severity.NOTE
@@ -271,6 +271,8 @@ def _why(read: EnvironmentRead, facts: SourceFacts) -> str:
         when = f"when it calls {shown(read.inside)}()"
     else:
         when = "in its first second" if read.file == facts.file else "when it imports this file"
+    if read.of_several:
+        when += f", where {shown(read.file)} is what is started or imported, which is a guess"
     if launcher is None:
         return f"The job stops {when}."
     return f"Started without {STARTS[launcher]}, the job stops {when}."

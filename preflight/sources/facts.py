@@ -85,6 +85,9 @@ class EnvironmentRead:
     off: str | None = None
     """Why a job that is started as its defaults have it does not come here, as far as is known."""
 
+    of_several: bool = False
+    """Whether its file is one of several scripts of a folder, any of which may be started."""
+
     is_lazy: bool = False
     """Whether its file is imported inside a function only, which need not be called."""
 
@@ -156,6 +159,9 @@ class SourceFile:
     opens: bool = False
     """Whether a pipeline of webdataset is written out in it, with its shards."""
 
+    is_script: bool = False
+    """Whether it does something only where it is the file that is started."""
+
 
 class Mention(NamedTuple):
     """A place that calls an own function, or hands it to somebody."""
@@ -220,6 +226,12 @@ class SourceFacts:
 
     is_folder: bool = False
     """Whether a folder was named, of which not every file need be part of the job."""
+
+    scripts: int = 0
+    """Files of a folder that do something only where they are started."""
+
+    entries: tuple[str, ...] = ()
+    """Those of them that may be what is started, as far as names and imports tell."""
 
     implied: bool = False
     """Whether nobody named it: it holds a loader or a model that was named."""

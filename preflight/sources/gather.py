@@ -25,7 +25,7 @@ from preflight.sources.mentions import wanted_for
 from preflight.sources.whole import JobSources
 from preflight.syntax.listing import MOST_FILES, python_files, sources_among
 from preflight.targets.targets import Source
-from preflight.values.names import counted, name_of
+from preflight.values.names import counted, first_of, name_of
 
 _FIX = "Mend it, or look with the job's own interpreter, by --python."
 
@@ -70,6 +70,7 @@ class Sources(Gather):
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
         self._trees: list[Tree] = []
+        self._told: list[SourceFacts] = []
         # Facts name files from the job's folder.
         self._how = run.memory.how(EACH.name, {"root": run.job.root})
 
@@ -188,7 +189,8 @@ class Sources(Gather):
             self.run.memory.ledger.remember_folder(how, path, one.mark, seen)
 
     def remarks(self) -> Iterator[str]:
-        """Count the sources that git ignores, and say what has them read."""
+        """Say what was taken for the start, and which sources git ignores, and how to read them."""
+        yield from filter(None, (_of_entries(one) for one in self._told))
         every = (entry for one in self._trees for entry in one.ignored)
         entries = {os.path.normpath(one.path): one for one in every}
         targets = (one for one in self.run.targets if isinstance(one, Source))
@@ -258,6 +260,7 @@ class Sources(Gather):
         one.sources.files = dict(files)
         more = ((one.sources.name, "", f"holds more than {MOST_FILES:,} sources"),)
         facts = one.sources.facts((file.unguarded for _, file in files), more if one.cut else ())
+        self._told.append(facts)
         self.come.append(Looked(facts=facts, target=one.target, read_at=one.oldest))
 
     def judged(
@@ -274,3 +277,16 @@ class Sources(Gather):
         for file, line, reason in facts.unreadable:
             place = Location(file=file, line=int(line) if line else None)
             yield Failed(at=place, error=reason, kinds=question.gives, fix=_FIX)
+
+
+def _of_entries(facts: SourceFacts) -> str | None:
+    """Say which of several scripts of a folder were taken for what is started."""
+    if facts.scripts < 2 or facts.implied or not facts.entries:
+        return None
+    names, number = list(facts.entries[:_PLACES]), len(facts.entries)
+    said = f"{facts.scripts} scripts have a main guard: {first_of(names, number, _PLACES)} "
+    said += "was" if number == 1 else "were"
+    said += " taken for what is started, by names and imports"
+    if number > 1:
+        said += ", so that what one alone needs is no error"
+    return f"{said}. To have one read by itself, name source={shlex.quote(names[0])}."

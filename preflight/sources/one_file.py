@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ _SHARDS = (
     b"zst",
     *(one.encode() for one in sorted(RESAMPLED)),
 )
+
+_MAIN = re.compile(rb"^if\s+__name__\s*==\s*[\"']__main__", re.MULTILINE)
 
 
 class Words(NamedTuple):
@@ -62,15 +65,22 @@ def look_into(path: str, name: str, place: int = 0) -> SourceFile | None:
     try:
         content = content_of(path)
         words = words_in(content, name)
-        if not words.any:
-            return None
-        found = of_parsed(parse(content), name, words)
+        bare = SourceFile(file=name, is_script=_is_script(content, name))
+        found = (
+            replace(of_parsed(parse(content), name, words), is_script=bare.is_script)
+            if (words.any)
+            else bare
+        )
     except UnparsableError as error:
         told = str(error.line or ""), str(error)
         return SourceFile(file=name, place=place, unreadable=told)
     except OSError as error:
         return SourceFile(file=name, place=place, unreadable=("", error.strerror or str(error)))
     return None if found == SourceFile(file=name) else replace(found, place=place)
+
+
+def _is_script(content: bytes, name: str) -> bool:
+    return _MAIN.search(content) is not None and not is_test(name)
 
 
 def of_parsed(parsed: Parsed, name: str, words: Words) -> SourceFile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +29,9 @@ from preflight.syntax.listing import is_test
 from preflight.syntax.outcomes import Defaults
 from preflight.syntax.surroundings import launchers_in
 from preflight.values.names import shown
+
+# As words of a script's name.
+_OF_TRAINING = re.compile(r"(^|_)(main|(pre_?)?train(ing)?|fine_?tun(e|ing))(_|$)")
 
 
 @dataclass(slots=True)
@@ -102,6 +106,8 @@ class JobSources:
             reads=tuple(self._judged()),
             unreadable=(*unreadable, *more),
             is_folder=self.is_folder,
+            scripts=sum(one.is_script for one in files) if self.is_folder else 0,
+            entries=tuple(self._entries()) if self.is_folder else (),
             implied=self.implied,
             unguarded=tuple(one for one in unguarded if one is not None),
             default_start_method=method,
@@ -182,20 +188,26 @@ class JobSources:
             each += ((place.text, one) for one in values if one.rpartition(".")[2] != place.text)
         for name, value in each:
             defaults.values.setdefault(name, []).append(value)
+        entries = self._entries() if self.is_folder else []
         for read in self._reads():
-            yield replace(read, off=_by_itself(read) or self._why_off(read, defaults))
+            is_sole = entries == [read.file] or not self.files[read.file].is_script
+            off = _by_itself(read) or self._why_off(read, defaults)
+            yield replace(read, off=off, of_several=self.is_folder and not is_sole)
 
     def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
         off = self._standing_off(read.stands, read.file, defaults)
         function = function_of(read)
         if off is not None or function is None:
             return off
-        calls = [
-            self._standing_off(call.stands, one.file, defaults)
+        every = [
+            (one.file, call)
             for one in self.mentions
             for call in one.calls
             if call.name == function and not is_test(one.file)
         ]
+        if self.files[read.file].is_script:  # each script has a `main` of its own
+            every = [one for one in every if one[0] == read.file] or every
+        calls = [self._standing_off(call.stands, file, defaults) for file, call in every]
         return calls[0] if calls and None not in calls else None
 
     def _standing_off(self, stands: Standing, file: str, defaults: Defaults) -> str | None:
@@ -210,15 +222,31 @@ class JobSources:
         """Whether a file may be what is started; of a folder that is a guess, by its imports."""
         if not self.is_folder:
             return file == self.name or file in self.started
-        stem = stem_of(file)
-        if TRAINS.match(stem.rpartition("/")[2]):
-            return True
-        return not any(
-            _is_of(imported, stem)
+        return file in self._entries()
+
+    def _entries(self) -> list[str]:
+        """Name the scripts of a folder that may be started: those that train, by their names.
+
+        Where there is none of these, all that no other file imports.
+        """
+        scripts = [name for name, one in self.files.items() if one.is_script]
+        return [name for name in scripts if _trains(name)] or [
+            name for name in scripts if not self._is_imported(name)
+        ]
+
+    def _is_imported(self, file: str) -> bool:
+        return any(
+            _is_of(imported, stem_of(file))
             for one in self.mentions
             if one.file != file and not is_test(one.file)
             for imported in one.imports
         )
+
+
+def _trains(file: str) -> bool:
+    """Whether a script trains, by its name: `train.py`, `sdxl_train.py`, `main_pretrain.py`."""
+    name = stem_of(file).rpartition("/")[2]
+    return TRAINS.match(name) is not None or _OF_TRAINING.search(name) is not None
 
 
 def _is_of(imported: str, stem: str) -> bool:

@@ -1,0 +1,126 @@
+"""Of several scripts in a folder, which one is started is a guess, and is told as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.report import Report
+
+SCRIPT = """
+import os
+{imports}
+
+def main():
+    {body}
+
+
+if __name__ == "__main__":
+    main()
+"""
+READS = 'print(int(os.environ["SLURM_LOCALID"]))'
+
+
+def script(folder: Path, name: str, body: str = "pass", imports: str = "") -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(SCRIPT.format(body=body, imports=imports), encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_LOCALID", "SLURM_PROCID", "SLURM_JOB_ID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def looked(folder: Path, word: str = "source=.") -> Report:
+    return preflight.run(word, folder=str(folder), select=["env-launch"])
+
+
+def severities(report: Report) -> dict[str, str]:
+    return {str(one.at.file): one.severity.name.lower() for one in report.findings}
+
+
+def said(report: Report) -> str:
+    return " ".join(remark for remark in report.reasons if "main guard" in remark)
+
+
+@pytest.mark.parametrize("others", [[], ["lib.py"]])
+def test_of_one_script_that_trains_a_missing_variable_is_an_error(
+    tmp_path: Path, others: list[str]
+) -> None:
+    script(tmp_path, "train.py", READS)
+    for one in others:
+        (tmp_path / one).write_text("x = 1\n", encoding="utf-8")
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {"train.py": "error"}
+    assert not said(report)
+    assert severities(looked(tmp_path, "source=train.py")) == {"train.py": "error"}
+
+
+def test_what_another_script_needs_is_a_note_beside_the_one_that_trains(tmp_path: Path) -> None:
+    script(tmp_path, "train.py")
+    script(tmp_path, "convert.py", READS)
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {"convert.py": "note"}
+    assert said(report).startswith("2 scripts have a main guard: train.py was taken")
+
+
+def test_the_one_that_trains_is_an_error_whatever_stands_beside_it(tmp_path: Path) -> None:
+    script(tmp_path, "tools/sdxl_train.py", READS)
+    script(tmp_path, "sample.py")
+    script(tmp_path, "convert.py")
+
+    assert severities(looked(tmp_path)) == {"tools/sdxl_train.py": "error"}
+
+
+@pytest.mark.parametrize("names", [("train.py", "train_lora.py"), ("sample.py", "convert.py")])
+def test_of_several_that_may_be_started_nothing_is_an_error(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    script(tmp_path, names[0], READS)
+    script(tmp_path, names[1])
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {names[0]: "warning"}
+    assert "which is a guess" in (report.findings[0].why or "")
+    assert "no error" in said(report)
+    word = said(report).rpartition("name ")[2].removesuffix(".")
+    assert word in {f"source={one}" for one in names}
+    assert severities(looked(tmp_path, f"source={names[0]}")) == {names[0]: "error"}
+
+
+def test_what_scripts_share_stays_an_error(tmp_path: Path) -> None:
+    """StableCascade: each of its scripts comes to `setup_ddp` of its core."""
+    core = f"import os\n\ndef setup():\n    {READS}\n"
+    (tmp_path / "core.py").write_text(core, encoding="utf-8")
+    for name in ("train_b.py", "train_c.py"):
+        script(tmp_path, name, "setup()", "from core import setup")
+
+    assert severities(looked(tmp_path)) == {"core.py": "error"}
+
+
+def test_a_script_that_another_imports_is_not_started(tmp_path: Path) -> None:
+    script(tmp_path, "lib.py", READS)
+    script(tmp_path, "go.py", imports="import lib")
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {"lib.py": "note"}
+    assert "go.py was taken" in said(report)
+
+
+def test_tests_with_a_main_guard_are_no_scripts(tmp_path: Path) -> None:
+    script(tmp_path, "train.py", READS)
+    script(tmp_path, "tests/test_train.py")
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {"train.py": "error"}
+    assert not said(report)
