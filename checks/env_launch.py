@@ -270,9 +270,10 @@ def _why(read: EnvironmentRead, facts: SourceFacts) -> str:
     if read.inside is not None:
         when = f"when it calls {shown(read.inside)}()"
     else:
-        when = "in its first second" if read.file == facts.file else "when it imports this file"
+        is_first = read.file == facts.file or read.stands.as_main
+        when = "in its first second" if is_first else "when it imports this file"
     if read.of_several:
-        when += f", where {shown(read.file)} is what is started or imported, which is a guess"
+        when += f" where {shown(read.file)} is what is started, which is a guess"
     if launcher is None:
         return f"The job stops {when}."
     return f"Started without {STARTS[launcher]}, the job stops {when}."

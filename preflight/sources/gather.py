@@ -284,9 +284,7 @@ def _of_entries(facts: SourceFacts) -> str | None:
     if facts.scripts < 2 or facts.implied or not facts.entries:
         return None
     names, number = list(facts.entries[:_PLACES]), len(facts.entries)
-    said = f"{facts.scripts} scripts have a main guard: {first_of(names, number, _PLACES)} "
-    said += "was" if number == 1 else "were"
-    said += " taken for what is started, by names and imports"
-    if number > 1:
-        said += ", so that what one alone needs is no error"
-    return f"{said}. To have one read by itself, name source={shlex.quote(names[0])}."
+    taken = f"{first_of(names, number, _PLACES)} {'was' if number == 1 else 'were'} taken for"
+    alone = "; what one alone needs is no error" if number > 1 else ""
+    said = f"Of {facts.scripts} scripts with a main guard, {taken} what is started{alone}"
+    return f"{said} (a guess; source={shlex.quote(names[0])} reads one by itself)."

@@ -11,9 +11,9 @@ from preflight.syntax.running import last_name
 _LOADER = re.compile(r"(^|_)(data_?loader|loader|dl)$", re.IGNORECASE)
 
 # These load something else, and looping over them starts nothing.
-_OTHER_LOADER = re.compile(
+OTHER_LOADER = re.compile(
     r"(^|_)(config|cfg|plugin|template|ya?ml|json|module|class|file|resource|spec|extension|env"
-    r"|checkpoint|ckpt|weights|model|entry_?points?|settings|source)_?loader$",
+    r"|checkpoint|ckpt|weights|model|entry_?points?|settings|source|up|down|off)_?loaders?$",
     re.IGNORECASE,
 )
 
@@ -64,7 +64,7 @@ DATA = re.compile(r"data|(^|_)ds$|set$|split|reader|samples|images|files|paths",
 
 def is_loader_name(name: str) -> bool:
     """Whether a name is that of a loader of batches."""
-    return bool(_LOADER.search(name)) and not _OTHER_LOADER.search(name)
+    return bool(_LOADER.search(name)) and not OTHER_LOADER.search(name)
 
 
 def is_running_name(name: str, *, in_loop: bool) -> bool:

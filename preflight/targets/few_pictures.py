@@ -10,7 +10,7 @@ from itertools import islice
 from preflight.formats.suffixes.images import is_image
 from preflight.kinds.target import Target
 from preflight.targets.folders import walk
-from preflight.targets.repository import are_captioned, is_repository
+from preflight.targets.repository import ICON, are_captioned, is_repository
 from preflight.targets.targets import Folder
 from preflight.values.listing import list_names
 from preflight.values.names import name_of
@@ -24,8 +24,6 @@ _DATA = re.compile(r".*data(?:_?sets?)?|train\w*|val\w*|test\w?", re.IGNORECASE)
 _SHOWS = re.compile(
     r".*(?:example|sample|demo|tutorial|record|result|output|conditioning).*", re.IGNORECASE
 )
-
-_ICON = re.compile(r"\.(?:ico|icns)$", re.IGNORECASE)
 
 # Where a job says what it reads, and how: `root="photos"`, `ImageFolder("./photos/")`.
 _SAY = (".py", ".yaml", ".yml", ".toml", ".json")
@@ -63,7 +61,7 @@ def _few_in(folder: str, top: str) -> frozenset[str] | None:
     number = captioned = 0
     places = set[str]()
     for place, listed in walk(folder):
-        images = [one for one in listed.names if is_image(one) and not _ICON.search(one)]
+        images = [one for one in listed.names if is_image(one) and not ICON.search(one)]
         if not images:
             continue
         number += len(images)

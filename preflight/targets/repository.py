@@ -23,6 +23,9 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 
+ICON = re.compile(r"\.(?:ico|icns)$", re.IGNORECASE)
+"""What a window or a page shows of itself."""
+
 TESTS = re.compile(r"tests?|testing", re.IGNORECASE)
 _RESOURCES = frozenset({"assets", "resources", "static", "fixtures", "tests", "test", "testing"})
 _CACHES = re.compile(r"caches?|.*_caches?|latents?|embed(?:ding)?s?|features?|vae", re.IGNORECASE)
@@ -114,6 +117,8 @@ class Repository:
         images = [name for name in names if is_image(name)]
         if not images or are_captioned(images, names):
             return False
+        if all(map(ICON.search, images)):
+            return True
         if any(_DOCUMENTS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
             return True
         shown = sum(os.path.normpath(os.path.join(place, one)) in self._shown for one in images)

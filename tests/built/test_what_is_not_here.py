@@ -58,6 +58,11 @@ NEEDS = {
         "it needs cv2",
         "Install opencv-python",
     ),
+    "a package of another": (
+        "raise ModuleNotFoundError(\"No module named 'pkg_resources'\", name='pkg_resources')",
+        "it needs pkg_resources",
+        "Install 'setuptools<81'",
+    ),
     "a part of a package": ("import webdataset.no_such_part", "it needs webdataset.no", "Install"),
     "a name of a package": ("from webdataset import NoSuchName", "it needs webdataset", "Install"),
     "a package, by its own words": (

@@ -83,6 +83,8 @@ NOTHING = {
     "a private one": "def _loader():\n    return DataLoader([])",
     "an inner function": "def a():\n    def b():\n        return DataLoader([])\n    return 3",
     "nothing returned": "def get_model():\n    print(1)",
+    "what sends files": "def prepare_hub_uploader(args):\n    return Uploader(args)",
+    "what fetches files": "def get_downloader():\n    return Fetch()",
     "something else": "def load_config():\n    return dict()",
     "no Python": "def (:",
 }

@@ -157,6 +157,16 @@ def test_a_line_of_a_million_characters_is_read_in_no_time(tmp_path: Path) -> No
     assert report.verdict == "cannot-judge"
 
 
+def test_an_icon_beside_code_is_no_picture_that_could_be_named(tmp_path: Path) -> None:
+    """SimpleTuner: `data=simpletuner` was offered, and was GO for its favicon alone."""
+    repository(tmp_path, "package/static/favicon.ico")
+
+    report = run(tmp_path)
+
+    assert report.verdict == "cannot-judge"
+    assert "data=" not in terminal.render(report)
+
+
 def test_an_icon_is_no_data_though_its_package_is_named(tmp_path: Path) -> None:
     repository(tmp_path, "pkg/static/favicon.ico")
     put(tmp_path, "settings.json", content=b'{"path": "pkg"}')

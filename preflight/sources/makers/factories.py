@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preflight.sources.makers.returned import Returned, needs_of, returned_by
-from preflight.sources.work_names import LOADER_CLASSES, TRAINS
+from preflight.sources.work_names import LOADER_CLASSES, OTHER_LOADER, TRAINS
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.running import last_name
 from preflight.targets.folders import look_for_sources
@@ -271,6 +271,6 @@ class _Known:
 
 
 def _usual_kind(name: str) -> str | None:
-    if _MAKES_LOADERS.fullmatch(name):
+    if _MAKES_LOADERS.fullmatch(name) and not OTHER_LOADER.search(name):
         return "loader"
     return "model" if _MAKES_MODELS.fullmatch(name) else None
