@@ -18,11 +18,14 @@ _MOST_PARTS = 8
 
 
 def count(batch: Any) -> int | None:
-    """Say how many samples a batch holds; None where its parts do not agree."""
+    """Say how many samples a batch holds; None where nobody can tell."""
+    kinds = {type(one) for one in batch} if isinstance(batch, (list, tuple)) else set()
+    if len(kinds) > 1 and str in kinds:  # an image and its caption, which nobody has batched
+        return None
     sizes = {len(part) for _, part in _parts(batch)}
     if len(sizes) == 1:
         return sizes.pop()
-    return len(batch) if isinstance(batch, (list, tuple)) else None
+    return len(batch) if len(kinds) == 1 else None
 
 
 def told_apart(batch: Any) -> dict[str, list[int]]:
