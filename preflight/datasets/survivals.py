@@ -78,7 +78,7 @@ class Survivals(Gather):
             local = tuple(os.path.abspath(os.path.join(root, one)) for one in paths if one)
             if local or len(self._guesses) == 1:
                 whole = replace(reads, shards=local or tuple(named))
-                if self._is_meant(whole):
+                if (local and reads.sure) or self._is_meant(whole):
                     yield target, whole
 
     def _is_meant(self, reads: Reads) -> bool:

@@ -408,6 +408,23 @@ def test_where_no_loader_is_made_a_source_says_what_is_read_and_that_it_is_a_gue
     assert "base.py:7" in (found.why or "")
 
 
+@pytest.mark.parametrize(("main", "found"), [("loader(None)", 1), ("print()", 0)])
+def test_shards_that_a_script_names_and_that_have_none_of_its_fields_are_told_where_it_reads_them(
+    tmp_path: Path, main: str, found: int
+) -> None:
+    """Dotted names: webdataset takes `a.v1.jpg` for a field `v1.jpg`, and nothing comes through."""
+    dotted = {name.replace(".", ".v1."): data for name, data in good().items()}
+    job(tmp_path, [tarred(dotted), tarred(dotted)], "None")
+    source = SOURCE.replace("{shards}", '"file:{000..001}.tar"')
+    (tmp_path / "base.py").write_text(f"{source}\n\nif __name__ == '__main__':\n    {main}\n")
+
+    told = survival(run(tmp_path, "source=base.py", "{000..001}.tar"))
+
+    assert [one.message.startswith("0 of 24 samples come through") for one in told] == [
+        True
+    ] * found
+
+
 OTHERS = """
 import argparse
 import webdataset as wds
