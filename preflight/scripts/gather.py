@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import facts_of
+from preflight.processes.rank import rank_here
+from preflight.scripts.common_layer import common_layer
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.settings.job import Job
 from preflight.targets.targets import Script
@@ -24,13 +27,19 @@ class Scripts(Gather):
 
     def __init__(self, kind: Kind, run: Run) -> None:
         super().__init__(kind, run)
-        self._scratch: list[tempfile.TemporaryDirectory[str]] = []
+        self._scratch = contextlib.ExitStack()
 
     def wire(self, target: Script) -> Mapping[str, Any]:
         """Give what is run, and where it may leave what we keep of it for a while."""
-        folder = tempfile.TemporaryDirectory(prefix="preflight-", ignore_cleanup_errors=True)
-        self._scratch.append(folder)
-        return {**super().wire(target), "scratch": folder.name}
+        own = tempfile.TemporaryDirectory(prefix="preflight-", ignore_cleanup_errors=True)
+        folder, rank = self._scratch.enter_context(own), rank_here()
+        common = None if rank is None else self._scratch.enter_context(common_layer(rank))
+        return {
+            **super().wire(target),
+            "scratch": folder,
+            "layer": common or folder,
+            "ranks": 1 if rank is None else rank.size,
+        }
 
     def seen(
         self,
@@ -50,8 +59,7 @@ class Scripts(Gather):
 
     def close(self) -> None:
         """Remove the scratch folders."""
-        while self._scratch:
-            self._scratch.pop().cleanup()
+        self._scratch.close()
 
 
 # --- what could not be judged -------------------------------------------------------------------

@@ -20,6 +20,7 @@ from preflight.findings.judge import Judged, ask_checks
 from preflight.findings.report import Report
 from preflight.findings.stale import stale
 from preflight.kinds.asked import MistypedError
+from preflight.processes.rank import rank_number
 from preflight.render import renderer
 from preflight.secrets.hiding import Secrets
 from preflight.session import summary
@@ -228,9 +229,8 @@ def _leave_behind(report: Report, job: Job, hide: Secrets, *, told: bool) -> Rep
     Where it cannot be written, one line on stderr says so, unless that was told already.
     """
     state = os.path.join(job.root, job.look.state)
-    rank = os.environ.get("RANK", "0")
-    first = not rank.isdigit() or int(rank) == 0
-    name = LAST if first else f"last.rank{int(rank)}.json"
+    rank = rank_number()
+    name = f"last.rank{rank}.json" if rank else LAST
     path = os.path.join(state, name)
     report = dataclasses.replace(report, last=name_of(path, job.root))
     try:

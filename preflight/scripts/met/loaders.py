@@ -12,6 +12,7 @@ from typing import Any
 
 from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
+from preflight.scripts.met.together import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
@@ -108,6 +109,7 @@ class _Passes:
         """Since when there were epochs enough, by the monotonic clock."""
 
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._together = Together()
 
     def begin(self, at: Frame | None) -> int:
         """Count a pass for training, and give how many batches it has.
@@ -126,10 +128,11 @@ class _Passes:
             return watch.batches
         if self._enough is None:
             self._enough = time.monotonic()
-        if time.monotonic() - self._enough < _TO_THE_END:
+        place = "" if at is None else f" ({at.file}:{at.line})"
+        in_time = time.monotonic() - self._enough < _TO_THE_END
+        if self._together.decided(f"pass {len(steps)}{place}", in_time):
             watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")
             return 1
-        place = "" if at is None else f" ({at.file}:{at.line})"
         watch.shortened(f"training to {counted(len(steps) - 1, 'epoch')}{place}")
         watch.stop("epochs")
         return 0

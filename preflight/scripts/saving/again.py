@@ -81,6 +81,10 @@ def _again(rehearsal: Rehearsal, saved: Sequence[SavedState], asked: Asked) -> I
         why = "what it saves first may be written over, with --allow-writes"
         yield Resumed(name=rehearsal.name, words="", unasked=why)
         return
+    if asked.wire.get("ranks", 1) > 1:
+        why = "by several ranks it is not; run it by one"
+        yield Resumed(name=rehearsal.name, words="", unasked=why)
+        return
     words = words_for(saves, way, typed)
     if words is None:
         why = "it has no option for it; name one by --resume-with"

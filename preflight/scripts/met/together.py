@@ -1,0 +1,37 @@
+"""Has the ranks of a script go on or stop together: one that stops alone fails the others."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import Any
+
+# How long rank 0 may be behind another, in seconds.
+_BEHIND = timedelta(seconds=30)
+
+
+class Together:
+    """Rank 0 decides, and tells the others by the store of their process group."""
+
+    def __init__(self) -> None:
+        self._is_alone = False
+        """Whether rank 0 has once not come to where another one was."""
+
+    def decided(self, what: str, mine: bool) -> bool:  # noqa: FBT001  the decision itself
+        """Give what rank 0 has decided; of a script by one process, its own."""
+        dist: Any = sys.modules.get("torch.distributed")
+        ready = dist is not None and dist.is_available() and dist.is_initialized()
+        if self._is_alone or not ready or dist.get_world_size() == 1:
+            return mine
+        store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  there is no other way
+        key = f"preflight/{what}"
+        if dist.get_rank() == 0:
+            store.set(key, b"yes" if mine else b"no")
+            return mine
+        try:
+            store.wait([key], _BEHIND)
+        except RuntimeError:  # which torch's own errors of distribution are
+            self._is_alone = True
+            return mine
+        told: bytes = store.get(key)
+        return told == b"yes"
