@@ -31,6 +31,8 @@ from preflight.flow.facts import Flow, Lost, Passed, Swallowed
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts, LaunchCommand, NumberSaid
 from preflight.images.facts import FolderFacts, ImageDamage, Picture, Pictures, Size
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
+from preflight.kinds.same import EVALUATES, EVENED, Same
+from preflight.launched.facts import FoundThere, RankSeen, RanksSeen
 from preflight.loaders.facts import (
     EpochLength,
     Held,
@@ -78,6 +80,8 @@ from preflight.training.facts import Idle, NotFinite, Steps
 from preflight.users_code.facts import Frame, GivesBatches, Lack, MadeOnCpu, Unbuilt
 
 __all__ = [
+    "EVALUATES",
+    "EVENED",
     "Absent",
     "Alike",
     "Arrived",
@@ -113,6 +117,7 @@ __all__ = [
     "Flaws",
     "Flow",
     "FolderFacts",
+    "FoundThere",
     "Frame",
     "GivesBatches",
     "Gone",
@@ -159,12 +164,15 @@ __all__ = [
     "RankBatches",
     "RankCount",
     "RankOrder",
+    "RankSeen",
+    "RanksSeen",
     "ReadBack",
     "Reads",
     "Rehearsal",
     "Remedy",
     "Respelled",
     "Resumed",
+    "Same",
     "SampleFields",
     "SavedState",
     "Sent",

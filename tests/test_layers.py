@@ -69,6 +69,7 @@ FLOORS = {
     "processes": 32,
     "resuming": 27,
     "scripts": 33,
+    "launched": 33,
     "scripts.met": 34,
     "scripts.saving": 34,
     "render": 33,

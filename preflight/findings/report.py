@@ -186,6 +186,9 @@ class Report:
     last: str | None = None
     """Where the whole list was left: `.preflight/last.json`."""
 
+    told_to: str | None = None
+    """Of one of several ranks: the rank whose report has all of this, so that no page is shown."""
+
     page: ClassVar[Callable[[Report], str] | None] = None
     """Draws the terminal page. preflight.render, which lies above this file, sets it."""
 

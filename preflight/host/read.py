@@ -64,7 +64,8 @@ def read_host(host: Host, root: str) -> HostFacts:
 
     A recording is a JSON file of two objects: `nvml`, as preflight.host.nvml_recording has it,
     and `environment`, name to value; without them the machine has no driver, or nothing is set.
-    It may have a third one, `room`: `shm_size`, `shm_free` and `open_files`.
+    It may have a third one, `room`: `shm_size`, `shm_free` and `open_files`; and `ranks`, what
+    others have seen, by their numbers (preflight.launched.facts.RankSeen).
 
     Raises:
         OSError: the recording cannot be read.
@@ -101,7 +102,12 @@ def read_host(host: Host, root: str) -> HostFacts:
 def _read_recording(path: str) -> dict[str, Any]:
     with open(path, encoding="utf-8") as file:
         recording = json.load(file)
-    known = {"nvml": {"init": {"error": "LIBRARY_NOT_FOUND"}}, "environment": {}, "room": {}}
+    known = {
+        "nvml": {"init": {"error": "LIBRARY_NOT_FOUND"}},
+        "environment": {},
+        "room": {},
+        "ranks": {},
+    }
     if not isinstance(recording, dict) or not set(recording) <= set(known):
         raise ValueError("it would be an object of `nvml`, `environment` and `room`")
     if not all(isinstance(value, dict) for value in recording.values()):

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
 from preflight.images.facts import CaptionsSeen, FolderFacts, ImageDamage, Picture
 from preflight.kinds.kind import Kind
+from preflight.kinds.same import Same, listed
 from preflight.pairing.facts import Captioned
+from preflight.pairing.folder_contents import list_all
 from preflight.targets.file_types.suffixes import IMAGE_SUFFIXES
 from preflight.targets.targets import Folder
 
 # Seconds for one image, by depth; of JPEGs, with one processor, from the page cache.
 _SECONDS = {"index": 40e-6, "bytes": 120e-6, "decode": 4e-3}
+
+
+def _listed(facts: FolderFacts, root: str) -> Iterator[Same]:
+    """Give how many files it has, and a hash of their names."""
+    top = os.path.join(root, facts.file)
+    names = (
+        os.path.join(os.path.relpath(one.path, top), f"{stem}.{suffix}")
+        for one in list_all(top, root)
+        for suffixes, stems in one.stems.items()
+        for suffix in suffixes
+        for stem in stems.split("/")
+    )
+    yield Same(what=f"files of {facts.file}", value=listed(names, "file"))
+
 
 FOLDER = Kind(
     name="folder",
@@ -20,6 +39,7 @@ FOLDER = Kind(
     suffixes=IMAGE_SUFFIXES,
     facts={FolderFacts: "folder of images"},
     gather="preflight.images.gather:Folders",
+    alike={FolderFacts: _listed},
     counts=lambda facts: {"image": facts.pairing.images, "caption": facts.pairing.captions},
     depths={"index": "images by their ends", "bytes": "images not decoded"},
 )

@@ -7,9 +7,10 @@ many parts make one fact, a room has its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from preflight.findings.finding import Finding
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
@@ -23,6 +24,13 @@ from preflight.values.wire import to_wire
 _AT_ONCE = 1_024
 
 READABLE = "Give the user that runs the job the right to read it."
+
+
+class SoFar(NamedTuple):
+    """What has come of the run up to now."""
+
+    found: Sequence[Finding] = ()
+    failed: Sequence[Failed] = ()
 
 
 class Run(NamedTuple):
@@ -41,6 +49,8 @@ class Run(NamedTuple):
 
     passed: Callable[[int], None]
     """Told of things that need no reading."""
+
+    so_far: SoFar = SoFar()
 
 
 class Gather:
@@ -136,6 +146,10 @@ class Gather:
         """Give what is asked when all else was answered."""
         yield from ()
 
+    def after_all_questions(self) -> Iterator[Question]:
+        """Give what is asked when all that was seen has been judged."""
+        yield from ()
+
     def wire(self, target: Any) -> Mapping[str, Any]:
         """Give a target as a process is told of it."""
         told: Mapping[str, Any] = to_wire(target)
@@ -229,6 +243,10 @@ class Gather:
         Such as what lies in targets and is left out on purpose, and how to have it looked at.
         """
         yield from ()
+
+    def told_to(self) -> str | None:
+        """Name who tells all of this run in a report of its own, so that it is not told twice."""
+        return None
 
     def not_judged(self) -> Iterator[str]:
         """Name comparisons of this kind that nobody was asked to make."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from preflight.kinds.same import Same
 from preflight.settings.job import Job
 
 Seconds: TypeAlias = Callable[[Mapping[str, Any], str, str], float]
@@ -103,6 +104,9 @@ class Kind:
 
     sums_up: Mapping[type, Callable[[list[Any]], str | None]] = field(default_factory=dict)
     """What a page says of all facts of a type that came of one word, beside what it counts."""
+
+    alike: Mapping[type, Callable[[Any, str], Iterable[Same]]] = field(default_factory=dict)
+    """What all ranks of a job should see alike: `(facts, root)`, asked where there are several."""
 
     depths: Mapping[str, str] = field(default_factory=dict)
     """What a page says where files were looked at no deeper than this."""

@@ -28,6 +28,7 @@ ROOMS = (
     "batches",
     "ranks",
     "scripts",
+    "launched",
 )
 
 

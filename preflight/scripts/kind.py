@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from preflight.findings.finding import Location
 from preflight.kinds.kind import Kind
+from preflight.kinds.same import EVALUATES, EVENED, Same
 from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.pipelines.facts import Reads
@@ -13,6 +17,16 @@ from preflight.scripts.page import in_words
 from preflight.targets.targets import Script
 from preflight.training.facts import Steps
 from preflight.training.facts import in_words as steps_in_words
+
+
+def _on_purpose(facts: Rehearsal, _root: str) -> Iterator[Same]:
+    """Say where it evaluates, and whether it knows that ranks may have more batches than others."""
+    words = {"evaluation": EVALUATES, "join": EVENED}
+    for one in facts.met:
+        if one.what in words:
+            at = None if one.at is None else Location(file=one.at.file, line=one.at.line)
+            yield Same(what=words[one.what], value="", at=at)
+
 
 SCRIPT = Kind(
     name="script",
@@ -32,6 +46,7 @@ SCRIPT = Kind(
     reader="preflight.scripts.saving.again:look",
     gather="preflight.scripts.gather:Scripts",
     runs_code=True,
+    alike={Rehearsal: _on_purpose},
 )
 
 KINDS = (SCRIPT,)

@@ -11,10 +11,11 @@ from itertools import chain
 from typing import Any
 
 from preflight.findings.check import Check
-from preflight.findings.looks import Cleared, Left, Look, Looked
+from preflight.findings.finding import Finding
+from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.findings.registry import fits
 from preflight.kinds.asked import MistypedError
-from preflight.kinds.gather import Gather, Run, reason_of, unreadable
+from preflight.kinds.gather import Gather, Run, SoFar, reason_of, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import gives, kind_of_facts, kinds, kinds_of, load
@@ -73,6 +74,15 @@ class Looks:
     remarks: tuple[str, ...] = ()
     """What a reader of the report must know besides, a sentence each."""
 
+    told_to: str | None = None
+    """Who tells all of this run in a report of its own."""
+
+    found: list[Finding] = field(default_factory=list)
+    """By checks, up to now."""
+
+    failed: list[Failed] = field(default_factory=list)
+    """What could not be looked at, up to now."""
+
     name: str = field(default_factory=lambda: os.urandom(8).hex())
     """Tells the run from others to whoever writes for it."""
 
@@ -108,6 +118,7 @@ class Looks:
             wants=self._wanted.__contains__,
             tell=self._tell,
             passed=self._account.passed,
+            so_far=SoFar(self.found, self.failed),
         )
         present = {type(one) for one in targets}
         for kind in kinds():
@@ -118,6 +129,8 @@ class Looks:
             for look in chain(there, self._looks(targets)):
                 if isinstance(look, Looked) and look.target is not None:
                     self._tell(look.target, look.facts)
+                elif isinstance(look, Failed):
+                    self.failed.append(look)
                 elif isinstance(look, Left) and look.noun is not None:
                     row = kind_of_facts(look.kinds[0])
                     self.counts.left[row.word if row else "", look.noun] += look.count
@@ -145,7 +158,10 @@ class Looks:
         yield from self._ask(shares(questions, total=0.0, jobs=1), jobs=processors())
         for one in gathers:
             yield from one.finish()
+        questions = (one for gather in gathers for one in gather.after_all_questions())
+        yield from self._ask(shares(questions, total=0.0, jobs=1), jobs=1)
         self.not_judged = tuple(part for one in gathers for part in one.not_judged())
+        self.told_to = next(filter(None, (one.told_to() for one in gathers)), None)
         self.remarks = tuple(remark for one in gathers for remark in one.remarks())
 
     # --- targets

@@ -108,9 +108,14 @@ def run(
     sys.stderr.flush()
     tell = functools.partial(_tell_hidden, watch, hide)
     looking = Looks(job=job, checks=checks, watch=tell, select=select, hide=hide)
+
+    def note(finding: Finding) -> None:
+        looking.found.append(hide.plain(finding))
+        tell(finding)
+
     try:
         with contextlib.closing(looking.of(found.targets, found.apart)) as looks:
-            judged = ask_checks(checks, job, looks, tell=tell, words=summary.words)
+            judged = ask_checks(checks, job, looks, tell=note, words=summary.words)
     except MistypedError as error:
         raise UsageError(str(error)) from error
     machine = looking.machine
@@ -156,6 +161,7 @@ def run(
         command=command,
         unread=tuple(summary.unread(job)),
         tool=summary.tool(machine),
+        told_to=looking.told_to,
     )
     return _leave_behind(report, job, hide, told=looking.memory.ledger.homeless)
 

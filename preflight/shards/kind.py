@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from preflight.kinds.kind import Kind
+from preflight.kinds.same import Same
 from preflight.shards.facts import ShardFacts
 from preflight.targets.file_types.suffixes import SHARD_SUFFIXES
 from preflight.targets.targets import Built, Loader, Shard
@@ -42,6 +43,7 @@ SHARD = Kind(
     is_kept=True,
     may_be_left=True,
     counts=lambda facts: {"shard": 1, "sample": facts.samples},
+    alike={ShardFacts: lambda facts, _root: (Same(what=facts.file, value=str(facts.size)),)},
     depths={"index": "images by their ends", "bytes": "images not decoded"},
 )
 

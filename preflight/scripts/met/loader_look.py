@@ -17,7 +17,7 @@ from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
 from preflight.users_code.main_module import why_no_worker
 
-_OF_SENT = {"Sent", "WorldFacts"}
+_OF_SENT = {"Sent", "WorldFacts", "RanksSeen"}
 
 
 def look(loader: Any, at: Frame | None, watch: Watch) -> list[Facts]:

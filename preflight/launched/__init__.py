@@ -1,0 +1,1 @@
+"""Ranks that a launcher has started together: what each of them sees, gathered by rank 0."""

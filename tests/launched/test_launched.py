@@ -1,0 +1,127 @@
+"""Each rank rehearses a script; rank 0 tells of all of them. Held against the plain ranks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.report import Report
+from tests.conftest import ROOT
+from tests.launched.starting import Done, as_ranks, preflight
+from tests.scripts.rehearsing import line_of, planted
+
+pytestmark = pytest.mark.slow
+
+COMMAND = preflight("train.py")
+
+ILL = (
+    "        for inputs, labels in loader:\n",
+    """        for inputs, labels in loader:
+            if rank == 1 and epoch == 1:
+                raise ValueError('it is ill')
+""",
+)
+FEWER = (
+    "    samples = 40\n",
+    "    samples = 40 if rank == 0 else 20\n",
+)
+NOT_SHARED = ("(data, seed=1)", "(data, num_replicas=1, rank=0)")
+
+
+def script(folder: Path, *changes: tuple[str, str]) -> Path:
+    path = planted(folder, "ranks.py", *changes)
+    return path.rename(folder / "train.py")
+
+
+def told(ranks: list[Done]) -> tuple[Report, list[str]]:
+    """Give the report of rank 0, and its findings in short; the others print none."""
+    first, *others = ranks
+    assert [(one.code, one.stdout) for one in others] == [(0, "")] * len(others), others
+    assert all("rank 0 tells of this rank, too" in one.stderr for one in others)
+    report = Report.from_json(first.stdout)
+    places = [f"{one.check} {one.at.file}:{one.at.line}" for one in report.findings]
+    return report, places
+
+
+def test_healthy_ranks_of_torchrun_are_a_go(tmp_path: Path) -> None:
+    """And what rank 0 has saved, the others load, from a folder that stays as it was."""
+    script(tmp_path)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [sys.executable, *launch, "-m", "preflight", "run", "--format", "json", "train.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = Report.from_json(done.stdout)
+
+    assert (done.returncode, report.verdict) == (0, "go"), done.stderr
+    assert sorted(one for one in done.stderr.splitlines() if one.startswith("trained")) == [
+        "trained 0 2",
+        "trained 1 2",
+    ]
+    assert "compared on 2 ranks" in report.targets[0].text
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".preflight", "train.py"]
+    assert (tmp_path / ".preflight" / "last.rank1.json").is_file()
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_rank_whose_script_dies_is_named_at_its_line(tmp_path: Path) -> None:
+    path = script(tmp_path, ILL)
+    plain = as_ranks(tmp_path, [["train.py"]] * 2)
+    _, places = told(as_ranks(tmp_path, [COMMAND] * 2))
+    line = line_of(path, "it is ill")
+
+    assert f"line {line}, in main" in plain[1].stderr
+    assert plain[0].code != 0
+    assert places[0] == f"world-unlike train.py:{line}"
+    # What rank 0 itself has lost stands behind it.
+    assert [one.partition(" ")[0] for one in places[1:]] == ["script-stopped"]
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_what_only_rank_0_does_wrong_is_told_once(tmp_path: Path) -> None:
+    """That the others have lost it is no fault of theirs."""
+    path = script(tmp_path, (ILL[0], ILL[1].replace("rank == 1", "rank == 0")))
+    _, places = told(as_ranks(tmp_path, [COMMAND] * 2))
+
+    assert places == [f"script-stopped train.py:{line_of(path, 'it is ill')}"]
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_ranks_with_other_batches_packages_and_variables_are_told(tmp_path: Path) -> None:
+    """Plainly, the rank with fewer waits at the barrier, and the other in its all-reduce."""
+    path = script(tmp_path, FEWER, NOT_SHARED)
+    other = ["-c", "import os; os.environ['NCCL_DEBUG'] = 'INFO'\n" + COMMAND[1], *COMMAND[2:]]
+    report, _ = told(as_ranks(tmp_path, [COMMAND, other]))
+    plain = as_ranks(tmp_path, [["train.py"]] * 2, patience=8)
+    said = {str(one.at): one.message for one in report.findings}
+
+    assert report.verdict == "no-go"
+    assert said == {
+        f"train.py:{line_of(path, 'in loader')}": "batches of an epoch: 10 batches of 40 samples "
+        "on rank 0; 5 batches of 20 samples on rank 1",
+        "ranks": "NCCL_DEBUG: not set on rank 0; INFO on rank 1",
+    }
+    assert [one.code for one in plain] != [0, 0]
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_rank_that_never_comes_is_named(tmp_path: Path) -> None:
+    """Whether the script of the others, which waits for it, counts as stuck is another matter."""
+    script(tmp_path)
+    quick = preflight("--timeout", "4", "train.py")
+    done = as_ranks(tmp_path, [quick], of=2)[0]
+    report = Report.from_json(done.stdout)
+    (broken,) = next(one for one in report.checks if one.id == "world-unlike").broken
+
+    assert report.verdict != "go"
+    assert done.code in {1, 3}
+    assert str(broken.at) == "rank 1"
+    assert "it has told nothing, 8 s after rank 0 was done" in broken.error
