@@ -15,6 +15,7 @@ from preflight.kinds.rooms import facts_of
 from preflight.processes.rank import rank_here
 from preflight.scripts.common_layer import common_layer
 from preflight.scripts.facts import Ended, Rehearsal
+from preflight.scripts.standard_input import path_of_ours
 from preflight.settings.job import Job
 from preflight.targets.targets import Script
 from preflight.users_code.facts import Lack
@@ -38,6 +39,7 @@ class Scripts(Gather):
             **super().wire(target),
             "scratch": folder,
             "layer": common or folder,
+            "stdin": path_of_ours(),
             "ranks": 1 if rank is None else rank.size,
         }
 

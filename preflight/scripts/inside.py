@@ -18,6 +18,7 @@ from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
+from preflight.scripts.standard_input import keep_what_is_read
 from preflight.scripts.watch import Stopped, Watch
 from preflight.users_code.frames import said_by
 from preflight.values.wire import to_brief
@@ -52,6 +53,8 @@ def main() -> None:
     points = Points(_points(), watch)
     points.install()
     write_when_asked(scratch)
+    if script.get("stdin"):
+        keep_what_is_read(scratch)
     _hear_prints(watch)
     _hear_threads(watch)
     code = _run(script, watch, asked)

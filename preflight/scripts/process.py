@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from preflight.scripts import standard_input
 from preflight.scripts.inside import ASKED
 from preflight.scripts.stacks import below, computed
 from preflight.scripts.watch import TOLD
@@ -84,10 +85,12 @@ def start(wire: Mapping[str, Any], options: Mapping[str, Any]) -> ScriptProcess:
     # Sources beside the script are compiled in memory: its folder stays as it is.
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     settings.pop("PYTHONFAULTHANDLER", None)
-    popen = subprocess.Popen(
-        [sys.executable, "-c", _BOOT, _HOME, scratch],
-        stdin=subprocess.DEVNULL,
-        stdout=2,
-        env=settings,
-    )
+    stdin = standard_input.opened(wire.get("stdin"))
+    try:
+        popen = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, _HOME, scratch], stdin=stdin, stdout=2, env=settings
+        )
+    finally:
+        if stdin >= 0:
+            os.close(stdin)
     return ScriptProcess(popen=popen, scratch=scratch)

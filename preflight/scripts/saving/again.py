@@ -21,6 +21,7 @@ from preflight.scripts.read import Heard, follow
 from preflight.scripts.read import look as run
 from preflight.scripts.saving.log import MOMENTS
 from preflight.scripts.saving.written import standing, written
+from preflight.scripts.standard_input import kept_in
 from preflight.values.names import name_of
 
 # How a script ends that has shown all that it was to show.
@@ -104,6 +105,7 @@ def _resumed(
         **asked.wire,
         "args": [*asked.wire["args"], *words],
         "scratch": scratch,
+        "stdin": kept_in(asked.wire["scratch"]),
         "layer": asked.wire["scratch"],
     }
     layer_of(wire, asked.root).restore()

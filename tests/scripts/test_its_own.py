@@ -1,0 +1,125 @@
+"""Input, signals and exit code of a script are its own, as when it is run plainly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from preflight.findings.report import Report
+from tests.conftest import Run
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
+
+TRAIN = '''\
+"""Trains a line at the rate that it reads from its input."""
+
+import argparse
+import os
+import signal
+import sys
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--resume")
+parser.add_argument("--code", type=int, default=0)
+
+
+def main():
+    args = parser.parse_args()
+    rate = float(input("rate? "))
+    rest = sys.stdin.read()
+    came = []
+    for one in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP):
+        assert signal.getsignal(one) == signal.SIG_DFL, one
+        signal.signal(one, lambda number, frame: came.append(number))
+        os.kill(os.getpid(), one)
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        came.append(signal.SIGINT)
+    print("read", rate, repr(rest), len(came), sys.stdin.isatty())
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    if args.resume:
+        saved = torch.load(args.resume)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+    data = TensorDataset(torch.randn(8, 3), torch.randn(8, 1))
+    for x, y in DataLoader(data, batch_size=4):
+        loss = (model(x) - y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "last.pt")
+    sys.exit(args.code)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+INPUT = "0.1\nand a rest\nof two lines"
+READ = r"read 0.1 'and a rest\nof two lines' 5 False"
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN, encoding="utf-8")
+    return path
+
+
+def plainly(path: Path, *words: str, given: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, path.name, *words]
+    return subprocess.run(
+        command, cwd=path.parent, input=given, text=True, capture_output=True, check=False
+    )
+
+
+def test_what_is_piped_to_it_is_read_by_both_of_its_runs(preflight: Run, train: Path) -> None:
+    """And the signals that it sends itself come to its own handlers."""
+    done = preflight("run", "--format", "json", "train.py", input=INPUT)
+    report = Report.from_json(done.stdout)
+    plain = plainly(train, given=INPUT)
+
+    assert (plain.returncode, plain.stdout) == (0, f"rate? {READ}\n")
+    assert (done.returncode, report.verdict) == (0, "go"), done.stdout
+    assert done.stderr.count(READ) == 2
+    assert "resumed with --resume last.pt" in report.targets[0].text
+
+
+def test_a_file_for_its_input_is_read_and_its_exit_code_told(preflight: Run, train: Path) -> None:
+    (train.parent / "rate.txt").write_text(INPUT, encoding="utf-8")
+    with (train.parent / "rate.txt").open() as file:
+        done = preflight("run", "--format", "json", "train.py", "--code", "3", stdin=file)
+    report = Report.from_json(done.stdout)
+
+    assert plainly(train, "--code", "3", given=INPUT).returncode == 3
+    assert READ in done.stderr
+    assert done.returncode == 1
+    assert [one.message.partition(" after")[0] for one in report.findings] == [
+        "ends with exit code 3"
+    ]
+
+
+def test_without_any_it_reads_an_end_as_it_would_plainly(preflight: Run, train: Path) -> None:
+    done = preflight("run", "--format", "json", "train.py", stdin=subprocess.DEVNULL)
+    (finding,) = Report.from_json(done.stdout).findings
+
+    assert "EOFError" in plainly(train, given="").stderr
+    assert "raises EOFError: EOF when reading a line" in finding.message
+
+
+def test_input_that_it_does_not_read_is_left_to_others(preflight: Run, tmp_path: Path) -> None:
+    """As in a loop of a shell, whose list stands on the same input."""
+    (tmp_path / "train.py").write_text("print('nothing')\n", encoding="utf-8")
+    (tmp_path / "list.txt").write_text("one\ntwo\n", encoding="utf-8")
+    with (tmp_path / "list.txt").open() as file:
+        preflight("run", "--format", "json", "train.py", stdin=file)
+
+        assert file.read() == "one\ntwo\n"
