@@ -76,11 +76,12 @@ def _parallel(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     """Have a model wrapped that lies on no GPU."""
 
     @functools.wraps(original)
-    def wrap(module: Any, inner: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrap(whole: Any, /, *args: Any, **kwargs: Any) -> Any:
         if watch.stood_in:
-            args = (None, None, *args[2:]) if len(args) > 1 else ()
+            inner, places, more = args[:1], args[1:3], args[3:]
+            args = (*inner, *(None for _ in places), *more)
             kwargs = {key: one for key, one in kwargs.items() if key not in _ON_GPUS}
-        return original(module, inner, *args, **kwargs)
+        return original(whole, *args, **kwargs)
 
     return wrap
 

@@ -15,13 +15,14 @@ class Met:
     """Something that the script did while it ran, with its own line for it."""
 
     what: str
-    """`loader`, `evaluation`, `step`, `copy`, `save`, …"""
+    """`loader`, `evaluation`, `step`, `copy`, `save`, `group`, `wrap`, `join`, …"""
 
     at: Frame | None = None
     """The script's own innermost line that did it; None: no line of its own."""
 
     name: str = ""
-    """What tells two of one line apart: a file that was written, the class of an optimizer."""
+    """What tells two of one line apart: a file that was written, the class of an optimizer, the
+    backend of a process group, what wraps a model."""
 
     count: int = 1
     """How often; of a loader, the batches that it gave."""

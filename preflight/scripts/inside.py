@@ -25,7 +25,7 @@ from preflight.values.wire import to_brief
 
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
-    *("met.steps", "met.trainers", "saving.points", "saving.hub"),
+    *("met.steps", "met.trainers", "met.parallel", "saving.points", "saving.hub"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 

@@ -19,6 +19,10 @@ def _one(seen: Rehearsal) -> str:
     counts = [counted(seen.times(what), noun) for what, noun in nouns if seen.times(what)]
     said = [f"{counted(seen.batches, 'batch', 'batches')} of {counted(loaders, 'loader')}", *counts]
     line = f"run for {seen.seconds:.0f} s: {', '.join(said)}"
+    for what, words in (("group", "process group:"), ("wrap", "wrapped:")):
+        kinds = list(dict.fromkeys(one.name for one in seen.met if one.what == what))
+        if kinds:
+            line += f"; {words} {first_of(kinds, len(kinds))}"
     if seen.shortened:
         line += f"; shortened: {', '.join(map(shown, seen.shortened))}"
     if seen.not_reached:

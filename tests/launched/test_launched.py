@@ -29,6 +29,16 @@ FEWER = (
     "    samples = 40\n",
     "    samples = 40 if rank == 0 else 20\n",
 )
+JOINED = (
+    "def main():\n",
+    """def joined(model, loader):
+    with model.join():
+        yield from loader
+
+
+def main():
+""",
+)
 NOT_SHARED = ("(data, seed=1)", "(data, num_replicas=1, rank=0)")
 
 
@@ -110,6 +120,21 @@ def test_ranks_with_other_batches_packages_and_variables_are_told(tmp_path: Path
         "ranks": "NCCL_DEBUG: not set on rank 0; INFO on rank 1",
     }
     assert [one.code for one in plain] != [0, 0]
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_ranks_that_join_may_have_other_batches(tmp_path: Path) -> None:
+    """Plainly, such ranks come to their end."""
+    joins = ("in loader:\n", "in joined(model, loader):\n")
+    path = script(tmp_path, FEWER, NOT_SHARED, joins, JOINED)
+    plain = as_ranks(tmp_path, [["train.py"]] * 2)
+    (tmp_path / "last.pt").unlink()
+    report, places = told(as_ranks(tmp_path, [COMMAND] * 2))
+
+    assert [one.code for one in plain] == [0, 0]
+    assert places == [f"world-unlike train.py:{line_of(path, 'yield from loader')}"]
+    assert report.findings[0].severity.word == "warning"
+    assert report.verdict == "go"
 
 
 @pytest.mark.usefixtures("at_hand")

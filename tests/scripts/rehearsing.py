@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,15 +61,18 @@ def line_of(path: Path, text: str) -> int:
     return line
 
 
-def rehearse(path: Path, *args: str) -> Seen:
-    """Run a script in short as a reader does, in a copy of a process that has torch."""
+def rehearse(path: Path, *args: str, wants: Sequence[str] = (), device: str | None = None) -> Seen:
+    """Run a script in short as a reader does, in a copy of a process that has torch.
+
+    `wants` are types of facts that are given only where a check wants them.
+    """
     folder = str(path.parent)
     scratch = path.parent.parent / f"{path.parent.name}-scratch"
     scratch.mkdir()
     wire = {"path": path.name, "module": None, "args": list(args), "folder": None, "name": None}
     asked = Asked(
         wire={**wire, "scratch": str(scratch)},
-        options={**told_of(Job(root=folder)), "wants": ["SavedState"]},
+        options={**told_of(Job(root=folder)), "wants": ["SavedState", *wants], "device": device},
         alive=lambda *_: None,
         step=lambda _: contextlib.nullcontext(),
         opening=lambda _: None,
