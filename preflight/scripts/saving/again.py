@@ -83,7 +83,7 @@ def _again(rehearsal: Rehearsal, saved: Sequence[SavedState], asked: Asked) -> I
         yield Resumed(name=rehearsal.name, words="", unasked=why)
         return
     if asked.wire.get("ranks", 1) > 1:
-        why = "by several ranks it is not; run it by one"
+        why = "several ranks run the script; start preflight by one"
         yield Resumed(name=rehearsal.name, words="", unasked=why)
         return
     words = words_for(saves, way, typed)
