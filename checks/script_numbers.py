@@ -3,8 +3,9 @@
 What it finds
     The script is run as itself, with a few batches of each loader. Found is a loss that is NaN or
     infinite when gradients are computed of it, before it is scaled for half precision; and weights
-    that are so after a step of their optimizer. A step that a GradScaler leaves out, since the
-    scale is still too high, is left alone.
+    that are so after a step of their optimizer. The script is then run once more, for the line
+    that makes the first of them. A step that a GradScaler leaves out, since the scale is still too
+    high, is left alone.
 
 Why it matters
     What is NaN once stays so: from then on, each step computes nothing, at full cost, and each
@@ -13,6 +14,7 @@ Why it matters
 What to do
     Look at the line that is named: a logarithm or a root of zero, a division by zero, labels that
     are out of range, a learning rate that is too high, half precision where it does not reach.
+    Where only the line that computes gradients is named, the second run went otherwise:
     `torch.autograd.set_detect_anomaly(True)` names the operation.
 """
 
@@ -26,6 +28,7 @@ from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of
 
+_RANGE = "Keep what this line takes in its range: clamp it, or add a small number to it."
 _ANOMALY = "torch.autograd.set_detect_anomaly(True) at the top names the operation."
 
 
@@ -49,16 +52,19 @@ def _of_loss(loss: NotFinite, facts: Steps) -> Finding:
     before = [f"{one:.4g}" for one in facts.losses[: loss.backward - 1]]
     after = f" (after {', '.join(before)})" if before else ""
     recovered = facts.recovered and facts.weights is None
+    what = f"makes a loss that is {loss.value}, by {loss.by}" if loss.made else ""
+    what = what or f"computes gradients of a loss that is {loss.value}"
     return script_numbers.found(
-        f"computes gradients of a loss that is {loss.value}, in step {loss.step:,}{after}",
-        at=_place(loss.at, facts),
+        f"{what}, in step {loss.step:,}{after}",
+        at=_place(loss.made or loss.at, facts),
+        also=_also(loss),
         severity=Severity.WARNING if recovered else Severity.ERROR,
         why="Later losses were finite again, and the weights stayed so; the step was lost."
         if recovered
         else "The gradients are NaN, and so are the weights after the step.",
-        fix=_ANOMALY,
+        fix=_RANGE if loss.made else _ANOMALY,
         about="loss",
-        line_text=loss.at.text if loss.at is not None else None,
+        line_text=_text(loss),
         evidence={"step": loss.step, "value": loss.value},
     )
 
@@ -67,16 +73,30 @@ def _of_weights(weights: NotFinite, facts: Steps) -> Finding:
     some = f"{weights.count:,} of {counted(weights.of, 'parameter')}"
     losses = ", ".join(f"{one:.4g}" for one in facts.losses[: weights.step])
     said = f"; losses until then: {losses}" if losses else ""
+    what = f"has a slope that is NaN, of {weights.by}, which leaves" if weights.made else "leaves"
     return script_numbers.found(
-        f"leaves NaN or infinite values in {some} after step {weights.step:,}: "
+        f"{what} NaN or infinite values in {some} after step {weights.step:,}: "
         f"{first_of(weights.names, weights.count)}{said}",
-        at=_place(weights.at, facts),
+        at=_place(weights.made or weights.at, facts),
+        also=_also(weights),
         why="Each step from then on computes NaN, at full cost.",
-        fix="Take a lower learning rate, or clip gradients. " + _ANOMALY,
+        fix=_RANGE
+        if weights.made
+        else "Take a lower learning rate, or clip gradients. " + _ANOMALY,
         about="weights",
-        line_text=weights.at.text if weights.at is not None else None,
+        line_text=_text(weights),
         evidence={"step": weights.step, "parameters": weights.count, "of": weights.of},
     )
+
+
+def _also(one: NotFinite) -> tuple[Location, ...]:
+    """Give the line that came upon it, where another one made it."""
+    return (Location(file=one.at.file, line=one.at.line),) if one.made and one.at else ()
+
+
+def _text(one: NotFinite) -> str | None:
+    at = one.made or one.at
+    return at.text if at is not None else None
 
 
 def _place(at: Frame | None, facts: Steps) -> Location:

@@ -128,7 +128,11 @@ def _of_counts(first: Sequence[Moment], again: Sequence[Moment]) -> Iterator[Dif
     further = _counts(one for one in first if one.what == SAVE and one.steps > saved[-1].steps)
     counted = [one for one in before if further.get(one, before[one]) > before[one]]
     if after and counted and all(after.get(one) == before[one] for one in counted):
-        yield _stands_at(counted[0], before, after, is_fault=False)
+        # An epoch may be begun again on purpose; what counts steps has gone on with each.
+        began = any(one.what == SAVE and one.counts and one.steps for one in again)
+        steps = [one for one in counted if one != "epoch" and began]
+        name = (steps or counted)[0]
+        yield _stands_at(name, before, after, is_fault=bool(steps))
 
 
 def _counts(saves: Iterable[Moment]) -> dict[str, int]:

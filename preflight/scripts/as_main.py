@@ -5,25 +5,30 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import io
+import itertools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import CodeType, ModuleType
 from typing import Any
 
 
-def main_module(script: Mapping[str, Any]) -> None:
-    """Run a script, of which `path` or `module` is given, with its `args`, in this process."""
+def main_module(script: Mapping[str, Any], begun: Collection[str]) -> None:
+    """Run a script, of which `path` or `module` is given, with its `args`, in this process.
+
+    `begun` are the modules with which the process has begun, as any of Python's does.
+    """
     if script["path"]:
-        _run_path(script["path"], script["args"])
+        _run_path(script["path"], script["args"], begun)
     else:
-        _run_module(script["module"], script["args"])
+        _run_module(script["module"], script["args"], begun)
 
 
-def _run_path(typed: str, args: list[str]) -> None:
+def _run_path(typed: str, args: list[str], begun: Collection[str]) -> None:
     path = os.path.abspath(typed)
     sys.argv[:] = [typed, *args]
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    _make_room(begun)
     main = _new_main()
     main.__file__ = path
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
@@ -33,9 +38,10 @@ def _run_path(typed: str, args: list[str]) -> None:
     exec(compile(text, path, "exec"), main.__dict__)  # noqa: S102  that is what was asked for
 
 
-def _run_module(name: str, args: list[str]) -> None:
+def _run_module(name: str, args: list[str], begun: Collection[str]) -> None:
     sys.argv[:] = ["-m", *args]
     sys.path.insert(0, os.getcwd())
+    _make_room(begun)
     spec, code = _found(name)
     sys.argv[0] = spec.origin or name
     main = _new_main()
@@ -45,6 +51,20 @@ def _run_module(name: str, args: list[str]) -> None:
     main.__package__ = spec.parent
     main.__dict__["__cached__"] = spec.cached
     exec(code, main.__dict__)  # noqa: S102  that is what was asked for
+
+
+def _make_room(begun: Collection[str]) -> None:
+    """Forget modules that we have imported, where the script comes to files of such names first."""
+    ours = {name.partition(".")[0] for name in sys.modules} - {"preflight", "__main__", *begun}
+    folders = itertools.takewhile(lambda one: one != os.path.dirname(os.__file__), sys.path)
+    found = {
+        name
+        for folder, name in itertools.product(folders, ours)
+        if os.path.isfile(os.path.join(folder, f"{name}.py"))
+        or os.path.isfile(os.path.join(folder, name, "__init__.py"))
+    }
+    for name in [one for one in sys.modules if one.partition(".")[0] in found]:
+        del sys.modules[name]
 
 
 def _new_main() -> ModuleType:

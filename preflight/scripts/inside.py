@@ -8,8 +8,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
-from types import TracebackType
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from preflight.scripts.as_main import main_module
@@ -19,6 +18,7 @@ from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
 from preflight.scripts.standard_input import keep_what_is_read
+from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
 from preflight.users_code.frames import said_by
 from preflight.values.wire import to_brief
@@ -26,6 +26,7 @@ from preflight.values.wire import to_brief
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
     *("met.steps", "met.trainers", "met.parallel", "saving.points", "saving.hub"),
+    "tracebacks",
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 
@@ -35,8 +36,11 @@ ASKED = "asked.json"
 """In the scratch folder: what is run, and how."""
 
 
-def main() -> None:
-    """Run the script that is asked for, and end as it ends."""
+def main(begun: Collection[str]) -> None:
+    """Run the script that is asked for, and end as it ends.
+
+    `begun` are the modules with which this process has begun, as any of Python's does.
+    """
     scratch = sys.argv.pop(1)
     with open(os.path.join(scratch, ASKED), encoding="utf-8") as file:
         asked = json.load(file)
@@ -57,7 +61,7 @@ def main() -> None:
         keep_what_is_read(scratch)
     _hear_prints(watch)
     _hear_threads(watch)
-    code = _run(script, watch, asked)
+    code = _run(script, watch, asked, begun)
     for one in watch.on_stop:
         one()
     watch.tell(steps=watch.steps)
@@ -69,13 +73,18 @@ def _points() -> list[Point]:
     return [point for points in every for point in points]
 
 
-def _run(script: Mapping[str, Any], watch: Watch, asked: Mapping[str, Any]) -> object:
+def _run(
+    script: Mapping[str, Any], watch: Watch, asked: Mapping[str, Any], begun: Collection[str]
+) -> object:
     """Run it to its end, tell of that, and give what the process is to exit with."""
     with contextlib.ExitStack() as around:
         try:
             if wants_cpu(asked["options"]):
                 stand_in(watch, around)
-            main_module(script)
+            if asked["options"].get("seeking"):
+                steps = importlib.import_module("preflight.scripts.met.steps")
+                around.enter_context(steps.sought(watch))
+            main_module(script, begun)
         except Stopped:
             watch.tell(ended=to_brief(Ended(how="stopped")))
             return 0
@@ -86,8 +95,9 @@ def _run(script: Mapping[str, Any], watch: Watch, asked: Mapping[str, Any]) -> o
             if _is_ours(error):
                 watch.tell(ended=to_brief(Ended(how="stopped")))
                 return 0
+            watch.has_raised = True
             watch.tell(ended=to_brief(Ended(how="raised", code=1, raised=raised(error, watch))))
-            error.__traceback__ = _without_us(error.__traceback__)
+            leave_us_out(error)
             sys.excepthook(type(error), error, error.__traceback__)
             return 1
         watch.tell(ended=to_brief(Ended(how="returned", code=0)))
@@ -110,16 +120,6 @@ def _is_ours(error: BaseException) -> bool:
             return True
         one, seen = one.__cause__ or one.__context__, seen + 1
     return False
-
-
-def _without_us(trace: TracebackType | None) -> TracebackType | None:
-    """Leave out our own frames at the top, as if Python itself had run the script."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    while trace is not None and trace.tb_next is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(here):
-            return trace
-        trace = trace.tb_next
-    return trace
 
 
 def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
@@ -162,7 +162,9 @@ def _hear_threads(watch: Watch) -> None:
         if error is not None and not _is_ours(error):
             name = args.thread.name if args.thread is not None else ""
             watch.tell(thread=to_brief(raised(error, watch, thread=name or "?")))
-            before(args)
+            leave_us_out(error)
+            trace = error.__traceback__
+            before(threading.ExceptHookArgs((args.exc_type, error, trace, args.thread)))
 
     threading.excepthook = hook
 

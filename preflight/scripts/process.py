@@ -23,9 +23,9 @@ _AT_REST = 0.02
 
 # As our other processes start: our folder is on the path only while we are imported.
 _BOOT = (
-    "import os, sys; sys.path[:1] == [''] and sys.path.pop(0); "
+    "import os, sys; begun = {*sys.modules}; sys.path[:1] == [''] and sys.path.pop(0); "
     "home = sys.argv.pop(1); sys.path[:0] = [os.path.dirname(os.__file__), home]; "
-    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main()"
+    "import preflight.scripts.inside; del sys.path[:2]; preflight.scripts.inside.main(begun)"
 )
 
 

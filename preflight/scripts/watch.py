@@ -57,14 +57,14 @@ class Watch:
     options: Mapping[str, Any]
     """The job's settings, as readers are told of them."""
 
-    while_at: str = SETUP
-    """`setup`, `training` or `evaluation`."""
-
     stood_in: bool = False
     """Whether the CPU stands in for a GPU."""
 
     steps: int = 0
     """How often gradients were computed."""
+
+    has_raised: bool = False
+    """Whether the script has stopped with an exception."""
 
     on_stop: list[Callable[[], None]] = field(default_factory=list)
     """Called when the script has ended, before its exit handlers."""
@@ -75,6 +75,7 @@ class Watch:
     blamed: dict[int, str] = field(default_factory=dict)
     """Exceptions, by `id`, of which a check tells that looked at what raised them."""
 
+    _at: str = SETUP
     _evaluates: weakref.ref[Any] | None = None
     """The model that was set to evaluate last, until it is set to train."""
 
@@ -187,18 +188,36 @@ class Watch:
     def set_mode(self, module: Any, *, evaluating: bool) -> None:
         """Note that a model with parameters to train was set to evaluate, or to train."""
         self._evaluates = weakref.ref(module) if evaluating else None
-        if self.while_at != SETUP:
+        if self._at != SETUP:
             self.goes_on(evaluating=evaluating)
+
+    def has_evaluated(self) -> None:
+        """Note that an evaluation is over, in whatever mode it leaves its model."""
+        self._evaluates = None
+        self.goes_on(evaluating=False)
+
+    @property
+    def while_at(self) -> str:
+        """Say what the script is at: `setup`, `training` or `evaluation`.
+
+        Who keeps the modes of all modules, as Lightning does, sets them back without a call.
+        """
+        module = None if self._evaluates is None else self._evaluates()
+        if self._at == EVALUATION and module is not None and module.training:
+            return TRAINING
+        return self._at
 
     @property
     def in_eval_mode(self) -> bool:
-        """Whether a model was set to evaluate, and was not frozen since."""
+        """Whether a model was set to evaluate, and was not set back or frozen since."""
         module = None if self._evaluates is None else self._evaluates()
-        return module is not None and any(one.requires_grad for one in module.parameters())
+        if module is None or module.training:
+            return False
+        return any(one.requires_grad for one in module.parameters())
 
     def goes_on(self, *, evaluating: bool) -> None:
         """Say whether a batch is for evaluation or for training."""
-        self.while_at = EVALUATION if evaluating else TRAINING
+        self._at = EVALUATION if evaluating else TRAINING
 
     def stop(self, why: str) -> None:
         """End the script, since enough of it was seen.

@@ -9,6 +9,9 @@ from preflight.users_code.facts import Frame
 
 UNUSED, UNOWNED = "without gradient", "without optimizer"
 
+LOSS, WEIGHTS = "loss", "weights"
+"""Of what the first value is sought that is NaN or infinite."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
@@ -69,6 +72,12 @@ class NotFinite:
 
     at: Frame | None = None
     """The script's own line: of the backward, or of the step."""
+
+    made: Frame | None = None
+    """The line that made the first value of that kind; None: that was not found."""
+
+    by: str = ""
+    """The function that made it there: `log`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

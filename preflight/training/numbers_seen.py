@@ -13,6 +13,7 @@ from typing import Any
 
 from preflight.training.facts import NotFinite
 from preflight.training.finite import not_finite
+from preflight.training.origins import Origin
 from preflight.users_code.facts import Frame
 
 # First steps, and first gradients, whose numbers are looked at: to ask for them takes time.
@@ -31,6 +32,7 @@ class Numbers:
         self.losses: list[float] = []
         self.bad_loss: NotFinite | None = None
         self.bad_weights: NotFinite | None = None
+        self.origin_of: Callable[[Any], Origin | None] = lambda _: None
         self._is_within = False
         self._unscaled: dict[int, tuple[weakref.ref[Any], list[float]]] = {}
         self._last: dict[int, float] = {}
@@ -79,11 +81,14 @@ class Numbers:
             for value in unscaled if ref is not None and ref() is one else _values([one]):
                 self.losses.append(value)
                 if self.bad_loss is None and not math.isfinite(value):
+                    origin = self.origin_of(one)
                     self.bad_loss = NotFinite(
                         step=self.steps + 1,
                         backward=len(self.losses),
                         value=str(value),
                         at=self._place(),
+                        made=None if origin is None else origin.at,
+                        by="" if origin is None else origin.by,
                     )
 
     def stepped(self, optimizer: Any, name: Callable[[Any], str]) -> None:

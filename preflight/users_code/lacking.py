@@ -6,12 +6,12 @@ import difflib
 import os
 import re
 import sys
-import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
 
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
 from preflight.users_code.facts import Lack
+from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
 
 # Exceptions that tell of one another; more is nobody's chain.
@@ -181,6 +181,8 @@ def sees_gpu() -> bool:
 
 def _package(error: BaseException, folders: Sequence[str]) -> Lack | None:
     """Name the package that is absent, or that is another one than the code was written for."""
+    if stands_in_the_way(error, folders):
+        return None
     name = _not_installed(error, folders) if isinstance(error, ImportError) else None
     name = name or _raising_package(error)
     if name is None:
@@ -215,27 +217,12 @@ def _raising_package(error: BaseException) -> str | None:
     Python leaves its own import system out of such tracebacks.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [place for place, one in enumerate(frames) if not _is_foreign(one.filename)]
+    own = [place for place, one in enumerate(frames) if not is_foreign(one.filename)]
     inner = frames[own[-1] + 1 :] if own else []
     first = next((one for one in inner if not one.filename.startswith("<frozen")), None)
     if first is None or first.name != "<module>" or not is_installed(first.filename):
         return None
     return _top_of(first.filename)
-
-
-def _is_foreign(file: str) -> bool:
-    return file.startswith("<frozen") or is_installed(file) or _is_pythons(file)
-
-
-def _is_pythons(file: str) -> bool:
-    base = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
-    return os.path.abspath(file).startswith(base)
-
-
-def is_installed(file: str) -> bool:
-    """Whether a file belongs to an installed package."""
-    parts = os.path.normpath(file).split(os.sep)
-    return "site-packages" in parts or "dist-packages" in parts
 
 
 def _top_of(file: str) -> str:

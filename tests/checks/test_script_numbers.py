@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import nan
 
 from preflight.facts import Frame, NotFinite, Steps
@@ -29,6 +30,22 @@ def test_a_loss_is_told_at_the_line_that_computes_its_gradients() -> None:
 
     assert (str(found.at), found.severity) == ("train.py:20", Severity.ERROR)
     assert found.message == "computes gradients of a loss that is nan, in step 2 (after 1.5)"
+
+
+def test_the_line_that_makes_it_is_told_before_the_one_that_comes_upon_it() -> None:
+    made = Frame(file="net.py", line=4, function="forward", text="return x.log()")
+    (loss,) = ask("script-numbers", steps(loss=replace(LOSS, made=made, by="log")))
+    (slope,) = ask("script-numbers", steps(weights=replace(WEIGHTS, made=made, by="Sqrt")))
+
+    assert [str(one.at) for one in (loss, slope)] == ["net.py:4", "net.py:4"]
+    assert [str(one) for found in (loss, slope) for one in found.also] == [
+        "train.py:20",
+        "train.py:21",
+    ]
+    assert loss.message == "makes a loss that is nan, by log, in step 2 (after 1.5)"
+    assert slope.message.startswith(
+        "has a slope that is NaN, of Sqrt, which leaves NaN or infinite"
+    )
 
 
 def test_weights_that_were_bad_before_the_loss_are_what_is_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.kinds.asked import Asked
 from preflight.scripts.facts import Rehearsal
-from preflight.scripts.read import look
+from preflight.scripts.saving.again import look
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 from preflight.testing import ask
@@ -61,18 +62,17 @@ def line_of(path: Path, text: str) -> int:
     return line
 
 
-def rehearse(path: Path, *args: str, wants: Sequence[str] = (), device: str | None = None) -> Seen:
-    """Run a script in short as a reader does, in a copy of a process that has torch.
-
-    `wants` are types of facts that are given only where a check wants them.
-    """
+def rehearse(
+    path: Path, *args: str, wants: Sequence[str] = ("SavedState",), **options: object
+) -> Seen:
+    """Run a script in short as a reader does, in a copy of a process that has torch."""
     folder = str(path.parent)
     scratch = path.parent.parent / f"{path.parent.name}-scratch"
     scratch.mkdir()
     wire = {"path": path.name, "module": None, "args": list(args), "folder": None, "name": None}
     asked = Asked(
         wire={**wire, "scratch": str(scratch)},
-        options={**told_of(Job(root=folder)), "wants": ["SavedState", *wants], "device": device},
+        options={**told_of(Job(root=folder)), **options, "wants": list(wants)},
         alive=lambda *_: None,
         step=lambda _: contextlib.nullcontext(),
         opening=lambda _: None,
@@ -83,7 +83,7 @@ def rehearse(path: Path, *args: str, wants: Sequence[str] = (), device: str | No
         patch.chdir(folder)
         patch.setenv("OMP_NUM_THREADS", "1")
         start_copies(patch)
-        facts = look(asked)
+        facts = list(look(asked))
     found = [
         finding
         for each in facts
@@ -95,12 +95,12 @@ def rehearse(path: Path, *args: str, wants: Sequence[str] = (), device: str | No
     return Seen(rehearsal, next(one for one in facts if isinstance(one, Steps)), found)
 
 
-def run_plainly(path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as `python train.py` does, to its end."""
+def run_plainly(path: Path, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as `python train.py` does, to its end, in a copy of a process that has torch."""
     with pytest.MonkeyPatch.context() as patch:
         start_copies(patch)
         return subprocess.run(
-            [sys.executable, path.name],
+            [sys.executable, path.name, *args],
             cwd=path.parent,
             env={**os.environ, "OMP_NUM_THREADS": "1", **variables},
             capture_output=True,
@@ -108,3 +108,9 @@ def run_plainly(path: Path, **variables: str) -> subprocess.CompletedProcess[str
             check=False,
             timeout=200,
         )
+
+
+def dies_at(plain: subprocess.CompletedProcess[str], path: Path) -> int:
+    """Say at which of its own lines a plain run of a script ended."""
+    assert plain.returncode == 1, plain.stderr
+    return int(re.findall(rf'{re.escape(path.name)}", line (\d+)', plain.stderr)[-1])

@@ -140,6 +140,71 @@ def test_what_it_lacks_here_is_no_fault(tmp_path: Path) -> None:
     assert "it needs nothing_of_that_name" in why
 
 
+# Each a name that somebody asks for by it, and what the file of the job's has.
+IN_THE_WAY = {
+    "one of Python's that preflight knows, too": ("logging", b"", "train.py:2"),
+    "one of Python's that says what it lacks": ("numbers", b"", "train.py:2"),
+    "one that a package looks for": ("cuda", b"import torch.nn\n", "cuda.py:1"),
+}
+
+
+@pytest.mark.fresh
+@pytest.mark.parametrize(("name", "text", "at"), IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_a_file_of_the_jobs_in_place_of_a_librarys_is_told_where_python_stops_at_it(
+    tmp_path: Path, name: str, text: bytes, at: str
+) -> None:
+    put(tmp_path, f"{name}.py", content=text)
+    put(tmp_path, "train.py", content=b"import json\nimport torch\n")
+    plain = subprocess.run(  # noqa: PLW1510  its exit code is looked at
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    (finding,) = look(tmp_path, "train.py").findings
+
+    file, _, line = at.partition(":")
+    own = [one for one in plain.stderr.splitlines() if f'File "{tmp_path}' in one]
+    assert own[-1].startswith(f'  File "{tmp_path / file}", line {line}, ')
+    assert (finding.check, str(finding.at)) == ("script-stopped", at)
+    assert finding.message[len("raises ") :][:80] in plain.stderr
+
+
+def test_what_it_prints_of_exceptions_has_no_line_of_ours(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Caught, in a thread, and not caught: all as Python alone prints them."""
+    text = b"""\
+import copy, logging, threading, traceback
+
+class Own:
+    def __deepcopy__(self, memo):
+        raise ValueError("not this")
+
+def work():
+    copy.deepcopy(Own())
+
+for tell in (traceback.print_exc, lambda: logging.exception("so"), traceback.print_stack):
+    try:
+        work()
+    except ValueError:
+        tell()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+try:
+    work()
+except ValueError as error:
+    raise RuntimeError("of it came") from error
+"""
+    put(tmp_path, "train.py", content=text)
+    plain = subprocess.run(  # noqa: PLW1510  its exit code is looked at
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    capfd.readouterr()
+    look(tmp_path, "train.py")
+
+    said = capfd.readouterr().err
+    assert said[said.index("Traceback") : said.rindex("of it came")] in plain.stderr
+
+
 def test_one_that_trains_in_processes_of_its_own_could_not_be_judged(tmp_path: Path) -> None:
     text = b"import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'])\n"
     put(tmp_path, "launch.py", content=text)

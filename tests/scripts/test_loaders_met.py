@@ -82,7 +82,23 @@ SCRIPTS = {
         "  except StopIteration:\n    it = iter(loader); batch = next(it)\n"
         "  step(batch)"
     ),
-    "counted by its length": ("it = iter(loader)\nfor _ in range(len(loader)): step(next(it))"),
+    "counted by its length": (
+        "it = iter(loader)\nfor _ in range(len(loader)): step(next(it))\nseen.append('end')"
+    ),
+    "counted by a number": (
+        "it, many = iter(loader), len(loader)\n"
+        "for _ in range(many): step(next(it))\nseen.append('end')"
+    ),
+    "counted for ever": "it = iter(loader)\nwhile True: step(next(it))",
+    "drawn by a function": (
+        "it = iter(loader)\ndef draw(): return next(it)\n"
+        "try:\n  while True: step(draw())\nexcept StopIteration: seen.append('end')"
+    ),
+    "drawn until there is none": (
+        "import contextlib\nit = iter(loader)\n"
+        "with contextlib.suppress(StopIteration):\n  while True: step(next(it))\n"
+        "seen.append('end')"
+    ),
     "counted in a generator": (
         "def some():\n  it = iter(loader)\n  for _ in range(len(loader)): yield next(it)\n"
         "for batch in some(): step(batch)"
@@ -148,8 +164,12 @@ SEEN = {
     "bare except": ["stopped", [5, 5, 5, 5]],
     "cycle": ["stopped", [5, 5, 5, 5]],
     "iterator made anew": ["stopped", [5] * 6],  # at two lines, of which each is counted
-    "counted by its length": ["cut short", [5, 5]],
-    "counted in a generator": ["cut short", [5, 5]],
+    "counted by its length": ["returned", [5, 5, "end"]],
+    "counted by a number": ["stopped", [5, 5]],
+    "counted for ever": ["stopped", [5, 5]],
+    "drawn by a function": ["returned", [5, 5, "end"]],
+    "drawn until there is none": ["returned", [5, 5, "end"]],
+    "counted in a generator": ["returned", [5, 5]],
     "persistent workers": ["returned", [5, 5, 5, 5]],
     "stateful": ["returned", [5, 5]],
     "webdataset": ["returned", [4, 4]],

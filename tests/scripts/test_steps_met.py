@@ -128,20 +128,6 @@ def test_a_penalty_by_a_root_at_zero_spoils_the_weights_of_the_first_step(tmp_pa
     assert seen.steps.losses[0] < 10
 
 
-def test_a_loss_that_is_nan_within_a_trainer_is_told_at_the_call_that_trains(
-    tmp_path: Path,
-) -> None:
-    bad = (
-        "cross_entropy(self(x), y)\n        self.log",
-        "cross_entropy(self(x), y).neg().log()\n        self.log",
-    )
-    path = planted(tmp_path, "lightning_fit.py", bad)
-    seen = rehearse(path)
-
-    assert seen.told == [f"error script-numbers lightning_fit.py:{line_of(path, 'trainer.fit')}"]
-    assert "a loss that is nan, in step 1" in seen.found[0].message
-
-
 def test_a_script_may_leave_out_a_loss_that_is_no_number_by_itself(tmp_path: Path) -> None:
     """It computes no gradients of it; nothing is lost but the batch."""
     careful = (

@@ -12,6 +12,7 @@ from typing import Any
 
 from preflight.loaders.facts import Sent
 from preflight.scripts.facts import Met
+from preflight.scripts.met.counted import counts_by_length, counts_itself
 from preflight.scripts.met.together import Together
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -30,11 +31,12 @@ class Shortened:
     """What `iter(loader)` gives: a few batches, and then the end of the epoch."""
 
     def __init__(
-        self, batches: Iterator[Any], watch: Watch, at: Frame | None, kind: str, most: int
+        self, batches: Iterator[Any], passes: _Passes, at: Frame | None, kind: str, most: int
     ) -> None:
         self._batches: Iterator[Any] | None = batches
         self._most = most
-        self._watch = watch
+        self._passes = passes
+        self._watch = passes.watch
         self._at = at
         self._kind = kind
         self._given = 0
@@ -54,7 +56,8 @@ class Shortened:
     def __next__(self) -> Any:
         """Give the next batch, or say that the epoch is over."""
         watch = self._watch
-        if self._batches is None or self._given >= self._most:
+        enough = self._given >= self._most and not self._passes.goes_beyond(self._at)
+        if self._batches is None or enough:
             self._batches = None  # its workers end
             watch.shortened(f"epochs to {counted(watch.batches, 'batch', 'batches')}")
             over = StopIteration()
@@ -94,7 +97,8 @@ def _wrap(original: Callable[[Any], Iterator[Any]], watch: Watch) -> Callable[[A
                 watch.blamed[id(error)] = told_by
                 raise
         watch.met(Met(what="loader", at=at, count=0, epochs=1))
-        return Shortened(iter(batches), watch, at, "evaluation" if evaluating else "training", most)
+        kind = "evaluation" if evaluating else "training"
+        return Shortened(iter(batches), passes, at, kind, most)
 
     return begin
 
@@ -103,13 +107,15 @@ class _Passes:
     """Counts the passes over loaders by the script's lines, and ends the script after enough."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+        self.watch = watch
         self._begun: dict[tuple[str, int] | None, list[int]] = {}
         self._enough: float | None = None
         """Since when there were epochs enough, by the monotonic clock."""
 
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self._together = Together()
+        self._beyond = 0
+        """How many batches the script got that it counts itself."""
 
     def begin(self, at: Frame | None) -> int:
         """Count a pass for training, and give how many batches it has.
@@ -120,22 +126,45 @@ class _Passes:
         Raises:
             Stopped: there were enough.
         """
-        watch = self._watch
+        watch = self.watch
         steps = self._begun.setdefault(None if at is None else (at.file, at.line), [])
         steps.append(watch.steps)
         trained = sum(after > before for before, after in itertools.pairwise(steps))
         if trained < watch.epochs and len(steps) <= _MOST_PASSES:
             return watch.batches
-        if self._enough is None:
-            self._enough = time.monotonic()
         place = "" if at is None else f" ({at.file}:{at.line})"
-        in_time = time.monotonic() - self._enough < _TO_THE_END
-        if self._together.decided(f"pass {len(steps)}{place}", in_time):
+        if self._is_soon(f"pass {len(steps)}{place}"):
             watch.shortened(f"epochs after the first {watch.epochs} to 1 batch")
             return 1
         watch.shortened(f"training to {counted(len(steps) - 1, 'epoch')}{place}")
         watch.stop("epochs")
         return 0
+
+    def _is_soon(self, what: str) -> bool:
+        """Whether there was enough, and the script may go on for a while all the same.
+
+        All ranks do as one of them does, which is asked by what is to come.
+        """
+        if self._enough is None:
+            self._enough = time.monotonic()
+        return self._together.decided(what, time.monotonic() - self._enough < _TO_THE_END)
+
+    def goes_beyond(self, at: Frame | None) -> bool:
+        """Whether the script gets more batches, since it counts them itself.
+
+        Raises:
+            Stopped: it has gone on for long.
+        """
+        watch = self.watch
+        if not counts_itself(watch.frames()):
+            return False
+        self._beyond += 1
+        place = "" if at is None else f" ({at.file}:{at.line})"
+        if self._is_soon(f"batch {self._beyond}{place}"):
+            return True
+        watch.shortened(f"training to what came of {_TO_THE_END:g} s: it counts batches{place}")
+        watch.stop("batches")
+        return False
 
     def look_once(self, loader: Any, at: Frame | None) -> str:
         """Give the facts of a loader that is met for the first time.
@@ -151,18 +180,36 @@ class _Passes:
             return ""
         from preflight.scripts.met.loader_look import look
 
-        found = look(loader, at, self._watch)
-        self._watch.gave(*found)
+        found = look(loader, at, self.watch)
+        self.watch.gave(*found)
         unsent = any(isinstance(one, Sent) and one.objects for one in found)
         return "loader-unpicklable" if unsent else ""
 
 
+def _length(original: Callable[[Any], int], watch: Watch) -> Callable[[Any], int]:
+    """Have loops be short that count the batches which they draw by `next()`."""
+
+    @functools.wraps(original)
+    def length(loader: Any) -> int:
+        own = original(loader)
+        if watch.is_here and own > watch.batches:
+            frame = next(watch.frames(), None)
+            if frame is not None and counts_by_length(frame):
+                watch.shortened(f"epochs to {counted(watch.batches, 'batch', 'batches')}")
+                return watch.batches
+        return own
+
+    return length
+
+
 POINTS = (
-    Point(module="torch.utils.data.dataloader", name="DataLoader.__iter__", wrap=_wrap),
-    Point(
-        module="torchdata.stateful_dataloader.stateful_dataloader",
-        name="StatefulDataLoader.__iter__",
-        wrap=_wrap,
+    *(
+        Point(module=module, name=f"{name}.{method}", wrap=wrap)
+        for module, name in (
+            ("torch.utils.data.dataloader", "DataLoader"),
+            ("torchdata.stateful_dataloader.stateful_dataloader", "StatefulDataLoader"),
+        )
+        for method, wrap in (("__iter__", _wrap), ("__len__", _length))
     ),
     Point(module="webdataset.pipeline", name="DataPipeline.__iter__", wrap=_wrap),
 )

@@ -6,12 +6,14 @@ import functools
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from preflight.scripts.facts import TRAINING
+from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
-from preflight.training.facts import Steps
+from preflight.training.facts import UNUSED, Idle, Steps
 from preflight.training.numbers_seen import Numbers
 from preflight.training.trained import Trained
 from preflight.values.names import name_of
@@ -61,17 +63,27 @@ class Seen:
                 loss=numbers.bad_loss,
                 weights=numbers.bad_weights,
                 recovered=numbers.recovered,
-                idle=self.trained.idle(),
+                idle=tuple(one for one in self.trained.idle() if self._is_sure(one)),
                 seconds=numbers.seconds,
                 gpu_bytes=numbers.gpu_bytes(),
             ),
             key="steps",
         )
 
+    def _is_sure(self, idle: Idle) -> bool:
+        """Whether there were steps enough to say that none gave it a gradient."""
+        is_first = idle.fault == UNUSED and idle.steps < 2 and not idle.replicated
+        return not (is_first and self._watch.has_raised)
+
 
 def _script(watch: Watch) -> str:
     file = getattr(sys.modules["__main__"], "__file__", None)
     return name_of(os.path.abspath(file), watch.root) if file else "script"
+
+
+def sought(watch: Watch) -> AbstractContextManager[None]:
+    """Look at all that the script computes."""
+    return seeking(watch, _of(watch).numbers)
 
 
 @functools.lru_cache(maxsize=1)
@@ -98,7 +110,10 @@ def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
         if not watch.is_here:
             return original(tensors, *args, **kwargs)
-        with _of(watch).numbers.backward(tensors):
+        numbers, sought = _of(watch).numbers, watch.options.get("seeking")
+        with numbers.backward(tensors), slopes(watch, numbers) if sought else nullcontext():
+            if sought and numbers.bad_loss is not None:
+                watch.stop("what was sought is found")
             return original(tensors, *args, **kwargs)
 
     return backward

@@ -87,9 +87,24 @@ def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     return train
 
 
+def _evaluate(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    """Note where an evaluation ends, which leaves the model in its mode."""
+
+    @functools.wraps(original)
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        given = original(*args, **kwargs)
+        if watch.is_here:
+            watch.has_evaluated()
+        return given
+
+    return evaluate
+
+
 POINTS = (
     Point(module="argparse", name="ArgumentParser.parse_known_args", wrap=_parser),
     Point(module="transformers.trainer", name="Trainer.train", wrap=_train),
+    Point(module="transformers.trainer", name="Trainer.evaluate", wrap=_evaluate),
+    Point(module="transformers.trainer", name="Trainer.predict", wrap=_evaluate),
     *(
         point
         for package in ("pytorch_lightning", "lightning.pytorch")

@@ -20,8 +20,10 @@ from preflight.scripts.process import start
 from preflight.scripts.read import Heard, follow
 from preflight.scripts.read import look as run
 from preflight.scripts.saving.log import MOMENTS
+from preflight.scripts.saving.made import made_by
 from preflight.scripts.saving.written import standing, written
 from preflight.scripts.standard_input import kept_in
+from preflight.training.facts import Steps
 from preflight.values.names import name_of
 
 # How a script ends that has shown all that it was to show.
@@ -46,7 +48,11 @@ def look(asked: Asked) -> Iterator[Facts]:
     names = [one.name for one in saved]
     more = written(before, standing(asked.root), layer, root=asked.root, saved=names)
     yield replace(rehearsal, met=(*rehearsal.met, *more))
-    yield from (one for one in seen if not isinstance(one, (SavedState, Rehearsal)))
+    for one in seen:
+        if isinstance(one, Steps):
+            yield made_by(one, asked) if "Steps" in wants else one
+        elif not isinstance(one, (SavedState, Rehearsal)):
+            yield one
     if "SavedState" in wants:
         saved = [_read_back(one, asked) for one in saved] if is_whole else saved
         yield from saved

@@ -1,0 +1,83 @@
+"""Scripts that draw batches by `next()` and count them: an epoch that ends early would end them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+from collections.abc import Iterator
+from types import FrameType
+
+_ENDS = "StopIteration"
+_ALL = frozenset({_ENDS, "Exception", "BaseException"})
+
+
+def counts_itself(frames: Iterator[FrameType]) -> bool:
+    """Whether a batch is drawn by `next()`, and nothing in the script hears of the end of them.
+
+    `frames` are the script's own ones, the innermost first.
+    """
+    inner = next(frames, None)
+    if inner is None or not any(map(_draws, _at(inner, ast.Call))):
+        return False
+    if any(_hears(one, _ALL) for one in _at(inner, ast.Try, ast.With)):
+        return False
+    outer = (each for one in frames for each in _at(one, ast.Try, ast.With))
+    return not any(_hears(one, frozenset({_ENDS})) for one in outer)
+
+
+def counts_by_length(frame: FrameType) -> bool:
+    """Whether a line begins a loop over the length of a loader, to draw by `next()` in it."""
+    return any(
+        loop.lineno <= frame.f_lineno <= (loop.iter.end_lineno or 0)
+        and any(_is_call(one, "len") for one in ast.walk(loop.iter))
+        and any(_draws(one) for part in loop.body for one in ast.walk(part))
+        for loop in _at(frame, ast.For)
+        if isinstance(loop, ast.For)
+    )
+
+
+def _draws(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _is_call(node, "next") and len(node.args) == 1
+
+
+def _is_call(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _hears(node: ast.AST, names: frozenset[str]) -> bool:
+    """Whether it catches an exception of such a name."""
+    if isinstance(node, ast.With):
+        caught: list[ast.AST | None] = [one.context_expr for one in node.items]
+        names = frozenset({_ENDS})
+    else:
+        caught = [one.type for one in getattr(node, "handlers", ())]
+    for one in caught:
+        if one is None:
+            if "Exception" in names:
+                return True
+        elif any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(one)):
+            return True
+    return False
+
+
+def _at(frame: FrameType, *kinds: type[ast.stmt | ast.expr]) -> Iterator[ast.AST]:
+    """Give the nodes of some kinds that the line at work lies in; of a `try`, in its body."""
+    for node, first, last in _nodes(frame.f_code.co_filename):
+        if isinstance(node, kinds) and first <= frame.f_lineno <= last:
+            yield node
+
+
+@functools.lru_cache(maxsize=64)
+def _nodes(file: str) -> tuple[tuple[ast.AST, int, int], ...]:
+    try:
+        with io.open_code(file) as opened:
+            tree = ast.parse(opened.read())
+    except (OSError, SyntaxError, ValueError):
+        return ()
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Call, ast.For, ast.Try, ast.With)):
+            end = node.body[-1] if isinstance(node, ast.Try) else node
+            found.append((node, node.lineno, end.end_lineno or node.lineno))
+    return tuple(found)
