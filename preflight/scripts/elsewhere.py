@@ -10,9 +10,14 @@ from preflight.overlay.calls import lay_over
 from preflight.overlay.layer import Layer
 from preflight.scripts.watch import Watch
 
-# Services that keep a record of a run, and write it to a folder where they are told so.
+# Services that keep a record of a run, and write it to a folder where they are told so. They say at
+# home how they are used, unless that is refused; mlflow takes a folder only where it is allowed to.
 _OFFLINE = {
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ALLOW_FILE_STORE": "true",
     "WANDB_MODE": "offline",
+    "WANDB_ERROR_REPORTING": "false",
     "NEPTUNE_MODE": "offline",
     "CLEARML_OFFLINE_MODE": "1",
 }

@@ -26,7 +26,7 @@ from preflight.values.wire import to_brief
 SUBJECTS = (
     *("met.loaders", "met.modes", "met.copies", "cpu_instead"),
     *("met.steps", "met.trainers", "met.parallel", "saving.points", "saving.hub"),
-    "tracebacks",
+    *("saving.trackers", "tracebacks"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
 

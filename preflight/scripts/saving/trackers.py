@@ -1,0 +1,62 @@
+"""Has trackers keep their record of a run in a folder of ours, also where a script says otherwise.
+
+What they read of the environment is set before the script runs (`scripts/elsewhere.py`); an
+argument or a call of the script's own would go before that.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from preflight.scripts.points import Point
+from preflight.scripts.watch import Watch
+
+
+def _wandb(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def init(*args: Any, **named: Any) -> Any:
+        if named.get("mode") not in {None, "offline", "disabled"}:
+            watch.shortened("wandb to offline")
+        if named.get("mode") != "disabled":
+            named["mode"] = "offline"
+        if "dir" in named:
+            named["dir"] = os.environ["WANDB_DIR"]
+        return original(*args, **named)
+
+    return init
+
+
+def _login(original: Callable[..., Any], _watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def login(*_args: Any, **_named: Any) -> bool:
+        return True
+
+    return login
+
+
+def _address(original: Callable[[Any], None], watch: Watch) -> Callable[[Any], None]:
+    @functools.wraps(original)
+    def set_tracking_uri(uri: Any) -> None:  # noqa: ARG001  as mlflow calls it
+        watch.shortened("mlflow to a folder of ours")
+        original(os.environ["MLFLOW_TRACKING_URI"])
+
+    return set_tracking_uri
+
+
+def _client(original: Callable[..., None], _watch: Watch) -> Callable[..., None]:
+    @functools.wraps(original)
+    def made(client: Any, *_args: Any, **_named: Any) -> None:
+        original(client, os.environ["MLFLOW_TRACKING_URI"])
+
+    return made
+
+
+POINTS = (
+    Point(module="wandb.sdk.wandb_init", name="init", wrap=_wandb),
+    Point(module="wandb.sdk.wandb_login", name="login", wrap=_login),
+    Point(module="mlflow.tracking._tracking_service.utils", name="set_tracking_uri", wrap=_address),
+    Point(module="mlflow.tracking.client", name="MlflowClient.__init__", wrap=_client),
+)

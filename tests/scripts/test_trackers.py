@@ -1,0 +1,94 @@
+"""Trackers keep their record in a folder of ours, whatever the script tells them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from preflight.scripts.points import Points
+from preflight.scripts.saving.trackers import POINTS
+from preflight.scripts.watch import Watch
+
+# The entry points of the trackers, with what these are called with.
+PACKAGES = {
+    "wandb/__init__.py": "from wandb.sdk import init, login\n",
+    "wandb/sdk/__init__.py": (
+        "from wandb.sdk.wandb_init import init\nfrom wandb.sdk.wandb_login import login\n"
+    ),
+    "wandb/sdk/wandb_init.py": "def init(**named):\n    return named\n",
+    "wandb/sdk/wandb_login.py": "def login(key=None):\n    raise ConnectionError\n",
+    "mlflow/__init__.py": (
+        "from mlflow.tracking._tracking_service.utils import set_tracking_uri\n"
+        "from mlflow.tracking.client import MlflowClient\n"
+    ),
+    "mlflow/tracking/__init__.py": "",
+    "mlflow/tracking/_tracking_service/__init__.py": "",
+    "mlflow/tracking/_tracking_service/utils.py": (
+        "said = []\ndef set_tracking_uri(uri):\n    said.append(uri)\n"
+    ),
+    "mlflow/tracking/client.py": (
+        "class MlflowClient:\n"
+        "    def __init__(self, tracking_uri=None, registry_uri=None):\n"
+        "        self.uris = tracking_uri, registry_uri\n"
+    ),
+}
+
+
+@pytest.fixture
+def trackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[str, ModuleType]]:
+    """Import them as a script would."""
+    for name, text in PACKAGES.items():
+        path = tmp_path / "packages" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    known = {*sys.modules}
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    for name in [one for one in sys.modules if one.partition(".")[0] in {"wandb", "mlflow"}]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setenv("WANDB_DIR", "ours")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "file:///ours")
+    watch = Watch(
+        root=str(tmp_path),
+        scratch=str(tmp_path),
+        folder=str(tmp_path),
+        batches=2,
+        epochs=2,
+        options={"wants": ()},
+    )
+    points = Points(POINTS, watch)
+    points.install()
+    import mlflow
+    import wandb
+
+    yield {"wandb": wandb, "mlflow": mlflow}
+    points.remove()
+    for name in {*sys.modules} - known:
+        if name.partition(".")[0] in {"wandb", "mlflow"}:
+            del sys.modules[name]
+
+
+def test_a_run_of_wandb_is_offline_and_in_a_folder_of_ours(trackers: Any, tmp_path: Path) -> None:
+    wandb = trackers["wandb"]
+
+    assert wandb.login(key="secret") is True
+    assert wandb.init(mode="online", dir="logs", project="p") == {
+        "mode": "offline",
+        "dir": "ours",
+        "project": "p",
+    }
+    assert wandb.init(mode="disabled") == {"mode": "disabled"}
+    assert "wandb to offline" in (tmp_path / "told.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_server_of_mlflow_is_not_asked(trackers: Any) -> None:
+    mlflow = trackers["mlflow"]
+    mlflow.set_tracking_uri("http://tracker.invalid:5000")
+
+    assert sys.modules["mlflow.tracking._tracking_service.utils"].said == ["file:///ours"]
+    assert mlflow.MlflowClient("http://tracker.invalid").uris == ("file:///ours", None)
+    assert mlflow.MlflowClient(tracking_uri="http://tracker.invalid").uris[0] == "file:///ours"
