@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import os
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +57,48 @@ def planted(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+# As torchrun starts one process.
+_LAUNCHED = {
+    "RANK": "0",
+    "LOCAL_RANK": "0",
+    "WORLD_SIZE": "1",
+    "MASTER_ADDR": "127.0.0.1",
+    "MASTER_PORT": "0",
+}
+
+_NEEDS = {"huggingface_trainer.py": "transformers", "lora_peft.py": "peft"}
+
+
+def prepared(
+    folder: Path, script: str, patch: pytest.MonkeyPatch, *changes: tuple[str, str]
+) -> Path:
+    """Copy a script with its changes, beside what it reads, and set what its launcher would."""
+    if script in _NEEDS:
+        pytest.importorskip(_NEEDS[script])
+    if script == "webdataset_torchrun.py":
+        for name, value in _LAUNCHED.items():
+            patch.setenv(name, value)
+        (folder / "shards").mkdir()
+        for name in ("train-0", "train-1", "val-0"):
+            with tarfile.open(folder / "shards" / f"{name}.tar", "w") as shard:
+                for number in range(12):
+                    cls = str(number % 2).encode()
+                    for suffix, content in (("bin", bytes([number, 1, 2, 3])), ("cls", cls)):
+                        member = tarfile.TarInfo(f"{name}-{number:03}.{suffix}")
+                        member.size = len(content)
+                        shard.addfile(member, io.BytesIO(content))
+    return planted(folder, script, *changes)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Give a hash of each file, but for our own."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and ".preflight" not in path.parts
+    }
 
 
 def line_of(path: Path, text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import shutil
@@ -19,19 +18,11 @@ import preflight
 from preflight.findings.report import Report
 from tests.conftest import START
 from tests.warming import start_copies
+from tests.scripts.rehearsing import contents
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "fixtures" / "scripts" / "plain.py"
 QUIETLY = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-def contents(folder: Path) -> dict[str, str]:
-    """Give a hash of each file, but for our own."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file() and ".preflight" not in path.parts
-    }
 
 
 def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.scripts.rehearsing import line_of, planted, rehearse, run_plainly
+from tests.scripts.rehearsing import (
+    contents,
+    line_of,
+    planted,
+    prepared,
+    rehearse,
+    run_plainly,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -34,25 +41,35 @@ def stops_at(stderr: str, path: Path) -> int:
         ("lightning_fit.py", 4, 4),
         ("huggingface_trainer.py", 4, 4),
         ("lora_peft.py", 2, 2),
+        ("webdataset_torchrun.py", 5, 5),
+        ("ema_group.py", 5, 5),
+        ("text_to_image.py", 4, 4),
     ],
 )
 def test_a_healthy_script_is_left_alone(
-    tmp_path: Path, name: str, steps: int, backwards: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
+    steps: int,
+    backwards: int,
 ) -> None:
-    """Two networks in turns, teachers, averages, tied, sparse and seldom used weights, adapters."""
-    _libraries(name)
-    seen = rehearse(planted(tmp_path, name))
+    """Two networks in turns, teachers, averages, tied, sparse and seldom used weights, adapters.
+
+    Each comes to its own end, says all that it has to say, and leaves its folder as it was.
+    """
+    folder = tmp_path / "job"
+    folder.mkdir()
+    path = prepared(folder, name, monkeypatch)
+    before = contents(folder)
+    seen = rehearse(path, wants=["SavedState", "Copied", "Sent", "Loaded", "Steps"])
 
     assert seen.told == []
     assert (seen.steps.steps, seen.steps.backwards) == (steps, backwards)
     assert seen.steps.name == name
-
-
-def _libraries(name: str) -> None:
-    if name in {"huggingface_trainer.py", "lora_peft.py"}:
-        pytest.importorskip("transformers")
-    if name == "lora_peft.py":
-        pytest.importorskip("peft")
+    assert (seen.rehearsal.ended.how, seen.rehearsal.ended.code) == ("returned", 0)
+    assert "\ntrained" in "\n" + capfd.readouterr().err
+    assert contents(folder) == before
 
 
 def test_steps_that_a_scaler_leaves_out_are_healthy(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -51,7 +52,8 @@ def _saver(
                     raise
                 path = path or path_of(args, named, given)
                 if writer == "torch.save" and path:
-                    log.files[log.real(path)] = File(writer, watch.place(), outermost)
+                    is_own = outermost and watch.own.has(sys._getframe(1).f_code.co_filename)  # noqa: SLF001
+                    log.files[log.real(path)] = File(writer, watch.place(), is_own)
                 if outermost and (path or writer != "torch.save"):
                     log.saved(path, writer, args[0] if args else None)
                 return given
@@ -128,8 +130,6 @@ def _batch(original: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]
 def _arguments(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     @functools.wraps(original)
     def parse(parser: Any, args: Any = None, namespace: Any = None) -> Any:
-        import sys
-
         given = sys.argv[1:] if args is None else list(args)
         way = way_of(parser._actions, given)  # noqa: SLF001  argparse tells of options nowhere else
         if way is not None and watch.is_here:
