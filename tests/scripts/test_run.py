@@ -17,8 +17,8 @@ import pytest
 import preflight
 from preflight.findings.report import Report
 from tests.conftest import START
-from tests.warming import start_copies
 from tests.scripts.rehearsing import contents
+from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "fixtures" / "scripts" / "plain.py"
