@@ -68,6 +68,7 @@ FLOORS = {
     "built": 32,
     "processes": 32,
     "resuming": 27,
+    "scripts.surroundings": 1,
     "scripts": 33,
     "launched": 33,
     "scripts.met": 34,

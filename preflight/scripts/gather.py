@@ -15,7 +15,7 @@ from preflight.kinds.rooms import facts_of
 from preflight.processes.rank import rank_here
 from preflight.scripts.common_layer import common_layer
 from preflight.scripts.facts import Ended, Rehearsal
-from preflight.scripts.standard_input import path_of_ours
+from preflight.scripts.surroundings.standard_input import path_of_ours
 from preflight.settings.job import Job
 from preflight.targets.targets import Script
 from preflight.users_code.facts import Lack

@@ -11,13 +11,13 @@ import traceback
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from preflight.scripts.as_main import main_module
 from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
 from preflight.scripts.elsewhere import lay_over_disk
 from preflight.scripts.facts import Ended, Raised
 from preflight.scripts.points import Point, Points
 from preflight.scripts.stacks import write_when_asked
-from preflight.scripts.standard_input import keep_what_is_read
+from preflight.scripts.surroundings.as_main import main_module
+from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
 from preflight.users_code.frames import said_by

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from preflight.scripts import standard_input
 from preflight.scripts.inside import ASKED
 from preflight.scripts.stacks import below, computed
+from preflight.scripts.surroundings import standard_input
 from preflight.scripts.watch import TOLD
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

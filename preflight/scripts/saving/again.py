@@ -22,7 +22,7 @@ from preflight.scripts.read import look as run
 from preflight.scripts.saving.log import MOMENTS
 from preflight.scripts.saving.made import made_by
 from preflight.scripts.saving.written import standing, written
-from preflight.scripts.standard_input import kept_in
+from preflight.scripts.surroundings.standard_input import kept_in
 from preflight.training.facts import Steps
 from preflight.values.names import name_of
 
