@@ -27,7 +27,6 @@ from tests.warming import start_copies
 
 ROOT = Path(__file__).parents[1]
 CHECKS = registry.built_in()
-IMPORTING = ("loader-", "model-", "target-", "cache-content", "world-order")
 SECTIONS = ("What it finds", "Why it matters", "What to do")
 
 each_check = pytest.mark.parametrize("check_id", CHECKS)
@@ -65,8 +64,7 @@ def look(check_id: str, folder: Path, *, mended: bool) -> Case:
     listening = {**checks, check_id: dataclasses.replace(checks[check_id], ask=ask)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "load", lambda: (listening, bad))
-        if check_id.startswith(IMPORTING):
-            start_copies(patch)
+        start_copies(patch)
         report = preflight.run(*words, folder=str(folder), select=[check_id])
     found = [finding for finding in report.findings if finding.check == check_id]
     return Case(folder=folder, report=report, found=found, said=said)
