@@ -7,8 +7,9 @@ What it finds
     no longer than a quarter of `--budget`, in a process of their own; where no budget is given, 15
     s, and 3 s for a stream without a length. Found are a second epoch that gives nothing, or
     raises; an exception, a hang or a worker that dies behind the first batches; a `len()` that is
-    not the number of batches that come; epochs of different sizes; samples that come once from each
-    worker; samples that are left out of batches; and those that a sampler of the job's own never
+    not the number of batches that come; epochs of different sizes; samples of a stream that come
+    once from each worker, or from two of them, or from none, held against an epoch of it without
+    workers; samples that are left out of batches; and those that a sampler of the job's own never
     takes, in two epochs, while it takes others again.
 
 Why it matters
@@ -36,6 +37,7 @@ from preflight.job import Job
 from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
 
+from ._end_among import among_workers
 from ._end_left_out import left_out
 
 # Part of an epoch by which another one may differ: groups by length do not come out even.
@@ -99,8 +101,8 @@ def _epochs(facts: WholePass) -> Iterator[Finding]:
             yield _broken(facts, last)
     elif any(one.ended == "over" and not one.batches for one in facts.epochs):
         yield _nothing(facts)
-    elif facts.alike and facts.by_itself and _is_repeated(facts):
-        yield _repeated(facts, facts.by_itself)
+    elif facts.among is not None:
+        yield among_workers(loader_end.found, facts, facts.among, _place(facts), _evidence(facts))
     elif _differ(facts):
         yield _uneven(facts)
     else:
@@ -166,31 +168,6 @@ def _nothing(facts: WholePass) -> Finding:
 
 def _used_up(facts: WholePass) -> bool:
     return facts.persistent and facts.num_workers > 0
-
-
-# --- samples that come more than once -------------------------------------------------------------
-
-
-def _is_repeated(facts: WholePass) -> bool:
-    """Whether an epoch has as many times the samples of one without workers as it has workers."""
-    return facts.epochs[0].rows == (facts.by_itself or 0) * facts.num_workers
-
-
-def _repeated(facts: WholePass, by_itself: int) -> Finding:
-    rows = facts.epochs[0].rows or 0
-    return loader_end.found(
-        f"gives each sample {facts.num_workers} times in an epoch, once from each worker: "
-        f"{rows:,} in place of {by_itself:,}",
-        at=_place(facts),
-        severity=Severity.WARNING,
-        why="The data set does not ask which worker it runs in, so each goes through all of it: an "
-        f"epoch is {facts.num_workers} times as long, and trains on everything as often.",
-        fix="Have __iter__ give every n-th sample, or every n-th file, by "
-        "torch.utils.data.get_worker_info().",
-        workaround="num_workers=1 gives each sample once.",
-        evidence={**_evidence(facts), "samples": rows, "without_workers": by_itself},
-        about=f"{facts.name} twice",
-    )
 
 
 # --- epochs of other sizes ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from preflight.batches.facts import (
     TakenFor,
     Traceback,
 )
-from preflight.batches.pass_facts import Epoch, RandomDraws, WholePass
+from preflight.batches.pass_facts import Among, Epoch, RandomDraws, WholePass
 from preflight.cached_files.facts import CacheFacts, CachePiece
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
 from preflight.checkpoints.facts import Checkpoint, CheckpointFacts
@@ -84,6 +84,7 @@ __all__ = [
     "EVENED",
     "Absent",
     "Alike",
+    "Among",
     "Arrived",
     "Burst",
     "BusyWait",

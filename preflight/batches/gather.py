@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from preflight.batches.exhausted import is_exhausted
 from preflight.batches.facts import Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
@@ -29,6 +29,14 @@ from preflight.targets.targets import Host, Source
 FACTS = (FirstBatches, WholePass, RandomDraws, Flow)
 NO_BATCH = "its first batches did not come"
 NOT_ANEW = "a live object cannot be made anew, so none of its batches was drawn"
+
+# What torch and Python say where neither shared memory nor a descriptor is to be had.
+_SIGNS = re.compile(
+    r"Too many open files|received \d+ items of ancdata|out of shared memory"
+    r"|(?:unable to|could not) .*(?:shm|</torch_).*",
+)
+
+_SIGBUS = -7
 
 
 class Batches(Gather):
@@ -130,7 +138,7 @@ class Batches(Gather):
                     flow = both_told(flow, survival, opening=bool(gone))
                     told_by = told_by or starves(flow)
                     yield Looked(facts=flow, target=target)
-                if not told and way is not None and is_exhausted(first):
+                if not told and way is not None and _is_exhausted(first):
                     told_by = "loader-shm"
                 if first.ended == "over" and (target, first.name) in self._empty:
                     told_by = "loader-end"
@@ -205,3 +213,13 @@ def _tells(survival: Survival, first: FirstBatches) -> bool:
     if first.ended == "raised":
         return "raises" in hows
     return bool(survival.losses) and not survival.through and not first.batches
+
+
+def _is_exhausted(first: FirstBatches) -> bool:
+    """Whether it ended for want of shared memory or open files, and not by a line of the user's."""
+    if first.ended not in ("raised", "died", "stuck") or not first.num_workers:
+        return False
+    if first.ended == "died" and first.exit_status == _SIGBUS and first.worker is not None:
+        return True
+    said = [(first.error, first.frames), *((one.error, one.frames) for one in first.printed)]
+    return any(_SIGNS.search(error) and not frames for error, frames in said)

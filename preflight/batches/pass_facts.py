@@ -27,6 +27,27 @@ class Epoch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Among:
+    """What all workers gave of a stream in an epoch, held against one without workers."""
+
+    given: int
+    alone: int
+    """Without workers."""
+
+    unit: str = "sample"
+    """What is counted: `sample` or `batch`."""
+
+    is_repeated: bool = False
+    """Whether each worker gave all of it."""
+
+    again: int = 0
+    """Items that came from one worker, and once more from another."""
+
+    lacking: int = 0
+    """Items that came from none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WholePass:
     """A loader that was run past its end, and into a second epoch, as far as time allowed."""
 
@@ -73,11 +94,9 @@ class WholePass:
     """Where that sampler is."""
 
     epochs: tuple[Epoch, ...] = ()
-    alike: bool = False
-    """Whether all workers gave the same samples in the first epoch."""
-
-    by_itself: int | None = None
-    """Samples of an epoch without workers, counted where all workers gave the same."""
+    among: Among | None = None
+    """What its workers gave otherwise than it gives without them; None: nothing, or nobody
+    knows."""
 
     error: str = ""
     """What was raised, with the exception's type; what was said of a process that ended."""

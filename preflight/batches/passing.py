@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.batches import often, rows
+from preflight.batches.among import Noted, compare
 from preflight.batches.drawing import Drawable, ending_of, length_of, raised
 from preflight.batches.pass_facts import Epoch
 from preflight.flow.fitted import Fitted, fit
@@ -16,7 +16,6 @@ from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
 from preflight.loaders.indices import gives_none, never_asked_for
 from preflight.loaders.sent import resamples
-from preflight.loaders.starting import configured
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.where import defined
 from preflight.values.wire import to_wire
@@ -27,9 +26,6 @@ _JUDGED_AFTER = 1.0
 # How often it says how far it has come, in seconds; each of the first batches is told.
 _EACH = 0.05
 _TOLD = 100
-
-# Samples that are told apart at most.
-_MOST_ROWS = 20_000
 
 
 class Bounds(NamedTuple):
@@ -91,20 +87,21 @@ def run(
     if fitted is not None:
         tell(flow=fitted.about)
     judges = about["is_iterable"] and workers > 1 and not about["resampled"]
-    samples = _Samples(workers) if judges else None
+    given = Noted(workers, about["batch_size"]) if judges else None
     try:
-        first = _epoch(loader, bounds, tell, samples)
+        first = _epoch(loader, bounds, tell, given)
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
         if first.ended != "over" or own_attributes(loader).get("once") is True:
             return
-        if samples is not None and first.rows is not None and samples.alike():
-            alone = _by_itself(loader, first.rows, bounds, tell)
-            tell(more={"alike": True, "by_itself": alone})
         left = seconds - (time.monotonic() - begun)
-        tell(epoch=to_wire(_epoch(loader, bounds._replace(seconds=left), tell, None)))
+        second = bounds._replace(seconds=left if given is None else left / 2)
+        tell(epoch=to_wire(_epoch(loader, second, tell, None)))
         tell(more=_lacking(loader, first, about, where[0]))
+        if given is not None:
+            among = compare(loader, given, seconds - (time.monotonic() - begun), tell)
+            tell(more={"among": to_wire(among)})
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
         tell(ended=ending_of(error), **raised(error, *where))
     finally:
@@ -162,43 +159,7 @@ def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> 
     return {"never": never, "samples": len(own["dataset"]), "sampler": at} if never else {}
 
 
-class _Samples:
-    """What each worker gave in an epoch, as far as that is noted."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._seen: dict[str, list[Counter[int]]] = {}
-        self._noted = 0
-        self._batches = 0
-        self._is_cut = False
-
-    def take(self, batch: Any) -> None:
-        """Note what is in a batch; workers give theirs in turn."""
-        worker = self._batches % self._workers
-        self._batches += 1
-        if self._is_cut:
-            return
-        try:
-            parts = rows.told_apart(batch)
-        except Exception:  # noqa: BLE001  a type of the user's that nobody can make bytes of
-            parts = {}
-        self._noted += max(map(len, parts.values()), default=0)
-        self._is_cut = not parts or self._noted > _MOST_ROWS
-        for name, numbers in parts.items():
-            by_worker = self._seen.setdefault(name, [Counter() for _ in range(self._workers)])
-            by_worker[worker].update(numbers)
-
-    def alike(self) -> bool:
-        """Whether all workers gave the same, by a part in which most samples differ."""
-        if self._is_cut or self._batches % self._workers:
-            return False
-        return any(
-            len(first) > 1 and 2 * len(first) >= first.total() and all(one == first for one in rest)
-            for first, *rest in self._seen.values()
-        )
-
-
-def _epoch(loader: Any, bounds: Bounds, tell: Callable[..., None], samples: _Samples | None) -> Any:
+def _epoch(loader: Any, bounds: Bounds, tell: Callable[..., None], given: Noted | None) -> Any:
     """Run one epoch, as far as it is bounded."""
     begun = told = time.monotonic()
     number, total, most = 0, 0, 0
@@ -209,8 +170,8 @@ def _epoch(loader: Any, bounds: Bounds, tell: Callable[..., None], samples: _Sam
         held = _count(batch)
         is_counted = is_counted and held is not None
         total, most = total + (held or 0), max(most, held or 0)
-        if samples is not None:
-            samples.take(batch)
+        if given is not None:
+            given.take(batch)
         del batch
         now = time.monotonic()
         if number <= _TOLD or now - told > _EACH:
@@ -238,24 +199,3 @@ def _is_too_long(spent: float, number: int, bounds: Bounds) -> bool:
     if spent > _JUDGED_AFTER and bounds.length is not None:
         likely = spent / number * bounds.length
     return max(spent, likely) > bounds.seconds
-
-
-def _by_itself(loader: Any, total: int, bounds: Bounds, tell: Callable[..., None]) -> int | None:
-    """Count the samples of an epoch without workers; None where that cannot be said."""
-    real = as_it_comes(loader)
-    if not issubclass(type(real), classes("torch.utils.data", "DataLoader")):
-        return None
-    begun, seen = time.monotonic(), 0
-    try:
-        alone: Any = configured(real, 0, None)
-        vars(alone).update(timeout=0, persistent_workers=False)
-        for batch in alone:
-            seen += _count(batch) or 0
-            tell(beside=seen)
-            if seen > total // bounds.num_workers:
-                return seen
-            if time.monotonic() - begun > bounds.seconds:
-                return None
-    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
-        return None
-    return seen

@@ -16,6 +16,9 @@ _MOST_BYTES = 1 << 16
 # Parts of a batch that are looked at.
 _MOST_PARTS = 8
 
+# Begins the name of a part that is taken as it is, and not by its rows.
+_WHOLE = "="
+
 
 def count(batch: Any) -> int | None:
     """Say how many samples a batch holds; None where nobody can tell."""
@@ -28,12 +31,38 @@ def count(batch: Any) -> int | None:
     return len(batch) if len(kinds) == 1 else None
 
 
-def told_apart(batch: Any) -> dict[str, list[int]]:
-    """Give a number for each sample, by each part of the batch by which they can be told apart."""
+def told_apart(batch: Any, batch_size: int | None) -> dict[str, list[int]]:
+    """Give a number for each sample, by each part of the batch by which they can be told apart.
+
+    Of a batch that is not a row of samples, as far as that can be seen, a number for each part.
+
+    Args:
+        batch: what came.
+        batch_size: samples of a full one; None: the loader makes no batches of its own.
+    """
     parts = dict(_parts(batch))
-    if len({len(part) for part in parts.values()}) > 1 or not parts:
-        parts = {"": batch} if isinstance(batch, (list, tuple)) else {}
-    return {name: [digest(one) for one in part] for name, part in parts.items()}
+    sizes = {len(part) for part in parts.values()}
+    is_row = isinstance(batch, (list, tuple)) and _are_samples(batch)
+    if is_row and batch_size is not None and (len(batch) == batch_size or len(sizes) != 1):
+        return {"": [digest(one) for one in batch]}
+    found = {}
+    if len(sizes) == 1:
+        found = {name: [digest(one) for one in part] for name, part in parts.items()}
+    if found and batch_size is not None:
+        return found
+    wholes = itertools.islice(_leaves("", batch, 0, every=True), _MOST_PARTS)
+    return {**{f"{_WHOLE}{name}": [digest(one)] for name, one in wholes}, **found}
+
+
+def unit(name: str) -> str:
+    """Say what a part by this name has: a `sample`, or a `batch`."""
+    return "batch" if name.startswith(_WHOLE) else "sample"
+
+
+def _are_samples(batch: Any) -> bool:
+    """Whether all in it are of one kind, as samples are, and pictures and their boxes are not."""
+    kinds = {(type(one), getattr(one, "dtype", None), getattr(one, "ndim", None)) for one in batch}
+    return len(kinds) == 1
 
 
 def _parts(batch: Any) -> Iterator[tuple[str, Any]]:
@@ -41,20 +70,23 @@ def _parts(batch: Any) -> Iterator[tuple[str, Any]]:
     return itertools.islice(_leaves("", batch, 0), _MOST_PARTS)
 
 
-def _leaves(name: str, thing: Any, depth: int) -> Iterator[tuple[str, Any]]:
+def _leaves(name: str, thing: Any, depth: int, *, every: bool = False) -> Iterator[tuple[str, Any]]:
+    """Give what has rows, or every part that holds no others."""
     arrays: Any = _arrays()
     if isinstance(thing, arrays):
-        if len(thing.shape):
+        if every or len(thing.shape):
             yield name, thing
     elif isinstance(thing, (list, tuple)):
         if thing and all(isinstance(one, (str, bytes, int, float)) for one in thing):
             yield name, thing
         elif depth < 3:
             for number, one in enumerate(thing[:_MOST_PARTS]):
-                yield from _leaves(f"{name}[{number}]", one, depth + 1)
+                yield from _leaves(f"{name}[{number}]", one, depth + 1, every=every)
     elif depth < 3 and hasattr(thing, "items") and hasattr(thing, "keys"):
         for key, one in list(thing.items())[: 4 * _MOST_PARTS]:
-            yield from _leaves(f"{name}[{key!r}]", one, depth + 1)
+            yield from _leaves(f"{name}[{key!r}]", one, depth + 1, every=every)
+    elif every:
+        yield name, thing
 
 
 def _arrays() -> tuple[type, ...]:

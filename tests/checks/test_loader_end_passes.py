@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from preflight.facts import Epoch, Frame, WholePass
+from preflight.facts import Among, Epoch, Frame, WholePass
 from preflight.finding import Severity
 from preflight.objects.facts import Definition
 from preflight.testing import ask
@@ -27,6 +27,7 @@ def rows(number: int, batches: int = 10, most: int = 4) -> Epoch:
 
 
 STREAM: dict[str, Any] = {"is_iterable": True, "num_workers": 2}
+REPEATED = Among(given=80, alone=40, is_repeated=True)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +47,7 @@ STREAM: dict[str, Any] = {"is_iterable": True, "num_workers": 2}
         facts(rows(40), rows(40), length=10, takes=40, batch_size=4),
         facts(rows(10, most=1), length=10, takes=40, batch_size=4),
         facts(rows(36, 12), length=10, takes=40, batch_size=4, is_iterable=True, num_workers=4),
-        facts(rows(40), rows(40), alike=True, by_itself=40, **STREAM),
-        facts(rows(40), rows(40), alike=True, by_itself=None, **STREAM),
+        facts(rows(40), rows(40), among=None, **STREAM),
     ],
 )
 def test_an_epoch_like_the_others_is_left_alone(sound: WholePass) -> None:
@@ -71,9 +71,29 @@ def test_an_epoch_like_the_others_is_left_alone(sound: WholePass) -> None:
             "warning",
         ),
         (
-            facts(rows(80, 20), rows(80, 20), alike=True, by_itself=40, length=10, **STREAM),
-            "gives each sample 2 times in an epoch, once from each worker: 80 in place of 40",
+            facts(rows(80, 20), rows(80, 20), among=REPEATED, length=10, **STREAM),
+            "gives each sample 2 times in an epoch, once from each worker: 80 samples in place of",
             "warning",
+        ),
+        (
+            facts(10, 10, among=Among(given=42, alone=40, again=2), **STREAM),
+            "gives 2 samples more than once among its 2 workers, of 40 that come without workers",
+            "warning",
+        ),
+        (
+            facts(10, 10, among=Among(given=40, alone=40, again=9, lacking=9), **STREAM),
+            "more than once among its 2 workers, and leaves out 9, of 40 that come without",
+            "warning",
+        ),
+        (
+            facts(10, 10, among=Among(given=20, alone=40, lacking=20, unit="batch"), **STREAM),
+            "leaves out 20 of 40 batches, which none of its 2 workers gives",
+            "warning",
+        ),
+        (
+            facts(10, 10, among=Among(given=40, alone=41, lacking=1), **STREAM),
+            "leaves out 1 of 41 samples, which none of its 2 workers gives",
+            "note",
         ),
         (
             facts(cut(8, "died"), exit_status=-9, worker=1, **STREAM),

@@ -1,0 +1,132 @@
+"""Whether workers divide a stream among them is seen by what they give, and by how much of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding
+from preflight.findings.report import Report
+from tests.batches.dividing import lay_shards
+from tests.warming import start_copies
+
+DIVIDING = Path(__file__).with_name("dividing.py")
+
+# What comes, and what comes without workers.
+REPEATED: Mapping[str, str] = {
+    **dict.fromkeys(
+        [
+            *("tensors", "dicts", "texts", "pairs", "words", "labels", "padded", "augmented"),
+            *("pictures", "of_bytes", "objects", "shuffled", "persistent", "dropped", "web"),
+            "web_rebatched",
+        ],
+        "80 samples in place of 40",
+    ),
+    "three_workers": "120 samples in place of 40",
+    "chained": "120 samples in place of 60",
+    "packed": "20 batches in place of 10",
+    "boxes": "20 batches in place of 10",
+    "one_by_one": "80 batches in place of 40",
+    "fields_one_by_one": "80 batches in place of 40",
+    "texts_one_by_one": "80 batches in place of 40",
+    "pairs_one_by_one": "82 batches in place of 41",
+    "web_one_by_one": "80 batches in place of 40",
+    "many": "120 batches in place of 60",
+}
+
+UNEVEN: Mapping[str, tuple[str, str]] = {
+    "shuffled_and_divided": ("warning", " more than once among its 2 workers, and leaves out "),
+    "overlapping": ("warning", "gives 2 samples more than once among its 2 workers, of 40 that"),
+    "without_the_rest": ("note", "leaves out 3 of 43 samples, which none of its 4 workers gives"),
+    "of_other_parts": ("warning", "leaves out 20 of 40 samples, which none of its 2 workers"),
+    "of_other_parts_one_by_one": ("warning", "leaves out 20 of 40 batches, which none of its 2"),
+}
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Report]]:
+    """Look at a dict of loaders, once for all tests."""
+    folder = tmp_path_factory.mktemp("dividing")
+    shutil.copy(DIVIDING, folder)
+    lay_shards(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        yield cache(
+            lambda name: preflight.run(
+                f"dividing:{name}",
+                folder=str(folder),
+                select=["loader-end", "loader-stuck"],
+                budget=160.0,  # a busy machine has time, too
+            )
+        )
+
+
+def told(report: Report, key: str) -> Finding:
+    (finding,) = [one for one in report.findings if f"[{key!r}]" in str(one.at.name)]
+    return finding
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_stream_that_each_worker_gives_whole_is_told(
+    name: str, seen: Callable[[str], Report]
+) -> None:
+    """Whatever its samples are: also such as are equal by what they hold."""
+    finding = told(seen("repeated"), name)
+
+    assert finding.check == "loader-end"
+    assert finding.severity.word == "warning"
+    assert finding.message.endswith(f"once from each worker: {REPEATED[name]}")
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+def test_parts_of_workers_that_overlap_or_lie_apart_are_told(
+    name: str, seen: Callable[[str], Report]
+) -> None:
+    severity, message = UNEVEN[name]
+    finding = told(seen("uneven"), name)
+
+    assert (finding.check, finding.severity.word) == ("loader-end", severity)
+    assert message in finding.message
+
+
+def test_streams_that_are_divided_or_drawn_by_chance_are_left_alone(
+    seen: Callable[[str], Report],
+) -> None:
+    report = seen("even")
+
+    assert [f"{one.at.name}: {one.message}" for one in report.findings] == []
+    assert [one.broken for one in report.checks if one.broken] == []
+    assert "past the end" in report.targets[0].text
+
+
+NOTING = """
+import dividing
+
+def noted(*_):
+    with open("noted.txt", "a") as file:
+        file.write("begun ")
+    return range(40)
+
+def one_of(id_, of_):
+    return noted() if id_ == 0 else range(40)
+
+def make():
+    return dividing.of(one_of)
+"""
+
+
+def test_a_stream_is_gone_through_four_times_in_all(
+    seen: Callable[[str], Report], tmp_path: Path
+) -> None:
+    """Its first batches, two epochs, and one without workers."""
+    (tmp_path / "train.py").write_text(NOTING, encoding="utf-8")
+    shutil.copy(DIVIDING, tmp_path)
+    report = preflight.run("train:make", folder=str(tmp_path))
+
+    assert "once from each worker" in report.findings[0].message
+    assert (tmp_path / "noted.txt").read_text(encoding="utf-8").split() == ["begun"] * 4
