@@ -56,7 +56,12 @@ def _by_loops(facts: FirstBatches) -> Iterator[tuple[str, tuple[int, ...], bool]
     """Give the numbers at the places that loops, or the settings, take for a step."""
     for taken in facts.taken_for:
         taking = parse_taking(taken.takes)
-        if taking is None or taking.parts is None or taking.starred is not None:
+        if (
+            taken.is_combined
+            or taking is None
+            or taking.parts is None
+            or taking.starred is not None
+        ):
             continue
         for place, part in enumerate(taking.parts):
             if part.text.rpartition(".")[2] in _NAMES and not part.takes_apart:

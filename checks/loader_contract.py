@@ -4,7 +4,8 @@ What it finds
     The first batches of each loader, drawn as the job draws them, are held against the loop that
     takes them apart: what `unpack` of a `[[loader]]` says, or else `for images, labels in loader`,
     `images, labels = batch` and `next(iter(loader))` as they stand in sources. Found are batches
-    that cannot be taken apart so, and dicts that can, so that names stand for keys. Found as well:
+    that cannot be taken apart so, and dicts that can, so that names stand for keys; a loop over
+    Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
     dimensions. How many samples there are, and how long texts and sequences are, may differ. And a
     step number that stays as it is or falls: what a loop takes as `step`, or the batch has under
@@ -34,6 +35,7 @@ from preflight.settings.taking import Taking, parse_taking
 from preflight.values.names import shown
 
 from ._batch_changes import changes
+from ._combined import as_combined, is_told_by_another
 from ._steps import stood
 from ._taken_apart import Misfit, described, misfit
 
@@ -67,20 +69,28 @@ def _untaken(taken: TakenFor, facts: FirstBatches) -> Finding | None:
     taking = parse_taking(taken.takes)
     if taking is None or not taking.takes_apart:
         return None
-    for number, batch in enumerate(facts.batches, 1):
+    if taken.is_combined and is_told_by_another(taking, facts):
+        return None
+    for number, own in enumerate(facts.batches, 1):
+        batch = as_combined(own, facts) if taken.is_combined else own
         found = misfit(taking, batch)
         if found is not None:
-            return _of_loop(taken, taking, found, number, facts)
+            return _of_loop(taken, taking, found, (number, batch), facts)
     return None
 
 
 def _of_loop(
-    taken: TakenFor, taking: Taking, found: Misfit, number: int, facts: FirstBatches
+    taken: TakenFor,
+    taking: Taking,
+    found: Misfit,
+    which_is: tuple[int, Structure],
+    facts: FirstBatches,
 ) -> Finding:
-    batch = facts.batches[number - 1]
+    number, batch = which_is
     which = "each batch" if number == 1 else f"batch {number}"
     loop = f"`{shown(taken.takes)}`"
-    what = f"takes {which} of {shown(facts.name)} for {loop}, which is {described(batch)}"
+    of = facts.combined.name if facts.combined and taken.is_combined else facts.name
+    what = f"takes {which} of {shown(of)} for {loop}, which is {described(batch)}"
     is_said = taken.by == "settings"
     why = f"Python raises `{found.error}` at step {number - 1}, and training stops there."
     if not found.error:
@@ -94,7 +104,7 @@ def _of_loop(
         also=_made_at(facts),
         severity=Severity.ERROR if taken.is_sure else Severity.WARNING,
         why=why,
-        fix=_fix(taking, batch, is_said=is_said),
+        fix=_OF_COMBINED if taken.is_combined else _fix(taking, batch, is_said=is_said),
         evidence={
             "loader": facts.name,
             "takes": taken.takes,
@@ -104,6 +114,12 @@ def _of_loop(
         },
         about=f"{facts.name} {taken.takes}",
     )
+
+
+_OF_COMBINED = (
+    "A CombinedLoader gives three: take them by `for batch, batch_idx, dataloader_idx in …`, and "
+    "then batch apart as it comes."
+)
 
 
 def _fix(taking: Taking, batch: Structure, *, is_said: bool) -> str:
@@ -193,7 +209,10 @@ def _takes_all(taken: TakenFor, facts: FirstBatches) -> bool:
     taking = parse_taking(taken.takes)
     if taking is None or not taking.takes_apart:
         return False
-    return all(misfit(taking, one) is None for one in facts.batches)
+    held = (
+        [as_combined(one, facts) for one in facts.batches] if taken.is_combined else facts.batches
+    )
+    return all(misfit(taking, one) is None for one in held)
 
 
 # --- places ---------------------------------------------------------------------------------------

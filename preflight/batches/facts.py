@@ -115,6 +115,24 @@ class OnTheWay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Combined:
+    """What Lightning's CombinedLoader makes of the batches of a loader that it holds."""
+
+    name: str
+    """What the user calls it: `train:make_loaders`."""
+
+    mode: str
+    """`max_size_cycle`, `min_size`, `max_size`: batches of all at once; `sequential`: of one after
+    another. With each comes its number, and that of its loader."""
+
+    keys: tuple[str | int, ...] = ()
+    """Those of all that it holds; empty: it holds one."""
+
+    key: str | int | None = None
+    """That of this loader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakenFor:
     """What the job takes each batch of a loader for."""
 
@@ -131,6 +149,9 @@ class TakenFor:
 
     asks: bool = False
     """Whether it asks what a batch is before it takes it."""
+
+    is_combined: bool = False
+    """Whether it takes apart what a CombinedLoader makes of the batches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +221,9 @@ class FirstBatches:
 
     standing: tuple[Standing, ...] = ()
     """Where each process stood (`stuck`): the training process first."""
+
+    combined: Combined | None = None
+    """What holds the loader, where that gives batches of several."""
 
     taken_for: tuple[TakenFor, ...] = ()
     """What the settings, or else the sources, take its batches for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from preflight.batches.facts import FirstBatches, TakenFor
 from preflight.kinds.target import Target
@@ -24,12 +25,18 @@ def taken_for(
     spec = parse_spec(first.name)
     if said or spec is None:
         return said
-    found = [
-        TakenFor(takes=one.takes, file=one.file, line=one.line, is_sure=one.is_sure, asks=one.asks)
-        for one in loops
-        if _is_over(one, first, spec, target)
-    ]
+    found = [_of_loop(one) for one in loops if _is_over(one, first, spec, target)]
+    whole = parse_spec(first.combined.name) if first.combined is not None else None
+    if whole is not None:
+        over = (one for one in loops if _is_over(one, first, whole, target))
+        found += [replace(_of_loop(one), is_combined=True) for one in over]
     return tuple(dict.fromkeys(found))
+
+
+def _of_loop(loop: BatchLoop) -> TakenFor:
+    return TakenFor(
+        takes=loop.takes, file=loop.file, line=loop.line, is_sure=loop.is_sure, asks=loop.asks
+    )
 
 
 def _said(target: Built, job: Job) -> Iterator[TakenFor]:

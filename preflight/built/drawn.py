@@ -11,12 +11,13 @@ from typing import Any
 
 from preflight.batches.beyond import Wanted, further
 from preflight.batches.drawing import Drawable, draw
-from preflight.batches.facts import Drawn, FirstBatches
+from preflight.batches.facts import Combined, Drawn, FirstBatches
 from preflight.batches.pass_facts import Further
 from preflight.batches.passing import go_on
 from preflight.batches.read import Watching, first_batches
 from preflight.built import holders
 from preflight.built.blame import RaisedError
+from preflight.built.combined import combined, in_it, is_in
 from preflight.built.making import Named, attribute, imported, made, named, unsaid
 from preflight.findings.check import Facts
 from preflight.host.start_method import SPAWNING
@@ -185,7 +186,7 @@ def _serve(its: Named, factory: object, stood_in: StoodIn, orders: int, answers:
     tell = teller(answers)
 
     def again(names: Sequence[str]) -> list[Drawable]:
-        one_of_them = functools.partial(collect, its, factory, names)
+        one_of_them = functools.partial(collect, its, factory, names, {})
         return walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
 
     try:
@@ -215,10 +216,22 @@ def _unmade(error: BaseException) -> str:
 
 
 def collect(
-    its: Named, factory: object, wanted: Sequence[str], name: str, thing: object
+    its: Named,
+    factory: object,
+    wanted: Sequence[str],
+    holding: dict[str, Combined],
+    name: str,
+    thing: object,
 ) -> list[Drawable] | None:
-    """Give a loader that is to be drawn from, as the job has it; None of anything else."""
+    """Give a loader that is to be drawn from, as the job has it; None of anything else.
+
+    What holds loaders, and makes batches of theirs, is noted.
+    """
     options = its.options
+    holder = combined(name, thing)
+    if holder is not None:
+        holding[name] = holder
+        return None
     if loaders.is_dataset(thing):
         thing = wrapped(thing, options, collate_fn=list)
     if not loaders.is_loader(thing):
@@ -237,6 +250,7 @@ def collect(
         "start_method": method,
         "start_method_from": method_from,
         "defined": where.defined(factory, options["root"]).at,
+        "combined": next((in_it(one, name) for one in holding.values() if is_in(one, name)), None),
     }
     return [Drawable(name, thing if own is real else with_real(thing, own), about)]
 
