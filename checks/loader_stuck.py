@@ -3,7 +3,8 @@
 What it finds
     In every run that makes a loader, the first batches are drawn from it: with the job's workers,
     started as the job starts them, in a process of their own. Found are a loader that gives nothing
-    for as long as `--timeout` says, with the lines at which its workers stand; a worker that dies,
+    for as long as `--timeout` says, with the lines at which its workers stand (on Windows, where
+    they cannot be asked, that at which the training process does); a worker that dies,
     with what it said; an exception, with the user's own line; and threads of the job that die
     meanwhile. A loader that ends without a batch is told by `loader-end`.
 
@@ -30,6 +31,14 @@ from preflight.values.exit_status import ending
 from preflight.values.names import counted, shown
 
 _IN_THREAD = "Exception in thread"
+
+_KILLED = -9
+
+_ALONE = "num_workers=0 tells whether the workers are at fault: it loads in the training process."
+_UNSEEN = (
+    "Where its workers stand could not be asked, as on Windows: with num_workers=0, the training "
+    "process loads by itself, and the line where it stands is told."
+)
 
 _MEND_THREAD = "Mend this line, or have the thread hand its exception to whoever waits for it."
 
@@ -87,6 +96,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
             about=facts.name,
         )
     here = "" if at is None else f": {at.process} stands in {_written(at)}"
+    unseen = facts.num_workers and not any("worker" in one.process for one in facts.standing)
     longer = command_for(facts.name, "--timeout", f"{job.look.timeout * 5:g}")
     return loader_stuck.found(
         f"{_after(facts)} no batch for {facts.waited:g} s{here}",
@@ -94,10 +104,7 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
         also=_others(facts, at),
         why=f"Training stands at step {len(facts.batches)}, and says nothing.",
         fix=f"Mend what it waits for there; or give it longer, if it is only slow:  {longer}",
-        workaround=None
-        if not facts.num_workers
-        else "num_workers=0 tells whether the workers are at fault: it loads in the training "
-        "process.",
+        workaround=None if not facts.num_workers else _UNSEEN if unseen else _ALONE,
         evidence={
             **_evidence(facts),
             **{one.process: " < ".join(map(_line, one.lines[:-6:-1])) for one in facts.standing},
@@ -108,6 +115,8 @@ def _stuck(facts: FirstBatches, job: Job) -> Finding:
 
 def _died(facts: FirstBatches) -> Finding:
     own = next((one for one in reversed(facts.printed) if not _is_thread(one)), None)
+    if facts.exit_status == _KILLED:
+        own = None  # it said nothing: what was printed is of others, whom it left waiting
     status = "ended" if facts.exit_status is None else ending(facts.exit_status)
     who = "the process that draws" if facts.worker is None else f"its worker {facts.worker + 1}"
     if facts.worker is None and facts.num_workers and facts.exit_status is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import signal
 import time
@@ -17,6 +18,14 @@ from preflight.users_code.descendants import Descendant
 _PATIENCE = 2.0
 _POLL = 0.01
 
+# Part of the deadline behind which stacks are written, and what faulthandler writes above them.
+_NEARLY, _TIMED_OUT = 0.8, "Timeout ("
+
+# What is told at the end of an order, behind which a process waits for the next one.
+_LAST = {"done", "further", "unmade"}
+
+_STDERR = 2
+
 TRAINING = "the training process"
 
 _NO_WORKERS = ("resource_tracker", "multiprocessing.forkserver", "torch_shm_manager")
@@ -27,10 +36,13 @@ def stacks(anew: Anew, root: str, alive: Callable[[], None]) -> tuple[Standing, 
     """Say where each process stands: the one that waits for batches, then its workers.
 
     Each is aborted, at which faulthandler writes its stacks; the last worker first. They are all
-    stopped before, so that none sees another one's end. Windows has no such signal.
+    stopped before, so that none sees another one's end. Windows has no such signal: there, the one
+    that waits has written its own by then (`saying_where`), and its workers cannot be asked.
     """
-    if not hasattr(signal, "SIGSTOP"):
-        return ()
+    if not can_ask():
+        _, timed_out, said = anew.text().rpartition(_TIMED_OUT)
+        own = standing(TRAINING, said if timed_out else "", root)
+        return (own,) if own.lines else ()
     workers = _workers(anew)
     for pid in (anew.pid, *(one.pid for one in workers)):
         _send(pid, signal.SIGSTOP)
@@ -42,6 +54,28 @@ def stacks(anew: Anew, root: str, alive: Callable[[], None]) -> tuple[Standing, 
     said = _aborted(anew.pid, anew, lambda: anew.poll() is None)
     found.append(standing(TRAINING, said, root))
     return tuple(one for one in reversed(found) if one.lines)
+
+
+def can_ask() -> bool:
+    """Whether this system has the signals by which processes are asked where they stand."""
+    return hasattr(signal, "SIGSTOP")
+
+
+def saying_where(tell: Callable[..., None], timeout: float) -> Callable[..., None]:
+    """Have this process write its own stacks once it has told nothing for nearly a timeout.
+
+    Only a fresh one can: a copy waits for ever for the thread by which its original does so.
+    """
+    if can_ask():
+        return tell
+
+    def tell_and_wait(**said: object) -> None:
+        tell(**said)
+        faulthandler.cancel_dump_traceback_later()
+        if not said.keys() & _LAST:
+            faulthandler.dump_traceback_later(_NEARLY * timeout, file=_STDERR)
+
+    return tell_and_wait
 
 
 def _send(pid: int, number: int) -> None:

@@ -15,6 +15,7 @@ from preflight.batches.facts import Combined, Drawn, FirstBatches
 from preflight.batches.pass_facts import Further
 from preflight.batches.passing import go_on
 from preflight.batches.read import Watching, first_batches
+from preflight.batches.stacks import saying_where
 from preflight.built import holders
 from preflight.built.blame import RaisedError
 from preflight.built.combined import combined, in_it, is_in
@@ -73,7 +74,9 @@ class Drawing:
         """Copy this process before a loader is made in it, where a copy will do."""
         if self.is_wanted and self._crowd is not None and self._crowd.may_fork():
             silent = self.its._replace(step=unsaid)
-            self._process = anew.copy(functools.partial(_serve, silent, factory, stood_in))
+            self._process = anew.copy(
+                functools.partial(_serve, silent, factory, stood_in, is_copy=True)
+            )
 
     def draw(self, found: Iterable[Facts]) -> list[Drawn | Further]:
         """Draw from the loaders, but from those of which it is known that no worker starts."""
@@ -181,9 +184,19 @@ def main() -> None:
         _serve(its, factory, stood_in, orders, answers)
 
 
-def _serve(its: Named, factory: object, stood_in: StoodIn, orders: int, answers: int) -> None:
+def _serve(
+    its: Named,
+    factory: object,
+    stood_in: StoodIn,
+    orders: int,
+    answers: int,
+    *,
+    is_copy: bool = False,
+) -> None:
     """Wait for an order, draw, and wait to be ended: what is started here is found below it."""
     tell = teller(answers)
+    if not is_copy:
+        tell = saying_where(tell, its.options["timeout"])
 
     def again(names: Sequence[str]) -> list[Drawable]:
         one_of_them = functools.partial(collect, its, factory, names, {})

@@ -7,6 +7,7 @@ a fresh one.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -198,19 +199,26 @@ def _cleans_up(process: Descendant) -> bool:
 
 
 class Crowd:
-    """How many threads this process has, to know whether a module has started some.
+    """How many threads this process has, to know whether the user's code has started some.
 
-    A copy of a process with threads may wait for ever for what one of them held.
+    A copy of a process with threads may wait for ever for what one of them held; also where they
+    are of a target that was looked at before, as those are with which torch computes.
     """
 
     def __init__(self) -> None:
-        self._before = _threads()
+        self._before = _at_first()
 
     def may_fork(self) -> bool:
         """Whether a copy of this process is as good as a fresh one."""
         cuda: Any = sys.modules.get("torch.cuda")
         started = cuda is not None and cuda.is_initialized()
         return sys.platform == "linux" and not started and _threads() <= self._before
+
+
+@functools.cache
+def _at_first() -> int:
+    """Count the threads that there were before any of the user's code ran here."""
+    return _threads()
 
 
 def _threads() -> int:

@@ -15,6 +15,9 @@ from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.warming import start_copies
 
+# Seconds of silence that a busy machine may take for imports, too.
+HUNG = 20.0
+
 CASES = Path(__file__).with_name("cases.py")
 
 # Seconds that are waited for loaders which give nothing, and for all others.
@@ -139,6 +142,40 @@ def test_a_loader_that_is_empty_is_told_once(copies: None, tmp_path: Path) -> No
     for name, said in EMPTY.items():
         (finding,) = found(report, "loader-end")[name]
         assert said in finding.message
+
+
+WITHOUT_SIGNALS = """
+import signal
+import threading
+import time
+import cases
+
+# With a thread of its own, no process is copied, as on Windows.
+threading.Thread(target=time.sleep, args=(cases.FOR_EVER,), daemon=True).start()
+del signal.SIGSTOP  # as on Windows, for preflight and for the job alike
+
+def hangs_here():
+    return cases.of(cases.wait, num_workers=0)
+
+def hangs_in_worker():
+    return cases.of(cases.wait)
+"""
+
+
+def test_where_processes_cannot_be_asked_the_one_that_waits_has_said_where_it_stands(
+    copies: None, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(WITHOUT_SIGNALS, encoding="utf-8")
+    shutil.copy(CASES, tmp_path)
+    words = ("job:hangs_here", "job:hangs_in_worker")
+    report = preflight.run(*words, folder=str(tmp_path), select=["loader-stuck"], timeout=HUNG)
+    told = found(report)
+    ((here,), (in_worker,)) = told["job:hangs_here"], told["job:hangs_in_worker"]
+
+    assert "the training process stands in wait (`time.sleep(FOR_EVER)`)" in here.message
+    assert here.at.file == "cases.py"
+    assert "the training process stands in " in in_worker.message
+    assert "Where its workers stand could not be asked" in str(in_worker.workaround)
 
 
 def test_one_of_two_loaders_is_told_and_the_other_is_drawn_from(hung: tuple[Path, Report]) -> None:
