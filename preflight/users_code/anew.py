@@ -7,7 +7,6 @@ a fresh one.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import shutil
@@ -205,20 +204,23 @@ class Crowd:
     are of a target that was looked at before, as those are with which torch computes.
     """
 
+    fewest: int | None = None
+    """As many as there were at any time: those of some libraries end when a process is copied."""
+
     def __init__(self) -> None:
-        self._before = _at_first()
+        self.count()
+
+    @classmethod
+    def count(cls) -> None:
+        """Count them, before code of the user's runs."""
+        now = _threads()
+        cls.fewest = now if cls.fewest is None else min(now, cls.fewest)
 
     def may_fork(self) -> bool:
         """Whether a copy of this process is as good as a fresh one."""
         cuda: Any = sys.modules.get("torch.cuda")
         started = cuda is not None and cuda.is_initialized()
-        return sys.platform == "linux" and not started and _threads() <= self._before
-
-
-@functools.cache
-def _at_first() -> int:
-    """Count the threads that there were before any of the user's code ran here."""
-    return _threads()
+        return sys.platform == "linux" and not started and _threads() <= (self.fewest or 0)
 
 
 def _threads() -> int:
@@ -248,6 +250,7 @@ def copy(run: Callable[[int, int], None]) -> Anew:
             os._exit(1)
     for one in (orders[0], answers[1], prints[1]):
         os.close(one)
+    Crowd.count()
     return Anew(pid, orders[1], answers[0], prints[0], folder)
 
 
