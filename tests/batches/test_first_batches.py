@@ -16,7 +16,7 @@ from preflight.findings.report import Report
 from tests.warming import start_copies
 
 # Seconds of silence that a busy machine may take for imports, too.
-HUNG = 20.0
+HUNG = 12.0
 
 CASES = Path(__file__).with_name("cases.py")
 
