@@ -163,10 +163,11 @@ class FirstBatches:
 
     ended: str
     """`enough` came; `over`: the epoch ended before; `raised`; `died`: a process ended; `stuck`:
-    nothing came by the deadline; `not-drawn`; `no-batch`: what came is none."""
+    nothing came by the deadline; `not-drawn`: it was left out; `not-made`: it could not be made
+    again for this; `no-batch`: what came is none."""
 
     reason: str = ""
-    """Why none was drawn (`not-drawn`), or what came (`no-batch`)."""
+    """Why none was drawn (`not-drawn`, `not-made`), or what came (`no-batch`)."""
 
     told_by: str = ""
     """The check that tells why no batch comes, where another one does."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from preflight.batches.facts import Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
+from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.flow.defer import MISSING, both_told, starves
 from preflight.flow.facts import Flow
@@ -29,6 +30,10 @@ from preflight.targets.targets import Host, Source
 FACTS = (FirstBatches, WholePass, RandomDraws, Flow)
 NO_BATCH = "its first batches did not come"
 NOT_ANEW = "a live object cannot be made anew, so none of its batches was drawn"
+_MADE_EACH_TIME = (
+    "Have it give a loader each time that it is called, also in several processes, or raise "
+    "--timeout; --depth index looks at it without drawing from it."
+)
 
 # What torch and Python say where neither shared memory nor a descriptor is to be had.
 _SIGNS = re.compile(
@@ -107,43 +112,32 @@ class Batches(Gather):
     def finish(self) -> Iterator[Look]:
         """Give what was drawn of each loader, when all else is known."""
         for target, first in self._drawn:
-            if first.ended == "not-drawn":
-                yield Left(reason=first.reason, kinds=FACTS)
-            elif first.ended == "no-batch":
-                fix = "Name what gives a DataLoader, a Dataset, or batches of tensors."
-                at = target.place(self.run.job.root)
-                yield Failed(at=at, error=first.reason, kinds=FACTS, fix=fix)
-            elif first.lacks is not None:
-                yield Failed(
-                    at=target.place(self.run.job.root),
-                    error=f"it needs {first.lacks.name}, which is not here, so that no batch came: "
-                    f"{first.error.splitlines()[0]}",
-                    kinds=FACTS,
-                    fix="Run preflight where the job runs.",
-                )
-            else:
-                gone = self._gone.get((target, first.name), [])
-                further = _told(self._further.get((target, first.name), Further()), gone)
-                yield from beyond_first(target, further, self.run.wants, _why_not(first))
-                first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
-                survival = self._survivals.get((target, first.name))
-                told = survival is not None and _tells(survival, first)
-                taken = taken_for(first, target, self._loops, self.run.job)
-                way = None if self._host is None else there(first.on_the_way, self._host)
-                told_by = "dataset-survival" if told else ""
-                if _lacks_a_shard(first, gone):
-                    told_by = MISSING
-                flow = self._flows.get((target, first.name))
-                if flow is not None:
-                    flow = both_told(flow, survival, opening=bool(gone))
-                    told_by = told_by or starves(flow)
-                    yield Looked(facts=flow, target=target)
-                if not told and way is not None and _is_exhausted(first):
-                    told_by = "loader-shm"
-                if first.ended == "over" and (target, first.name) in self._empty:
-                    told_by = "loader-end"
-                facts = replace(first, told_by=told_by, taken_for=taken, on_the_way=way)
-                yield Looked(facts=facts, target=target)
+            unseen = _unseen(first, target.place(self.run.job.root))
+            if unseen is not None:
+                yield unseen
+                continue
+            gone = self._gone.get((target, first.name), [])
+            further = _told(self._further.get((target, first.name), Further()), gone)
+            yield from beyond_first(target, further, self.run.wants, _why_not(first))
+            first = _as_far_as(first, further.whole)  # noqa: PLW2901  it is the same, and more
+            survival = self._survivals.get((target, first.name))
+            told = survival is not None and _tells(survival, first)
+            taken = taken_for(first, target, self._loops, self.run.job)
+            way = None if self._host is None else there(first.on_the_way, self._host)
+            told_by = "dataset-survival" if told else ""
+            if _lacks_a_shard(first, gone):
+                told_by = MISSING
+            flow = self._flows.get((target, first.name))
+            if flow is not None:
+                flow = both_told(flow, survival, opening=bool(gone))
+                told_by = told_by or starves(flow)
+                yield Looked(facts=flow, target=target)
+            if not told and way is not None and _is_exhausted(first):
+                told_by = "loader-shm"
+            if first.ended == "over" and (target, first.name) in self._empty:
+                told_by = "loader-end"
+            facts = replace(first, told_by=told_by, taken_for=taken, on_the_way=way)
+            yield Looked(facts=facts, target=target)
         if self._live:
             yield Left(reason=NOT_ANEW, kinds=FACTS, count=self._live)
 
@@ -155,6 +149,23 @@ class Batches(Gather):
                 for _, first in self._drawn
             ]
             yield from shown_in(self.run.job.look.show_batch, sheets, self.run.job.root)
+
+
+def _unseen(first: FirstBatches, at: Location) -> Look | None:
+    """Say of a loader of which nothing is known why that is so."""
+    fix = "Run preflight where the job runs."
+    if first.ended == "not-drawn":
+        return Left(reason=first.reason, kinds=FACTS)
+    if first.ended == "not-made":
+        error, fix = f"none of its batches was drawn: {first.reason}", _MADE_EACH_TIME
+    elif first.ended == "no-batch":
+        error, fix = first.reason, "Name what gives a DataLoader, a Dataset, or batches of tensors."
+    elif first.lacks is not None:
+        said = first.error.splitlines()[0]
+        error = f"it needs {first.lacks.name}, which is not here, so that no batch came: {said}"
+    else:
+        return None
+    return Failed(at=at, error=error, kinds=FACTS, fix=fix)
 
 
 def _why_not(first: FirstBatches) -> str:

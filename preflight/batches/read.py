@@ -27,6 +27,7 @@ _MOST_STARTS = 5
 
 _LOST = "the process that draws from it was lost"
 _LOST_AT = "the process that drew from it was lost at {}"
+_NO_TIME = "the budget was used up before its first batch came"
 
 
 class Watching(NamedTuple):
@@ -78,12 +79,19 @@ def first_batches(
         futile = watch.futile
     return [
         Drawn(
-            first=found.get(name)
-            or FirstBatches(name=name, ended="not-drawn", reason=reason or futile or _LOST),
+            first=found.get(name) or _undrawn(name, reason, futile or _LOST),
             flow=flows.get(name),
         )
         for name, reason in names.items()
     ]
+
+
+def _undrawn(name: str, left_out: str, failed: str) -> FirstBatches:
+    """Say of a loader why none of its batches was drawn: it was left out, or that failed."""
+    meant = left_out or (failed if failed == _NO_TIME else "")
+    return FirstBatches(
+        name=name, ended="not-drawn" if meant else "not-made", reason=meant or failed
+    )
 
 
 class _Watch:
@@ -225,7 +233,7 @@ class _Watch:
         now = time.monotonic()
         waited = now - self._last
         if self.watching.until is not None and now > self.watching.until:
-            self.futile = "the budget was used up before its first batch came"
+            self.futile = _NO_TIME
             self.spent = "the budget was used up"
             if self._seconds:
                 self._close(ended="enough")

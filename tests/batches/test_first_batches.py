@@ -242,12 +242,13 @@ def test_what_keeps_workers_from_their_start_is_told_by_its_own_check(
     assert "loader-unpicklable tells" in outcome.skipped[0].reason
 
 
-def test_what_cannot_be_made_a_second_time_is_skipped(copies: None, tmp_path: Path) -> None:
+def test_what_cannot_be_made_a_second_time_is_no_go(copies: None, tmp_path: Path) -> None:
+    """Nobody has seen a batch of it."""
     report = look(tmp_path, "only_once")
     outcome = next(one for one in report.checks if one.id == "loader-stuck")
 
-    assert report.findings == ()
-    assert "it could not be made a second time: FileExistsError" in outcome.skipped[0].reason
+    assert (report.verdict, report.findings) == ("cannot-judge", ())
+    assert "it could not be made a second time: FileExistsError" in outcome.broken[0].error
 
 
 def test_no_batch_is_drawn_at_the_depth_of_an_index(copies: None, tmp_path: Path) -> None:
