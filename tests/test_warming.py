@@ -89,12 +89,22 @@ if __name__ == "__main__":
 """
 
 
-def run(folder: Path, method: str) -> list[dict[str, Any]]:
+# What starts another, as the command does.
+STARTER = """
+import subprocess, sys
+if __name__ == "__main__":
+    sys.modules["torch_template"].start_ours_by_copies()
+    sys.exit(subprocess.run([sys.executable, *sys.argv[1:]], start_new_session=True).returncode)
+"""
+
+
+def run(folder: Path, *words: str) -> list[dict[str, Any]]:
     """Run it, and give what it and its workers have seen."""
+    (folder / "starter.py").write_text(STARTER, encoding="utf-8")
     (folder / "look.py").write_text(LOOK, encoding="utf-8")
     (folder / "elsewhere").mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "look.py", method],
+        [sys.executable, *words],
         cwd=folder,
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(folder / "more")},
@@ -108,10 +118,13 @@ def run(folder: Path, method: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize("before", [[], ["starter.py"]], ids=["ours", "that of one of ours"])
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_a_worker_sees_what_a_fresh_one_sees(tmp_path: Path, method: str) -> None:
+def test_a_worker_sees_what_a_fresh_one_sees(
+    tmp_path: Path, method: str, before: list[str]
+) -> None:
     """The first is a copy, and the second is started, since the template is gone."""
-    _, first, second = run(tmp_path, method)
+    _, first, second = run(tmp_path, *before, "look.py", method)
 
     assert (first.pop("is a copy"), second.pop("is a copy")) == (True, False)
     assert first == second
@@ -121,9 +134,9 @@ def test_a_process_sees_what_a_fresh_one_sees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But for the line to its own template."""
-    fresh, *_ = run(tmp_path, "spawn")
+    fresh, *_ = run(tmp_path, "look.py", "spawn")
     start_copies(monkeypatch, also=())
-    copy, *_ = run(tmp_path, "spawn")
+    copy, *_ = run(tmp_path, "look.py", "spawn")
 
     assert (copy.pop("is a copy"), fresh.pop("is a copy")) == (True, False)
     copy["descriptors"].remove("socket")

@@ -4,7 +4,8 @@ A process of Python that runs a user's code spends nearly all its time on import
 of preflight's own on importing preflight, which it alone is given. Here that is done once: the
 template waits until one is started, and a copy of it becomes that. All else is
 as in a fresh one: it is a child of whoever starts it, and has its descriptors, environment, folder
-and words; and it has a template of its own, for the workers and fork servers that it starts.
+and words; and it has a template of its own, for the workers and fork servers that it starts, as
+have the copies that it starts; only a worker has none.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ class Template:
     ours: ClassVar[Template | None] = None
     """That of this process, where it is a copy itself."""
 
-    def __init__(self, channel: socket.socket, pid: int) -> None:
+    def __init__(self, channel: socket.socket, pid: int, settings: Mapping[str, str]) -> None:
         self._channel: socket.socket | None = channel
         self._pid = pid
         self._lock = threading.Lock()
-        self._settings = settings_of(os.environ)
+        self._settings = settings
 
     def start(
         self,
@@ -199,15 +200,17 @@ def main(number: int, home: str, also: Sequence[str]) -> None:
             importlib.import_module(name)
     _path.extend(sys.path)
     _import_ours(home)
+    settings = settings_of(os.environ)
     asked = _serve(socket.socket(fileno=number))
-    ours, theirs = socket.socketpair()
-    template = os.fork()
-    if template:
-        theirs.close()
-        at = fcntl.fcntl(ours.detach(), fcntl.F_DUPFD_CLOEXEC, _FURTHER_OUT)
-        Template.ours = Template(socket.socket(fileno=at), template)
-        start_workers_by(Template.ours)
-    else:
+    while not any(kind in word for kind in _KINDS for word in asked[0]["words"]):
+        ours, theirs = socket.socketpair()
+        template = os.fork()
+        if template:
+            theirs.close()
+            at = fcntl.fcntl(ours.detach(), fcntl.F_DUPFD_CLOEXEC, _FURTHER_OUT)
+            Template.ours = Template(socket.socket(fileno=at), template, settings)
+            start_workers_by(Template.ours)
+            break
         ours.close()
         for descriptor in asked[1]:
             os.close(descriptor)

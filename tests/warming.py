@@ -32,7 +32,7 @@ def _template(*also: str) -> Any:
 
     It imports some packages more, where they are installed.
     """
-    from tests.torch_template import HEEDED, ROOM, Template
+    from tests.torch_template import HEEDED, ROOM, Template, settings_of
 
     here = os.path.dirname(os.path.abspath(__file__))
     told = (here, os.path.dirname(here), *also)
@@ -47,7 +47,7 @@ def _template(*also: str) -> Any:
             stdout=subprocess.DEVNULL,
         )
     process.returncode = 0  # it outlives whoever started it
-    return Template(ours, process.pid)
+    return Template(ours, process.pid, settings_of(os.environ))
 
 
 def start_copies(patch: pytest.MonkeyPatch, also: tuple[str, ...] = OPTIMIZERS) -> None:
