@@ -310,7 +310,6 @@ def test_a_module_that_starts_processes_at_import_is_found_out(tmp_path: Path) -
             import unguarded
             return DataLoader(Numbers(unguarded.crop), num_workers=1)
         """,
-        fresh=True,
     )
 
     assert loaded.started_work == "unguarded.py:9"
@@ -387,7 +386,7 @@ def test_it_is_loaded_by_both(tmp_path: Path, case: str) -> None:
     code = ARRIVING[case]
     if "os.fork" in code and sys.platform == "win32":
         pytest.skip("there is no fork")
-    loaded = look(tmp_path, code, fresh="multiprocessing" in code)
+    loaded = look(tmp_path, code)
 
     assert outcomes(loaded) == ["loaded", "loaded"]
     assert loaded.objects == ()
@@ -434,6 +433,7 @@ def inspected(folder: Path, guard: str) -> preflight.Report:
     return preflight.Report.from_json((folder / "report.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_a_guarded_script_is_told_the_same(tmp_path: Path) -> None:
     """The worker imports the script as its main module, and finds the class there."""
     report = inspected(tmp_path, 'if __name__ == "__main__"')
@@ -529,6 +529,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.skipif(sys.platform != "linux", reason="it counts descriptors in /proc")
 def test_the_callers_process_is_left_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
