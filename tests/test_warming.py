@@ -93,7 +93,8 @@ if __name__ == "__main__":
 STARTER = """
 import subprocess, sys
 if __name__ == "__main__":
-    sys.modules["torch_template"].start_ours_by_copies()
+    known = sys.modules["torch_template"]
+    subprocess.Popen._execute_child = known.starting_by(lambda: known.Template.ours)
     sys.exit(subprocess.run([sys.executable, *sys.argv[1:]], start_new_session=True).returncode)
 """
 
@@ -117,13 +118,14 @@ def run(folder: Path, *words: str) -> list[dict[str, Any]]:
     return list(json.loads(done.stdout))
 
 
-@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize("before", [[], ["starter.py"]], ids=["ours", "that of one of ours"])
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_a_worker_sees_what_a_fresh_one_sees(
-    tmp_path: Path, method: str, before: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, before: list[str]
 ) -> None:
     """The first is a copy, and the second is started, since the template is gone."""
+    start_copies(monkeypatch)
+
     _, first, second = run(tmp_path, *before, "look.py", method)
 
     assert (first.pop("is a copy"), second.pop("is a copy")) == (True, False)
