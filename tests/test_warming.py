@@ -124,7 +124,7 @@ def test_a_worker_sees_what_a_fresh_one_sees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, before: list[str]
 ) -> None:
     """The first is a copy, and the second is started, since the template is gone."""
-    start_copies(monkeypatch)
+    start_copies(monkeypatch, also=())
 
     _, first, second = run(tmp_path, *before, "look.py", method)
 
