@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
-import os
 import re
-import struct
-import warnings
-import zlib
-from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from preflight.formats.bytes.blocks import BLOCK, Read
 from preflight.formats.bytes.window import Window
@@ -22,54 +14,20 @@ from preflight.formats.pictures.picture import MARKED, MOST_PIXELS, TAIL, has_bo
 from preflight.formats.pictures.shape import Shape
 from preflight.formats.pictures.structure import ImageStructure
 from preflight.formats.pictures.webp import most_zeros, zeros_in
+from preflight.images.decoding import (
+    Loaded,
+    left_undecoded,
+    load_with_pillow,
+    refusal,
+    told_by_pillow,
+    undecodable,
+    warned_by_libjpeg,
+)
 from preflight.images.facts import ImageDamage
-from preflight.kinds.asked import CannotLookError
 from preflight.values.byte_sizes import format_size
 
 MOST_IMAGE = 1 << 30
 """Bytes of an image that are held in memory to be decoded."""
-
-# What Pillow's decoders raise on damaged bytes; MemoryError is not among them, and goes up.
-_REFUSALS = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    struct.error,
-    zlib.error,
-    LookupError,
-    TypeError,
-    ArithmeticError,
-    AttributeError,
-    RuntimeError,
-)
-
-# Formats that Pillow reads by itself, or with a plug-in below. Its EPS reader would start
-# Ghostscript on the user's bytes.
-_FORMATS = (
-    *("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM"),
-    *("ICO", "ICNS", "TGA", "PCX", "PSD", "QOI", "SGI", "DDS", "HEIF", "JXL"),
-)
-
-# Plug-ins that have Pillow decode more as soon as they are imported, where they are installed.
-_PLUGINS = {
-    "AVIF image": "pillow_avif",
-    "HEIF image": "pillow_heif.HeifImagePlugin",
-    "JPEG XL image": "pillow_jxl",
-}
-
-# Images that this Pillow may know nothing of, and the job's own reader may well decode; with the
-# feature of Pillow that decodes them, where it has one, and what a plug-in calls them.
-_PERHAPS = {
-    "AVIF image": ("avif", "AVIF"),
-    "HEIF image": ("", "HEIF"),
-    "JPEG 2000 image": ("jpg_2000", ""),
-    "JPEG XL image": ("", "JXL"),
-    "OpenEXR image": ("", ""),
-    "QOI image": ("", "QOI"),
-    "Radiance HDR image": ("", ""),
-    "JPEG XR image": ("", ""),
-}
 
 # libjpeg's warnings of data that is lost (jerror.h: JWRN_HIT_MARKER and its neighbours). Its other
 # warnings are about odd encoders, and leave the picture whole.
@@ -81,14 +39,6 @@ _LEFT_OVER = re.compile(r"(\d+) extraneous bytes before marker 0x(d[0-79])")
 _FEW_LEFT_OVER = 16
 """Bytes before an end marker that careless encoders leave, without any harm to the picture."""
 
-_AN_EIGHTH = {"min_height": 1, "min_width": 1, "min_factor": 8}
-"""Of its width and height a JPEG is decoded, which is quick."""
-
-_DEEP = (b"\0\x10", b"\0\x20")
-"""Bits of a channel of a Photoshop image, of which Pillow reads no more than 8."""
-
-_UNKNOWN = "cannot identify"
-
 _FEW_FEEDS = 8
 """Line feeds that may all stand behind a carriage return by chance, if hardly ever."""
 
@@ -97,10 +47,6 @@ _PNG_AS_TEXT = b"\x89PNG\r\r\n\x1a"
 _PAGE = 4096
 _NEAR = 8
 """Bytes beside a lost page that may be zeros by themselves."""
-
-
-_Loaded: TypeAlias = Callable[[], tuple[Shape, Exception | None]]
-"""Has Pillow load the image when it is first called."""
 
 
 class ImageSeen(NamedTuple):
@@ -180,11 +126,11 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
     head = data[:HEAD]
     what = what_is(head) or ""
     seen = walk_image(Window.over(data), what)
-    loaded = cache(lambda: _load_with_pillow(data))
+    loaded = cache(lambda: load_with_pillow(data))
     told = _damage(data, what, begins, seen or ImageStructure(), loaded)
     shape = shape_of(head, seen) if seen is not None or not data else loaded()[0]
     if told is None:
-        return ImageSeen(shape, undecoded=_left_undecoded(what, loaded))
+        return ImageSeen(shape, undecoded=left_undecoded(what, loaded))
     kind, text = told
     _, raises = loaded()
     damage = ImageDamage(
@@ -199,7 +145,7 @@ def look_at_image(data: bytes, name: str, begins: int = 0) -> ImageSeen:
 
 
 def _damage(
-    data: bytes, what: str, begins: int, seen: ImageStructure, loaded: _Loaded
+    data: bytes, what: str, begins: int, seen: ImageStructure, loaded: Loaded
 ) -> tuple[str, str] | None:
     if not data:
         return "empty", "is empty (0 bytes)"
@@ -209,7 +155,7 @@ def _damage(
     if what == "JPEG image":
         return _jpeg_damage(data, seen, loaded) or _lost_page(seen.zeros, begins)
 
-    refused = _refusal(loaded)
+    refused = refusal(loaded)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     if what == "WebP image" and not refused:  # its decoder notices little, and zeros may be its own
@@ -218,8 +164,8 @@ def _damage(
         flaw = zeros_in(seen.zeros) if seen.zeros is not None else seen.flaw
         return flaw.kind, flaw.text
     if refused and (what.endswith(" image") or data.startswith(_PNG_AS_TEXT)):
-        return _taken_for_text(data) or _told_by_pillow(refused, what, data)
-    return _told_by_pillow(refused, what, data) if refused else None
+        return _taken_for_text(data) or told_by_pillow(refused, what, data)
+    return told_by_pillow(refused, what, data) if refused else None
 
 
 def _taken_for_text(data: bytes) -> tuple[str, str] | None:
@@ -233,12 +179,12 @@ def _taken_for_text(data: bytes) -> tuple[str, str] | None:
     )
 
 
-def _jpeg_damage(data: bytes, seen: ImageStructure, loaded: _Loaded) -> tuple[str, str] | None:
+def _jpeg_damage(data: bytes, seen: ImageStructure, loaded: Loaded) -> tuple[str, str] | None:
     """Ask libjpeg for its warnings, which Pillow keeps to itself, and Pillow for the rest."""
-    warned = _warned_by_libjpeg(data)
+    warned = warned_by_libjpeg(data)
     if warned is None:
         return None
-    refused = _refusal(loaded)
+    refused = refusal(loaded)
     if refused == "huge":
         return "huge", f"has more than {MOST_PIXELS:,} pixels"
     text = _taken_for_text(data) if seen.flaw is not None else None
@@ -251,7 +197,7 @@ def _jpeg_damage(data: bytes, seen: ImageStructure, loaded: _Loaded) -> tuple[st
     if seen.flaw is not None and (refused or "Premature end of JPEG file" in warned):
         return seen.flaw.kind, seen.flaw.text
     if refused:
-        return _told_by_pillow(refused, "JPEG image", data)
+        return told_by_pillow(refused, "JPEG image", data)
     if _LOST.search(warned):
         said = warned.removeprefix("Corrupt JPEG data: ").splitlines()[0][:120]
         return "undecodable", f"decodes only in part: libjpeg says {said!r}"
@@ -281,135 +227,3 @@ def _lost_page(zeros: tuple[int, int] | None, begins: int) -> tuple[str, str] | 
     if -first % _PAGE > _NEAR or last % _PAGE > _NEAR:
         return None
     return "zeros", zeros_in(zeros).text
-
-
-def _warned_by_libjpeg(data: bytes) -> str | None:
-    """Decode a JPEG in gray, which reads all of its data; give the first warning.
-
-    Raises:
-        CannotLookError: the decoder that tells what Pillow keeps to itself is missing, or was built
-            for another numpy than the one that is here.
-    """
-    try:
-        from simplejpeg import decode_jpeg
-    except (ImportError, ValueError, AttributeError) as error:
-        raise CannotLookError(
-            f"simplejpeg, which decodes JPEGs strictly, cannot be imported: {error}",
-            fix="Install it anew for this Python:  pip install --upgrade simplejpeg numpy",
-        ) from error
-    try:
-        decode_jpeg(data, "GRAY", fastdct=True, fastupsample=True, strict=True, **_AN_EIGHTH)
-    except (ValueError, TypeError, OverflowError) as error:
-        return str(error)
-    return None
-
-
-def _refusal(loaded: _Loaded) -> str | None:
-    """Give what Pillow says of an image that it does not load; `huge` where it is too large."""
-    from PIL import Image, UnidentifiedImageError
-
-    _, error = loaded()
-    if error is None:
-        return None
-    if isinstance(error, Image.DecompressionBombError):
-        return "huge"
-    if isinstance(error, UnidentifiedImageError):
-        return _UNKNOWN
-    return str(error) or type(error).__name__
-
-
-def _left_undecoded(what: str, loaded: _Loaded) -> str:
-    """Name the format of an image that Pillow refuses, and may be whole for all that is known."""
-    if what == "JPEG image" or not what or _refusal(loaded) is None:
-        return ""  # another decoder has seen all of a JPEG
-    return what.removesuffix(" image")
-
-
-@cache
-def undecodable(form: str) -> str:
-    """Give a format back where nothing here decodes it: a deeper look would have seen no more."""
-    what = f"{form} image"
-    if what not in _PERHAPS:
-        return ""
-    _load_plugin(what)
-    return "" if _can_decode(*_PERHAPS[what]) else form
-
-
-def _load_plugin(what: str) -> None:
-    with contextlib.suppress(ImportError, OSError):  # not installed, or for another Pillow
-        importlib.import_module(_PLUGINS.get(what, "PIL.Image"))
-
-
-def _load_with_pillow(data: bytes) -> tuple[Shape, Exception | None]:
-    """Decode an image as a job does: what it is, and what Pillow raises."""
-    from PIL import Image, ImageFile
-
-    Image.init()
-    _load_plugin(what_is(data[:HEAD]) or "")
-    formats = [name for name in _FORMATS if name in Image.OPEN]
-    shape = shape_in(data[:HEAD])
-    lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
-    try:
-        with warnings.catch_warnings(), _quiet(data):
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(data), formats=formats) as image:
-                size = _stored_size(image)
-                shape = Shape(shape.format or image.format or "", image.mode, *size)
-                image.load()
-    except (Image.DecompressionBombError, *_REFUSALS) as error:
-        return shape, error
-    finally:
-        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
-    return shape, None
-
-
-def _stored_size(image: Any) -> tuple[int, int]:
-    """Give width and height; Pillow opens a TIFF as large as it is once it has been turned."""
-    tags = getattr(image, "tag_v2", {})
-    return int(tags.get(256, image.width)), int(tags.get(257, image.height))
-
-
-@contextlib.contextmanager
-def _quiet(data: bytes) -> Iterator[None]:
-    """Keep off stderr what libtiff writes there by itself when a TIFF holds damaged JPEG data."""
-    if what_is(data[:HEAD]) != "TIFF image":
-        yield
-        return
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
-def _can_decode(feature: str, plugin: str) -> bool:
-    """Whether this Pillow was built with a decoder; older ones do not know the word, and warn."""
-    from PIL import Image, features
-
-    Image.init()
-    if plugin in Image.OPEN:
-        return True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return bool(feature) and bool(features.check(feature))
-
-
-def _told_by_pillow(refused: str, what: str, data: bytes) -> tuple[str, str] | None:
-    """Say what an image is that Pillow refuses; None where another reader may well read it."""
-    if "not available" in refused or (what in _PERHAPS and not _can_decode(*_PERHAPS[what])):
-        return None
-    if what == "Photoshop image" and data[22:24] in _DEEP:
-        return None
-    if what == "run of zero bytes" and data.count(0) == len(data):
-        return "zeros", f"holds nothing but {len(data):,} zero bytes"
-    if "truncated" in refused.lower():
-        return "cut", f"stops before its last pixel: Pillow says {refused.splitlines()[0][:120]!r}"
-    if refused != _UNKNOWN or what.endswith(" image"):
-        said = "no image that it knows" if refused == _UNKNOWN else refused.splitlines()[0][:120]
-        return "undecodable", f"cannot be decoded: Pillow says {said!r}"
-    if not what:
-        return "foreign", f"is no image: it begins with {data[:8].hex(' ')}"
-    return "foreign", f"is {with_article(what)}, and no image"

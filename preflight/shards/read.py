@@ -23,9 +23,10 @@ from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.videos import is_video
 from preflight.formats.tar.end import HELD, NextData, Read, record_of
 from preflight.formats.tar.walk import Found, Member, hop, nearby
+from preflight.images.decoding import undecodable
 from preflight.images.facts import ImageDamage
 from preflight.images.pictures import Damages, PictureCounts
-from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image, undecodable
+from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.facts import Pairing
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text

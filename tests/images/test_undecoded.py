@@ -12,7 +12,7 @@ from PIL import Image
 
 import preflight
 from preflight.findings.report import Report
-from preflight.images import read
+from preflight.images import decoding
 from preflight.images.read import look_at_image
 from tests.files import put
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("plain_pillow")
 @pytest.fixture
 def plain_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have nothing of the plug-ins, whether or not they are installed."""
-    monkeypatch.setattr(read, "_PLUGINS", {})
+    monkeypatch.setattr(decoding, "_PLUGINS", {})
 
 
 def picture(form: str) -> bytes:
@@ -65,7 +65,7 @@ def test_what_nothing_here_decodes_is_neither_whole_nor_damaged(data: bytes, for
 
 
 def test_a_pillow_without_avif_has_not_looked_at_one() -> None:
-    with mock.patch.object(read, "_can_decode", return_value=False):
+    with mock.patch.object(decoding, "_can_decode", return_value=False):
         assert look_at_image(picture("AVIF")[:200], "a.avif").undecoded == "AVIF"
 
 
