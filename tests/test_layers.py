@@ -43,6 +43,7 @@ FLOORS = {
     "cached_files": 17,
     "targets.file_types": 18,
     "targets": 19,
+    "targets.words": 20,
     "host": 20,
     "pairing": 20,
     "pipelines": 21,

@@ -12,10 +12,10 @@ import pytest
 
 import preflight
 from preflight.settings.job import CacheSettings, Job
-from preflight.targets.discover import discover
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import CacheFolder, Missing
-from preflight.targets.word import read_word
+from preflight.targets.words.discover import discover
+from preflight.targets.words.word import read_word
 from tests.files import WHOLE, put
 
 write = functools.partial(put, content=WHOLE)

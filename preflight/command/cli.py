@@ -33,7 +33,7 @@ class RunsNoScript(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse a script."""
-        from preflight.targets.word import SCRIPTS
+        from preflight.targets.words.paths import SCRIPTS
 
         for script in args[_script_in(args, self.params) :][:1]:
             raise click.UsageError(f"{script}: " + SCRIPTS.format(script), ctx)
@@ -42,7 +42,7 @@ class RunsNoScript(click.Command):
 
 def _script_in(args: Sequence[str], params: Sequence[click.Parameter]) -> int:
     """Find the place of the word at which a script begins: `x.py`, `-m MODULE` or `--`."""
-    from preflight.targets.scripts import begins_script
+    from preflight.targets.words.scripts import begins_script
 
     options = [one for one in params if isinstance(one, click.Option)]
     with_value = {name for one in options if not (one.is_flag or one.count) for name in one.opts}

@@ -12,7 +12,7 @@ from preflight.scaffold.tables import can_be_said, spelled
 from preflight.targets.file_types.suffixes import SHARD_SUFFIXES
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import CaptionRule, Folder, Shard, Unlistable
-from preflight.targets.word import read_data
+from preflight.targets.words.patterns import read_data
 
 # A number stands directly before the ending; braces, stars and colons have a meaning in a range.
 _NUMBERED = re.compile(r"([^{}\[\]*?:]*?)(\d{1,18})(\.(?:tar|tgz)[.a-z0-9]*)", re.IGNORECASE)

@@ -12,7 +12,7 @@ from preflight.keys.facts import CacheKeys
 from preflight.session.look import Looks
 from preflight.session.run import nobody_watches
 from preflight.settings.job import CacheSettings, DataSettings, Job, Look
-from preflight.targets.discover import discover
+from preflight.targets.words.discover import discover
 
 # A file with settings is to be there soon; what was not compared by then stays a guess.
 _SECONDS = 20.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from preflight.kinds.target import PathTarget, Target
 from preflight.settings.job import Job
-from preflight.targets.discover import discover
 from preflight.targets.targets import CacheFolder, Folder, Missing, Shard, Source, Unlistable
+from preflight.targets.words.discover import discover
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from preflight.kinds.rooms import kind_of_facts, kinds, kinds_of, load
 from preflight.kinds.target import Target
 from preflight.session.counts import Counts
 from preflight.settings.job import Job
-from preflight.targets.discover import Discovered
 from preflight.targets.targets import Missing
+from preflight.targets.words.discover import Discovered
 from preflight.values.names import counted
 
 

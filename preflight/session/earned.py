@@ -15,8 +15,8 @@ from preflight.session.counts import Counts
 from preflight.session.coverage import is_doubtful
 from preflight.session.look import OUT_OF_TIME
 from preflight.settings.job import Job
-from preflight.targets.discover import Discovered
 from preflight.targets.targets import Missing
+from preflight.targets.words.discover import Discovered
 from preflight.values.names import first_of
 
 _FILES = frozenset({"data", "cache", "checkpoint"})

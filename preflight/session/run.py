@@ -32,8 +32,8 @@ from preflight.session.progress import Progress, Watch
 from preflight.settings.job import Job
 from preflight.settings.merge import make_job
 from preflight.settings.nearest import Nearest, nearest
-from preflight.targets.discover import discover
-from preflight.targets.named_code import said_of_settings
+from preflight.targets.words.discover import discover
+from preflight.targets.words.named_code import said_of_settings
 from preflight.values.names import name_of
 from preflight.values.state_folder import make_state, write_whole
 from preflight.values.wire import to_wire

@@ -17,8 +17,8 @@ from preflight.kinds.rooms import kind_of_facts, kinds_of
 from preflight.kinds.target import Target
 from preflight.session.look import Looks
 from preflight.settings.job import UNREAD, Job
-from preflight.targets.discover import Discovered
 from preflight.targets.targets import Missing
+from preflight.targets.words.discover import Discovered
 from preflight.values.names import counted
 from preflight.values.version import __version__
 from preflight.values.wire import to_wire

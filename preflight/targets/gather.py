@@ -8,8 +8,8 @@ from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.gather import READABLE, Gather
 from preflight.kinds.rooms import kinds
 from preflight.targets.facts import Absent
+from preflight.targets.near_paths import near_path
 from preflight.targets.targets import Columnar, Missing, Remote, Unlistable
-from preflight.targets.word import near_path
 from preflight.values.names import name_of
 
 _COPY = "Copy a shard of it here and name that, or leave it out:  --may-skip shard,sample,image"

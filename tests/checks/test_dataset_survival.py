@@ -14,7 +14,7 @@ import preflight
 from preflight.findings.finding import Finding, Severity
 from preflight.render import renderer
 from preflight.settings.job import Job
-from preflight.targets.discover import discover
+from preflight.targets.words.discover import discover
 from tests.archives import tarred
 from tests.pipelines.shards_to_lose import good, half, latin_1, without_captions
 

@@ -18,7 +18,7 @@ from PIL import Image, ImageFile, UnidentifiedImageError, features
 from preflight.formats.bytes.window import Window
 from preflight.formats.pictures.picture import walk_image
 from preflight.formats.suffixes.images import is_image
-from preflight.images import decoding
+from preflight.images import read
 from preflight.images.facts import ImageDamage
 from preflight.images.read import look_at_image, look_into_image
 from preflight.kinds.asked import CannotLookError

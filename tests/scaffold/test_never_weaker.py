@@ -15,8 +15,8 @@ from preflight.findings.report import Report
 from preflight.scaffold.settings import write
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
-from preflight.targets.discover import Discovered, discover
 from preflight.targets.targets import CacheFolder, Folder, Host, Missing, Shard, Source, Unlistable
+from preflight.targets.words.discover import Discovered, discover
 from tests.archives import samples, tarred
 from tests.files import WHOLE, put
 

@@ -14,7 +14,7 @@ import preflight
 from preflight.session.run import UsageError
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import CacheFolder, Folder, Shard, Source
-from preflight.targets.word import read_word
+from preflight.targets.words.word import read_word
 from tests.conftest import said_by
 from tests.files import WHOLE, put
 
@@ -186,7 +186,7 @@ def test_no_format_is_imported_for_a_file_whose_name_says_what_it_is(tmp_path: P
     """Of a small run, the imports would be a twentieth."""
     put(tmp_path, "a.tar")
     code = (
-        "from preflight.targets.word import read_word\n"
+        "from preflight.targets.words.word import read_word\n"
         f"read_word('a.tar', {str(tmp_path)!r})\n"
         "print(sorted(one for one in sys.modules if one.startswith(('preflight.formats.torch',"
         " 'preflight.formats.arrays', 'preflight.formats.tar'))))"

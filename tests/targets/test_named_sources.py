@@ -9,8 +9,8 @@ import pytest
 import preflight
 from preflight.settings.merge import make_job
 from preflight.settings.toml_file import SettingsError
-from preflight.targets.discover import discover
 from preflight.targets.targets import Dataset, Folder, Shard, Source
+from preflight.targets.words.discover import discover
 from tests.archives import samples, tarred
 from tests.files import put
 

@@ -10,7 +10,7 @@ import pytest
 import preflight
 from preflight.session.run import UsageError
 from preflight.targets.targets import BUILT
-from preflight.targets.word import words
+from preflight.targets.words.patterns import words
 from tests.files import put
 
 ODD = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from preflight.settings.job import Job
-from preflight.targets.discover import Discovered, discover
 from preflight.targets.targets import CacheFolder, Folder
+from preflight.targets.words.discover import Discovered, discover
 from tests.files import put
 
 

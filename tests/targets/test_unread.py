@@ -10,8 +10,8 @@ import pytest
 import preflight
 from preflight.session.run import UsageError
 from preflight.settings.job import CacheSettings, DataSettings, Job
-from preflight.targets.discover import discover
 from preflight.targets.unread import OTHERS, Unread, UnreadFiles, suffix_in, unread_in
+from preflight.targets.words.discover import discover
 from tests.archives import photo
 from tests.files import WHOLE, put
 

@@ -12,7 +12,6 @@ from preflight.findings.looks import Left
 from preflight.host.gather import Hosts
 from preflight.host.kind import HOST
 from preflight.settings.job import CacheSettings, DataSettings, Job, Launch
-from preflight.targets.discover import discover
 from preflight.targets.folders import look_around
 from preflight.targets.one_file import UnknownWordError
 from preflight.targets.targets import (
@@ -25,7 +24,8 @@ from preflight.targets.targets import (
     Shard,
     Source,
 )
-from preflight.targets.word import read_word
+from preflight.targets.words.discover import discover
+from preflight.targets.words.word import read_word
 from preflight.values import braces
 from preflight.values.byte_sizes import format_size, parse_size
 from preflight.values.code_name import parse_pick, parse_spec, write_pick

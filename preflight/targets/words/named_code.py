@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from preflight.settings.job import Job
 from preflight.settings.key_rule import is_function
 from preflight.settings.nearest import Nearest
-from preflight.targets.discover import Discovered
 from preflight.targets.targets import Built, CacheFolder
+from preflight.targets.words.discover import Discovered
 from preflight.values.names import shown
 
 

@@ -1,0 +1,1 @@
+"""What words, the settings or a folder name: reads them, imports nothing, and gives targets."""

@@ -1,0 +1,153 @@
+"""Finds the targets of a run: those that words or the settings name, or what lies around."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from preflight.kinds.rooms import kinds_of
+from preflight.kinds.target import PathTarget, Target
+from preflight.settings.job import Job
+from preflight.targets.few_pictures import may_only_show
+from preflight.targets.folders import (
+    look_around,
+)
+from preflight.targets.one_file import UnknownWordError
+from preflight.targets.targets import (
+    Built,
+    CacheFolder,
+    Dataset,
+    Folder,
+    Host,
+    Script,
+    Source,
+)
+from preflight.targets.told_once import told_once
+from preflight.targets.unread import Unread, unread_in
+from preflight.targets.words.code_words import source_of
+from preflight.targets.words.grouping import by_folder, of_settings, together
+from preflight.targets.words.in_settings import from_settings, named_data
+from preflight.targets.words.paths import but_unread
+from preflight.targets.words.scripts import divide, read_script
+from preflight.targets.words.word import folder_in, read_word
+from preflight.values.code_name import Spec, parse_spec
+from preflight.values.names import name_of
+
+
+class Discovered(NamedTuple):
+    """The targets, and what each word was taken for."""
+
+    targets: tuple[Target, ...]
+    """Each once, however many words name it."""
+
+    pairs: tuple[tuple[str, Target], ...]
+    """Each word with each target that it names."""
+
+    apart: tuple[Target, ...] = ()
+    """What nobody names: what belongs together as data, by entries of the settings, by words or by
+    folders; and this machine, where the job runs on another one."""
+
+    unread: tuple[Unread, ...] = ()
+    """What lies in each folder that was named, or around, and that no reader reads."""
+
+    may_only_show: tuple[Folder, ...] = ()
+    """Pictures beside code that nobody named, and of which nothing says that they are data."""
+
+    @property
+    def datasets(self) -> tuple[Dataset, ...]:
+        """What belongs together as data."""
+        return tuple(one for one in self.apart if isinstance(one, Dataset))
+
+
+def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
+    """Find the targets that words name; with no word, those of the settings, or what lies around.
+
+    Raises:
+        UnknownWordError: a word that fits no rule, or names nothing.
+    """
+    words, of_script = divide(tuple(words))
+    pairs: list[tuple[str, Target]] = []
+    datasets: list[Dataset] = []
+    if of_script:
+        script = read_script(of_script, folder, job.python)
+        pairs.append((script.name_in(folder), script))
+    if words or of_script:
+        for word in words:
+            found = read_word(word, folder, python=job.python)
+            pairs += [(word, target) for target in found]
+            datasets += by_folder(word, found, folder)
+        datasets = list(together(datasets, folder))
+    elif job.names_targets:
+        data_sets = [list(named_data(job, one, f"data.{at}")) for at, one in enumerate(job.data)]
+        datasets += of_settings(job, data_sets)
+        pairs += [pair for named in data_sets for pair in named]
+        pairs += from_settings(job)
+    else:
+        around = look_around(folder)
+        pairs += [(_name_around(target, folder), target) for target in around]
+        datasets += by_folder(None, around, folder)
+        if not pairs:
+            raise UnknownWordError(
+                f"nothing to look at was named, and {folder} holds no shards, images, cache files "
+                f"or sources{but_unread(folder)}. Name a target:  "
+                "preflight run data/ train:make_loader"
+            )
+    if instead := told_once(target for _, target in pairs):
+        pairs = [
+            (word, instead.get(target, target) if isinstance(target, CacheFolder) else target)
+            for word, target in pairs
+        ]
+    targets = [target for _, target in pairs]
+    targets += dict.fromkeys(_sources_of(targets))
+    apart: list[Target] = list(datasets)
+    if not any(isinstance(target, Host) for target in targets):
+        (apart if job.launch.elsewhere else targets).append(Host(implied=True))
+    return Discovered(
+        targets=tuple(dict.fromkeys(targets)),
+        pairs=tuple(pairs),
+        apart=tuple(apart),
+        unread=tuple(filter(None, _unread(words, job, folder, targets))),
+        may_only_show=() if words or job.names_targets else may_only_show(targets, folder),
+    )
+
+
+def _unread(
+    words: tuple[str, ...], job: Job, folder: str, targets: Iterable[Target]
+) -> Iterator[Unread]:
+    """Count in each folder that was named, and lies in no other one; or in what is around."""
+    named = [(place, "=" not in word) for word in words for place in folder_in(word, folder)]
+    if not words:
+        paths = [one.path for one in job.data if one.path is not None]
+        paths += [one.path for one in job.cache]
+        named = [(os.path.join(job.root, one), False) for one in paths]
+        if not (job.data or job.cache or job.loader or job.model or job.script):
+            named = [(folder, True)]
+    met: list[str] = []
+    for place, of_any_kind in sorted((os.path.normpath(path), kind) for path, kind in named):
+        if not any(os.path.join(place, "").startswith(os.path.join(one, "")) for one in met):
+            met.append(place)
+            yield unread_in(place, targets, job.root, of_any_kind=of_any_kind)
+
+
+def _sources_of(targets: Iterable[Target]) -> Iterator[Source]:
+    """Give the files that hold the loaders and models, since what they read at start-up counts.
+
+    A script that is run is read as if it was named to be read, too.
+    """
+    for target in targets:
+        if isinstance(target, Built) and (spec := parse_spec(target.spec)) is not None:
+            path = source_of(spec, target.folder or "")
+            if path is not None:
+                yield Source(path=path, implied=True)
+        elif isinstance(target, Script):
+            named = Spec(file=target.path, module=target.module, name="")
+            path = source_of(named, target.folder or "")
+            if path is not None:
+                yield Source(path=path)
+
+
+def _name_around(target: Target, root: str) -> str:
+    if isinstance(target, PathTarget) and any(row.each_file for row in kinds_of(type(target))):
+        return name_of(os.path.dirname(target.path), root)
+    return target.name_in(root)

@@ -1,0 +1,147 @@
+"""Gives the targets that the settings name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from preflight.kinds.target import Target
+from preflight.settings.job import DataSettings, Factory, Job
+from preflight.targets.folders import (
+    holds_no_cache,
+    holds_parts,
+    holds_sounds,
+    holds_videos,
+    look_around,
+    may_be_there,
+)
+from preflight.targets.one_file import NoneOfKindError, UnknownWordError
+from preflight.targets.targets import (
+    Built,
+    CacheFolder,
+    CaptionRule,
+    Folder,
+    Missing,
+    Shard,
+    Source,
+)
+from preflight.targets.words.code_words import built_by
+from preflight.targets.words.patterns import read_data
+from preflight.targets.words.scripts import read_line
+from preflight.values.code_name import parse_spec
+from preflight.values.names import path_below
+
+
+def from_settings(job: Job) -> Iterator[tuple[str, Target]]:
+    """Give the targets that the settings name beside data, each with the name of its entry."""
+    for index, cache in enumerate(job.cache):
+        path = path_below(job.root, cache.path)
+        name = cache.name or cache.path
+        absent = _placed(Missing(path=path, kind="cache"), job, f"cache.{index}.path")
+        if not may_be_there(path):
+            is_to_be = cache.is_written and not os.path.lexists(path)
+            to_be = CacheFolder(path=path, entry=index, is_to_be=True)
+            yield name, to_be if is_to_be else absent
+        else:
+            empty = holds_no_cache(path)
+            if empty is not None and os.path.isfile(path):
+                said = f"cache={cache.path} {empty}"
+                raise NoneOfKindError(_said_at(job, f"cache.{index}.path", said))
+            there = CacheFolder(
+                path=path, entry=index, checkpoint=cache.checkpoints or holds_parts(path)
+            )
+            is_one = empty is None or _may_be_filled(path, job)
+            yield name, there if is_one else replace(absent, holds=empty)
+    for kind, factories in (("loader", job.loader), ("model", job.model)):
+        for factory in factories:
+            yield factory.name or factory.call, _factory(job, kind, factory)
+    for index, source in enumerate(job.source):
+        path = path_below(job.root, source.path)
+        missing = _placed(Missing(path=path, kind="source"), job, f"source.{index}.path")
+        yield source.path, Source(path=path) if may_be_there(path) else missing
+    for index, script in enumerate(job.script):
+        try:
+            yield (
+                script.name or script.run,
+                replace(read_line(script.run, job.root, job.python), name=script.name),
+            )
+        except UnknownWordError as error:
+            raise UnknownWordError(_said_at(job, f"script.{index}.run", str(error))) from error
+
+
+def _may_be_filled(path: str, job: Job) -> bool:
+    """Whether this is a folder in which the job may still put its entries.
+
+    Nothing else is in it, or the images beside which some trainers put them.
+    """
+    if not os.path.isdir(path):
+        return False
+    if not any(isinstance(one, (Shard, Folder, Source)) for one in look_around(path, whole=True)):
+        return True
+    data = [os.path.join(job.root, one.path) for one in job.data if one.path is not None]
+    return any(os.path.realpath(path) == os.path.realpath(one) for one in data)
+
+
+def captions_of(data: DataSettings) -> CaptionRule:
+    """Give the rule by which captions of a data set are found.
+
+    Whoever names the extension of captions wants them, though they do not say more.
+    """
+    named = data.captions == "auto" and (data.caption_extension or "").strip(".")
+    return CaptionRule(
+        rule="textfile" if named else data.captions,
+        extension=(data.caption_extension or "").lstrip(".") or None,
+        images=tuple(extension.lstrip(".").lower() for extension in data.images),
+    )
+
+
+def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:
+    """Give what an entry for data names, which stands in the settings under that key."""
+    captions = captions_of(data)
+    for field, value in (("path", data.path), ("shards", data.shards)):
+        if value is None:
+            continue
+        name = data.name or value
+        try:
+            for target in read_data(value, job.root, captions):
+                if isinstance(target, Missing):
+                    target = _placed(target, job, f"{key}.{field}")  # noqa: PLW2901
+                yield name, target
+        except NoneOfKindError as error:
+            raise NoneOfKindError(_said_at(job, f"{key}.{field}", str(error))) from error
+        except UnknownWordError as error:
+            path = os.path.join(job.root, value)
+            if os.path.isdir(path) and (holds_videos(path) or holds_sounds(path)):
+                # They are not read, but the cache that was made of them can be judged.
+                yield name, Folder(path=path, captions=captions)
+                continue
+            holds = "holds no image and no shard" if os.path.isdir(path) else None
+            if holds is None and os.path.lexists(path):
+                holds = str(error)
+            absent = Missing(path=path, kind="data", holds=holds)
+            yield name, _placed(absent, job, f"{key}.{field}")
+
+
+def _said_at(job: Job, key: str, said: str) -> str:
+    file, line = job.origin(key)
+    at = ":".join(str(one) for one in (file, line) if one is not None)
+    return f"{at}: {said}" if at else said
+
+
+def _placed(missing: Missing, job: Job, key: str) -> Missing:
+    file, line = job.origin(key)
+    return replace(missing, named_in=file, named_at=line)
+
+
+def _factory(job: Job, kind: str, factory: Factory) -> Built:
+    spec = parse_spec(factory.call)
+    if spec is None:
+        raise UnknownWordError(f"{kind}.call: {factory.call!r} is no module:name or file.py:name")
+    return replace(
+        built_by(spec, factory.call, job.root, job.python, kind=kind),
+        name=factory.name,
+        args=tuple(factory.args),
+        kwargs=dict(factory.kwargs),
+        pick=factory.pick,
+    )

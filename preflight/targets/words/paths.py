@@ -1,0 +1,94 @@
+"""What a path that exists is, by its name and by what it holds."""
+
+from __future__ import annotations
+
+import os
+
+from preflight.kinds.target import Target
+from preflight.targets.file_types.suffixes import CACHE_SUFFIXES, COLUMNAR_SUFFIXES
+from preflight.targets.folders import (
+    holds_no_cache,
+    holds_nothing,
+    holds_videos,
+    is_shard,
+    look_around,
+    told_by_suffix,
+)
+from preflight.targets.one_file import (
+    UnknownWordError,
+    by_content,
+)
+from preflight.targets.targets import (
+    CacheFolder,
+    Columnar,
+    Shard,
+)
+from preflight.targets.unread import unread_in
+
+SCRIPTS = "a script is run where it is named by itself; say source={0} to have it read"
+
+
+def read_path(word: str, path: str) -> tuple[Target, ...]:
+    """Take what lies at a path for what it is.
+
+    Raises:
+        UnknownWordError: it is none of what is looked at.
+    """
+    if os.path.isdir(path):
+        found = look_around(path, whole=True) or columnar_in(path)
+        if not found:
+            raise UnknownWordError(
+                f"{word} holds no shards, images, cache files or sources"
+                f"{but_videos(path) or _but_weights(word, path) or but_unread(path)}"
+                f"{_but_cache(word, path)}"
+            )
+        return found
+    lower = word.lower()
+    if is_shard(word):
+        return (Shard(path=path),)
+    if lower.endswith(CACHE_SUFFIXES):
+        return (CacheFolder(path=path),)
+    for row in told_by_suffix():
+        if lower.endswith(row.suffixes):
+            return (row.made(path),)
+    if lower.endswith(".py"):
+        raise UnknownWordError(f"{word}: " + SCRIPTS.format(word))
+    if not os.path.lexists(path):
+        raise UnknownWordError(f"{word} cannot be seen: the folder that it names may not be read")
+    return (by_content(word, path),)
+
+
+def columnar_in(folder: str) -> tuple[Target, ...]:
+    """Take a folder for rows where such files are most of what is in it."""
+    files = unread_in(folder, (), "", of_any_kind=False).files
+    return (Columnar(path=folder),) if files and files[0].suffix in COLUMNAR_SUFFIXES else ()
+
+
+def but_videos(folder: str) -> str:
+    """Say that a folder holds videos; empty where it holds none."""
+    return ", but videos, which are not read by this version" if holds_videos(folder) else ""
+
+
+def _but_cache(word: str, folder: str) -> str:
+    return f"; cache={word} says that it is still to be filled" if holds_nothing(folder) else ""
+
+
+def but_unread(folder: str) -> str:
+    """Say what a folder holds in the place of what is read; empty where there is nothing."""
+    said = unread_in(folder, (), "", of_any_kind=False).in_words()
+    return f"; its files are not read by this version: {said}" if said else ""
+
+
+def _but_weights(word: str, folder: str) -> str:
+    """Name the word that has files looked at whose suffix says little, where torch wrote them."""
+    if holds_no_cache(folder) is not None:
+        return ""
+    from preflight.cached_files.cache_listing import list_cache
+
+    try:
+        is_looked_at = bool(list_cache(folder).files)
+    except OSError:
+        return ""
+    if is_looked_at:
+        return f"; cache={word} has its .bin files looked at"
+    return "; its .bin files are none of torch's, and others are not read by this version"
