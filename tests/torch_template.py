@@ -151,10 +151,11 @@ _FRESH = subprocess.Popen._execute_child
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
-def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
+def starting_by(template: Callable[[], Template], naming: str = "") -> Callable[..., None]:
     """Give a way for `subprocess` to start processes of Python as copies of a template.
 
-    What is no such process, or asks for what a copy cannot have, is started as ever.
+    What is no such process, or asks for what a copy cannot have, is started as ever; and so is what
+    does not name `naming` in one of its words.
     """
     owner, signature = os.getpid(), inspect.signature(_FRESH)
 
@@ -164,9 +165,11 @@ def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
         numbers = {n: n if at == -1 else at for n, at in numbers.items()}
         pid = None
         plain = isinstance(asked["args"], (list, tuple)) and not asked["shell"]
-        if plain and asked["preexec_fn"] is None and owner == os.getpid():
+        words = [os.fspath(word) for word in asked["args"]] if plain else []
+        known = any(naming in word for word in words)
+        if known and asked["preexec_fn"] is None and owner == os.getpid():
             pid = template().start(
-                [os.fspath(word) for word in asked["args"]],
+                words,
                 numbers | {number: number for number in asked["pass_fds"]},
                 environment=asked["env"],
                 folder=asked["cwd"] and os.path.abspath(asked["cwd"]),
@@ -183,10 +186,10 @@ def starting_by(template: Callable[[], Template]) -> Callable[..., None]:
 
 
 def _start_by_copies() -> None:
-    """Have what this copy starts be copies, too."""
+    """Have what preflight starts here be copies, too, but what the user's code starts."""
     ours = Template.ours
     if ours is not None:
-        subprocess.Popen._execute_child = starting_by(lambda: ours)
+        subprocess.Popen._execute_child = starting_by(lambda: ours, "preflight.")
 
 
 def main(number: int, home: str, also: Sequence[str]) -> None:

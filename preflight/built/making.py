@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from preflight.built import holders, streams
-from preflight.built.blame import blaming
+from preflight.built.blame import blaming, blaming_users
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects.stand_in import StoodIn, in_place_of_cuda
 from preflight.targets.targets import BUILT, Built
@@ -90,11 +90,12 @@ def made(asked: Named, factory: object, stood_in: StoodIn) -> object:
             with blaming("call"):
                 given = _call(factory, built)
             first = streams.begun(given)
-        if pick or built.kind == "model":
-            return _pick(given, pick, built)
-        if given is not factory and _gives_one_batch(asked, given):
-            return streams.calls(given, functools.partial(_call, factory, built))
-        return streams.as_loader(given, first)
+        with blaming_users(asked.options["root"]):
+            if pick or built.kind == "model":
+                return _pick(given, pick, built)
+            if given is not factory and _gives_one_batch(asked, given):
+                return streams.calls(given, functools.partial(_call, factory, built))
+            return streams.as_loader(given, first)
 
 
 def _gives_one_batch(asked: Named, given: object) -> bool:

@@ -81,7 +81,7 @@ def _told_by_rank(
         list_otherwise()
     stood_in = StoodIn()
     factory = attribute(imported(its, stood_in), its.spec)
-    one_of_them = functools.partial(collect, its, factory, order["names"])
+    one_of_them = functools.partial(collect, its, factory, order["names"], {})
     found = walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
     wanted = Wanted(items=order["items"])
     told = {one.name: told_of_epoch(one.loader, wanted, alive) for one in found}
