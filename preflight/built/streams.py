@@ -23,7 +23,7 @@ def begun(made: object) -> list[Any]:
 
     What it gave first comes back, since it will not come again.
     """
-    if not isinstance(made, types.GeneratorType) or not _makes_a_loader(made):
+    if type(made) is not types.GeneratorType or not _makes_a_loader(made):
         return []
     with blaming("call"):
         return list(itertools.islice(made, 1))
