@@ -19,7 +19,7 @@ _ATTEMPT = 2.0
 _POLL = 0.1
 
 # How long rank 0 keeps a store of its own open, until the others have seen that all was taken.
-_BYE = 5.0
+_BYE = 30.0
 
 
 class Meeting:
