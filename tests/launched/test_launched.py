@@ -125,8 +125,8 @@ def test_ranks_with_other_batches_packages_and_variables_are_told(tmp_path: Path
 def test_ranks_that_join_may_have_other_batches(tmp_path: Path) -> None:
     """Plainly, such ranks come to their end.
 
-    They are no copies: now and then, one that is hangs in gloo's own threads when it lets go of its
-    process group.
+    They are no copies: now and then, one that is does not come back from its `main`, maybe since
+    threads of torch do not outlive a fork.
     """
     joins = ("in loader:\n", "in joined(model, loader):\n")
     path = script(tmp_path, FEWER, NOT_SHARED, joins, JOINED)
