@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -41,6 +42,10 @@ _GET_CHILD_SUBREAPER = 37
 
 # In /proc/self/stat, from the end of the name: where the environment begins, as others read it.
 _ENVIRONMENT_FROM = 47
+
+# madvise: lay what is in memory together in pages of 2 MiB, as the second number says.
+_COLLAPSE = 25
+_HUGE = 2 << 20
 
 # Of its own environment, what leaves room for that of a copy.
 ROOM = {"TORCH_TEMPLATE_ROOM": "." * 60_000}
@@ -203,6 +208,8 @@ def main(number: int, home: str, also: Sequence[str]) -> None:
             importlib.import_module(name)
     _path.extend(sys.path)
     _import_ours(home)
+    _let_nothing_go()
+    _use_huge_pages()
     settings = settings_of(os.environ)
     asked = _serve(socket.socket(fileno=number))
     while not any(kind in word for kind in _KINDS for word in asked[0]["words"]):
@@ -234,6 +241,36 @@ def _import_ours(home: str) -> None:
                 importlib.import_module(".".join((package, *parts)).removesuffix(".__init__"))
     sys.path.remove(home)
     _ours.update((name, sys.modules.pop(name)) for name in {*sys.modules} - before)
+
+
+def _let_nothing_go() -> None:
+    """Have the end of a copy pass by what was imported: it would copy all of it to let it go."""
+    for one in [*weakref.finalize._registry]:  # type: ignore[attr-defined]
+        one.atexit = False
+
+
+def _use_huge_pages() -> None:
+    """Have what was imported lie in few large pages, where the system can: it counts them to fork.
+
+    A copy takes a quarter of the time then.
+    """
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for begin, end in _writable():
+        first, last = -(-begin // _HUGE) * _HUGE, end // _HUGE * _HUGE
+        if last > first:
+            advise(first, last - first, _COLLAPSE)
+
+
+def _writable() -> list[tuple[int, int]]:
+    """Give where memory of this process lies that it may write to, and no file is behind."""
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        lines = [line.split() for line in file]
+    anonymous = [line for line in lines if line[1] == "rw-p" and line[5:] in ([], ["[heap]"])]
+    return [
+        (int(begin, 16), int(end, 16))
+        for begin, end in (line[0].split("-") for line in anonymous)
+    ]
 
 
 def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
