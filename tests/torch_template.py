@@ -23,6 +23,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -345,6 +346,7 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     os.environ.update(environment)
     _show(environment)
     os.chdir(told["folder"])
+    tempfile.tempdir = None  # another environment may say another
     if environment.get("PYTHONFAULTHANDLER"):
         import faulthandler
 
