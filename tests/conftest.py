@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import gc
 import os
 import subprocess
 import sys
@@ -35,6 +36,20 @@ def pytest_configure() -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         for package in ("preflight", "checks"):
             compileall.compile_dir(ROOT / package, quiet=2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Have no garbage collector walk over all the tests, neither while they are collected nor later.
+
+    What they consist of stays to the end, and a test that collects would look at all of it.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
