@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preflight.check import check
+from preflight.check import Foreign, check
 from preflight.facts import CaptionFlaw, FolderFacts, ShardFacts
 from preflight.finding import Finding, Severity
 from preflight.job import Job
@@ -70,7 +70,14 @@ _WORDS = {
 }
 
 _MILDER = frozenset({"padding", "mark"})
+_UNDECODABLE = frozenset({"encoding", "utf-16"})
 _USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
+
+
+def _is_nothing_to_ask(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
+    if isinstance(facts, ShardFacts) and facts.texts == "left":
+        return Foreign(f"{facts.taken_by} takes no captions")
+    return not_read(facts, job)
 
 
 @check(
@@ -78,14 +85,15 @@ _USABLE = _MILDER | {"not-fetched"}  # or to be had by a command
     title="caption that is no plain text in UTF-8",
     many="places hold captions that are no plain text in UTF-8",
     severity=Severity.ERROR,
-    skip=not_read,
+    skip=_is_nothing_to_ask,
 )
 def caption_damaged(facts: ShardFacts | FolderFacts, _job: Job) -> Iterator[Finding]:
     """Tell all captions of one place that are wrong in one way as one."""
+    only_decoded = isinstance(facts, ShardFacts) and facts.texts == "decoded"
     for flaw in facts.captions.flaws:
         words = _WORDS.get(flaw.kind)
-        if words is None:
-            continue  # caption-empty
+        if words is None or (only_decoded and flaw.kind not in _UNDECODABLE):
+            continue  # caption-empty's, or of a text that goes no further
         alone = flaw.captions == 1
         message = f"has {of_many(flaw, facts)} that {words.many}: {examples(flaw, facts)}"
         yield caption_damaged.found(

@@ -32,6 +32,8 @@ from ._captions import examples, not_read, of_many, place_of
 def _is_nothing_to_ask(facts: ShardFacts | FolderFacts, job: Job) -> str | None:
     if _are_labels(facts.captions):
         return Foreign("the texts are numbers, and no captions")
+    if isinstance(facts, ShardFacts) and facts.texts != "taken":
+        return Foreign(f"{facts.taken_by} takes no captions")
     return not_read(facts, job)
 
 

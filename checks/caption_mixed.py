@@ -37,6 +37,8 @@ def _is_named(facts: ShardFacts | FolderFacts, _job: Job) -> str | None:
         return Foreign("there is no caption of plain text")
     if any("/" in one for one in pairing.looks_for):
         return "a table may caption the same images"
+    if isinstance(facts, ShardFacts) and facts.taken_by:
+        return Foreign(f"{facts.taken_by} says which captions it reads: see sample-unpaired")
     if len(pairing.looks_for) != 1:
         return None
     return Foreign("the settings name the extension of captions")

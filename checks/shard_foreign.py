@@ -17,7 +17,7 @@ What to do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from preflight.check import check
 from preflight.facts import Oddity, ShardFacts
@@ -39,7 +39,12 @@ def shard_foreign(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
         if kind not in told:
             continue
         one = told[kind]
+        if kind == "folders" and facts.texts == "left":
+            continue  # each image is a sample for a loader that takes no texts
         message, severity, why, fix = say(one, told.get("parted"))
+        if kind == "left-behind" and one.of_samples and _are_dropped(facts, told):
+            severity = Severity.WARNING
+            why = f"webdataset makes samples of them, which {facts.taken_by} drops without a word."
         yield shard_foreign.found(
             f"{message}: {first_of(one.names, one.count)}",
             at=Location(file=facts.file),
@@ -49,6 +54,12 @@ def shard_foreign(facts: ShardFacts, _job: Job) -> Iterator[Finding]:
             evidence={"kind": kind, "members": one.count, "of_samples": one.of_samples},
             about=kind,
         )
+
+
+def _are_dropped(facts: ShardFacts, told: Mapping[str, Oddity]) -> bool:
+    """Whether a live loader goes on at such samples, and all others are whole."""
+    goes_on = facts.lacking and all(one.how == "goes-on" for one in facts.lacking)
+    return bool(goes_on) and "parted" not in told
 
 
 _Said = tuple[str, Severity, str, str]

@@ -104,6 +104,25 @@ def taken(reads: Reads) -> bool:
     return False
 
 
+def use_of(texts: Iterable[str], stages: tuple[Stage, ...]) -> str:
+    """Say what a loader does with fields of text: `taken` (also where nobody knows), `decoded` (and
+    then left), or `left`."""
+    fields = dict.fromkeys(texts, False)
+    use = "left"
+    for stage in stages:
+        if stage.kind == "other":
+            return "taken"
+        if stage.kind == "decode" and any(_is_decoded(stage, one) for one in fields):
+            use = "decoded"
+        elif stage.kind in TAKES:
+            for wanted in stage.fields:
+                if any(one in fields for one in _matching(stage, wanted, fields)):
+                    return "taken"
+            if stage.kind != "map_dict" and not stage.keeps:
+                return use
+    return "taken"
+
+
 def extension_of(field: str) -> str:
     """Give what stands behind the last dot."""
     return field.rpartition(".")[2]

@@ -153,6 +153,10 @@ class ShardFacts:
     lacking: tuple[Lacking, ...] = ()
     """What the samples lack of these."""
 
+    texts: str = "taken"
+    """What loaders do with its texts: `taken`, as far as anybody knows; `decoded`, and then left;
+    `left` as they are."""
+
     videos: int = 0
     """Videos in it, which are not read."""
 

@@ -16,8 +16,9 @@ from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.target import Target
+from preflight.pairing.rules import PLAIN
 from preflight.pipelines.facts import Reads
-from preflight.pipelines.fates import lacking, taken
+from preflight.pipelines.fates import extension_of, lacking, taken, use_of
 from preflight.shards.facts import ShardFacts
 from preflight.shards.unfinished import Beside, unfinished
 from preflight.targets.sampled import DrawnSamples
@@ -44,8 +45,8 @@ class Shards(Gather):
         self._unpacked_by = ""
         """What of the job unpacks zstd."""
 
-        self._reads: dict[str, Reads] = {}
-        """By the path of a shard, the first loader that reads it."""
+        self._reads: dict[str, list[Reads]] = {}
+        """By the path of a shard, the loaders that read it."""
 
     def add(self, target: Shard) -> Iterator[Look]:
         """Take in a shard, unless it is in no sample."""
@@ -69,7 +70,7 @@ class Shards(Gather):
             self._unpacked_by = self._unpacked_by or getattr(facts, "zstd", None) or ""
         if isinstance(facts, Reads):
             for path in facts.shards:
-                self._reads.setdefault(path, facts)
+                self._reads.setdefault(path, []).append(facts)
             if any("zstd" in one for one in facts.shards):
                 self._unpacked_by = self._unpacked_by or facts.name
 
@@ -125,10 +126,12 @@ class Shards(Gather):
         self._held = waiting
         root = self.run.job.root
         for target, facts, read_at in held:
-            reads = self._reads.get(os.path.abspath(os.path.join(root, target.path)))
+            loaders = self._reads.get(os.path.abspath(os.path.join(root, target.path)), [])
+            reads = loaders[0] if loaders else None
             if reads is not None and taken(reads):
                 found = lacking(facts.arrived, reads)
                 facts = replace(facts, taken_by=reads.name, lacking=found)  # noqa: PLW2901
+                facts = replace(facts, texts=_use_of_texts(facts, loaders))  # noqa: PLW2901
             if facts.is_zstd:
                 own = reads.name if reads is not None and not _opens(reads) else ""
                 facts = replace(facts, unpacked_by=self._unpacked_by or own)  # noqa: PLW2901
@@ -136,6 +139,15 @@ class Shards(Gather):
                 beside = self._neighbours.get(_sort_of(facts.file), [])
                 facts = unfinished(facts, beside)  # noqa: PLW2901
             yield Looked(facts=facts, target=target, read_at=read_at)
+
+
+def _use_of_texts(facts: ShardFacts, loaders: list[Reads]) -> str:
+    """Say what the loader does with the texts of a shard that does the most with them."""
+    looks_for = facts.pairing.looks_for if facts.pairing else ()
+    fields = {field for one in facts.arrived for field in one.fields}
+    texts = [one for one in fields if one in looks_for or extension_of(one) in PLAIN]
+    uses = {use_of(texts, one.stages) for one in loaders}
+    return next(one for one in ("taken", "decoded", "left") if one in uses)
 
 
 def _opens(reads: Reads) -> bool:

@@ -1,0 +1,150 @@
+"""A run judges shards of every founding fault as the pipeline that reads them behaves."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import preflight
+from preflight.findings.finding import Finding, Severity
+from tests.archives import tarred
+from tests.pipelines.shards_to_lose import KINDS, good
+from tests.pipelines.test_survival import cascade, given
+
+pytestmark = pytest.mark.usefixtures("at_hand")
+
+# StableCascade's own, of train/base.py, and two of jobs that read the same shards otherwise.
+SOURCE = """
+import webdataset as wds
+from torch.utils.data import DataLoader
+
+GO_ON = wds.warn_and_continue
+
+
+def as_it_is(value):
+    return value
+
+
+def drawn(folder):
+    return DataLoader(wds.DataPipeline(
+        wds.ResampledShards(f"file:{folder}/0.tar"),
+        wds.tarfile_to_samples(handler=GO_ON),
+        wds.shuffle(10),
+        wds.decode("pilrgb", handler=GO_ON),
+        wds.to_tuple("jpg;png;webp", "txt", handler=GO_ON),
+        wds.map_tuple(as_it_is, as_it_is, handler=GO_ON),
+    ), batch_size=2, drop_last=True, collate_fn=as_it_is)
+
+
+def both_suffixes(folder):
+    read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False, handler=GO_ON)
+    decoded = read.decode("pil", handler=GO_ON)
+    return DataLoader(decoded.to_tuple("jpg;png", "txt;caption", handler=GO_ON), batch_size=None)
+
+
+def images(folder, **given):
+    read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False, handler=GO_ON)
+    decoded = read.decode("pil", handler=GO_ON, **given)
+    return DataLoader(decoded.to_tuple("jpg", handler=GO_ON), batch_size=None)
+
+
+def images_alone(folder):
+    return images(folder, only=["jpg"])
+"""
+
+WHOLE = {"good", "upper case", "png", "macOS at the top", "cut near the end", "no end", "gzip"}
+"""Kinds of which the pipeline gives all that was meant."""
+
+UNKNOWN = {"cut in the middle"}
+"""Those of which nobody can tell: it ends between two members, as some tools leave it."""
+
+GOES_ON = {"caption suffixes mixed"}
+"""Whole samples of which the pipeline takes most."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers of webdataset wait half a second after each warning."""
+    monkeypatch.setattr("webdataset.handlers.time", types.SimpleNamespace(sleep=lambda _: None))
+
+
+def judged(folder: Path, shards: Mapping[str, tuple[str, bytes]]) -> dict[str, list[Finding]]:
+    """Look at shards, each through a loader of its own, in one run; give what is said of each."""
+    makers = [SOURCE]
+    for place, (maker, content) in enumerate(shards.values()):
+        (folder / f"k{place}").mkdir()
+        (folder / f"k{place}" / "0.tar").write_bytes(content)
+        makers.append(f'def make_k{place}():\n    return {maker}("k{place}")\n')
+    (folder / "train.py").write_text("\n\n".join(makers))
+    words = [f"train:make_k{place}" for place in range(len(shards))]
+    report = preflight.run(
+        *words,
+        folder=str(folder),
+        elsewhere=True,
+        depth="decode",
+        select=["shard", "sample", "image", "caption", "dataset"],
+    )
+    return {
+        kind: [one for one in report.findings if _is_of(one, f"k{place}")]
+        for place, kind in enumerate(shards)
+    }
+
+
+def _is_of(found: Finding, folder: str) -> bool:
+    in_shard = (found.at.file or "").startswith(f"{folder}/")
+    return in_shard or found.at.name == f"train:make_{folder}"
+
+
+def worst(found: list[Finding]) -> str:
+    said = {one.severity for one in found}
+    return next((one.name.lower() for one in (Severity.ERROR, Severity.WARNING) if one in said), "")
+
+
+def test_each_kind_of_shard_is_judged_as_stablecascades_pipeline_behaves(tmp_path: Path) -> None:
+    found = judged(tmp_path, {kind: ("drawn", make()) for kind, make in KINDS.items()})
+
+    said, seen = {}, {}
+    for place, (kind, one) in enumerate(found.items()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            through = sum(1 for _ in given(cascade([str(tmp_path / f"k{place}" / "0.tar")])))
+        told = [f.evidence["through"] for f in one if f.check == "dataset-survival"]
+        said[kind] = (told[0] if told else through, worst(one))
+        stands = any("stands at step 0" in (f.why or "") for f in one)
+        assert stands == (through == 0), kind
+        severity = "" if kind in WHOLE | UNKNOWN else "warning" if kind in GOES_ON else "error"
+        seen[kind] = (through, severity)
+    assert said == seen
+    assert {kind: seen[kind][0] for kind in WHOLE} == dict.fromkeys(WHOLE, len(good()) // 2)
+
+
+def test_what_the_loader_does_not_take_is_no_fault_of_the_data(tmp_path: Path) -> None:
+    left = {f"__MACOSX/._{name}": b"\0\5\x16\7\0\2\0\0Mac OS X" + bytes(100) for name in good()}
+    found = judged(
+        tmp_path,
+        {
+            "both suffixes": ("both_suffixes", KINDS["caption suffixes mixed"]()),
+            "one suffix": ("drawn", KINDS["caption suffixes mixed"]()),
+            "no suffix": ("images", KINDS["caption suffixes mixed"]()),
+            "no text": ("images", KINDS["empty captions"]()),
+            "no encoding": ("images_alone", KINDS["latin-1"]()),
+            "decoded all the same": ("images", KINDS["latin-1"]()),
+            "no folder": ("images_alone", KINDS["two folders"]()),
+            "left behind at the end": ("both_suffixes", tarred({**good(), **left})),
+        },
+    )
+
+    assert {kind: worst(one) for kind, one in found.items()} == {
+        "both suffixes": "",
+        "one suffix": "warning",
+        "no suffix": "",
+        "no text": "",
+        "no encoding": "",
+        "decoded all the same": "error",
+        "no folder": "warning",
+        "left behind at the end": "warning",
+    }
