@@ -22,6 +22,9 @@ MOST = 100_000
 _DEEPEST = 6
 _PARTS = 1_000
 
+# Stages of a stream of `datasets`, where `shuffle` alone makes three.
+_STAGES = 50
+
 _PROBES = 32
 """Names of a list that are looked for, to learn what they are relative to."""
 
@@ -233,20 +236,34 @@ def _tables(dataset: object, found: Listing) -> None:
     offsets = own_attributes(indices if indices is not None else data).get("_offsets")
     if offsets is not None and len(offsets):
         found.rows += int(offsets[-1])
-    stream = parts.get("_ex_iterable")
-    for _ in range(_DEEPEST):
-        told = own_attributes(stream)
-        given = told.get("kwargs")
-        for key in ("base_files", "files", "urls"):
-            names: Any = given.get(key) if type(given) is dict else None
-            if type(names) in (list, tuple):
-                found.take_paths([one for one in names if type(one) is str and not _PLACES(one)])
-        stream = told.get("ex_iterable")
+    found.take_paths(list(_streamed(parts.get("_ex_iterable"), 0)))
     pictured = [key for key, one in (features or {}).items() if type(one).__name__ == "Image"]
     table = own_attributes(data).get("table")
     if pictured and indices is None and type(table).__module__.startswith("pyarrow"):
         for name in pictured:
-            found.take_paths(_stored_paths(table, name))
+            paths = _stored_paths(table, name)
+            found.take_paths([one for one in paths if os.path.isabs(one)])
+            near = [one for one in paths if not os.path.isabs(one)]
+            if near:
+                found.take(near, len(near), [""])
+
+
+def _streamed(stream: object, depth: int) -> Iterator[str]:
+    """Give the files that a stream of examples reads, however many stages stand upon it."""
+    told = own_attributes(stream)
+    given = told.get("kwargs")
+    for key in ("base_files", "files", "urls"):
+        rows: Any = given.get(key) if type(given) is dict else None
+        for row in rows if type(rows) in (list, tuple) else ():
+            # What a file was called, what it is in an archive, and where it lies now.
+            name = next(filter(None, reversed(row)), None) if type(row) is tuple else row
+            if type(name) is str and not _PLACES(name):
+                yield name
+    several: Any = told.get("ex_iterables")
+    inner = [told.get("ex_iterable"), *(several if type(several) is list else ())]
+    for one in inner if depth < _STAGES else ():
+        if one is not None:
+            yield from _streamed(one, depth + 1)
 
 
 def _blocks(data: object) -> Iterator[object]:
@@ -267,5 +284,5 @@ def _stored_paths(table: Any, name: str) -> list[str]:
         rows = chunk.slice(0, MOST - len(paths))
         held, told = rows.field("bytes"), rows.field("path")
         if held.null_count == len(rows):
-            paths += [one for one in told.to_pylist() if one and os.path.isabs(one)]
+            paths += [one for one in told.to_pylist() if one and not _PLACES(one)]
     return paths

@@ -178,3 +178,47 @@ def test_of_a_data_set_of_the_package_datasets_columns_files_and_rows_are_told(
 
     assert found.columns == ("image", "text")
     assert (sorted(found.files), found.rows) == ([names[0]], 7)
+
+
+def test_of_a_stream_of_the_package_datasets_the_files_are_told_through_all_its_stages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = types.ModuleType("datasets")
+    monkeypatch.setitem(sys.modules, "datasets", home)
+    made = type("IterableDataset", (), {"__module__": "datasets.iterable_dataset"})
+
+    def of(**parts: Any) -> Any:
+        thing = made()
+        thing.__dict__.update(parts)
+        return thing
+
+    picture, rows = str(tmp_path / "a.jpg"), str(tmp_path / "rows.jsonl")
+    pictures = of(kwargs={"files": (("hf://a.jpg", None, picture), ("a.jpg", "b.jpg", picture))})
+    stream = of(ex_iterables=[pictures, of(kwargs={"base_files": [rows], "gen_kwargs": 1})])
+    for _ in range(12):  # shuffle, map, filter and take
+        stream = of(ex_iterable=stream)
+
+    found = listing_of(of(_ex_iterable=stream, _info=of(features=None)))
+
+    assert sorted(found.files) == [picture, rows]
+
+
+def test_images_that_a_table_of_datasets_names_from_here_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "0.jpg").touch()
+    monkeypatch.setattr(
+        "preflight.pipelines.listed._stored_paths", lambda *_: ["0.jpg", "1.jpg", "/data/2.jpg"]
+    )
+    home = types.ModuleType("datasets")
+    monkeypatch.setitem(sys.modules, "datasets", home)
+    dataset = type("Dataset", (), {"__module__": "datasets.arrow_dataset"})()
+    image = type("Image", (), {"__module__": "datasets.features"})()
+    table = type("Table", (), {"__module__": "pyarrow.lib"})()
+    data = types.SimpleNamespace(table=table)
+    dataset.__dict__.update(_info=types.SimpleNamespace(features={"image": image}), _data=data)
+
+    found = listing_of(dataset)
+
+    assert sorted(found.files) == ["/data/2.jpg", *(str(tmp_path / f"{n}.jpg") for n in (0, 1))]
