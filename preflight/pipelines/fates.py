@@ -105,8 +105,10 @@ def taken(reads: Reads) -> bool:
 
 
 def use_of(texts: Iterable[str], stages: tuple[Stage, ...]) -> str:
-    """Say what a loader does with fields of text: `taken` (also where nobody knows), `decoded` (and
-    then left), or `left`."""
+    """Say what a loader does with fields of text: `taken`, `decoded` and then left, or `left`.
+
+    Where nobody knows, they are `taken`.
+    """
     fields = dict.fromkeys(texts, False)
     use = "left"
     for stage in stages:
