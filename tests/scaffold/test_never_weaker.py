@@ -47,6 +47,11 @@ def looked_at(found: Discovered) -> set[tuple[str, str]]:
     return every
 
 
+def caches_of(found: Discovered) -> set[str]:
+    """Give each cache by itself, be it of the settings or around."""
+    return {os.path.normpath(one.path) for one in found.targets if isinstance(one, CacheFolder)}
+
+
 def compared(folder: Path) -> tuple[Discovered, Discovered]:
     """Look before and after `init`."""
     before = found_in(folder)
@@ -58,6 +63,7 @@ def never_less(folder: Path) -> None:
     before, after = compared(folder)
 
     assert looked_at(before) - looked_at(after) == set()
+    assert caches_of(before) <= caches_of(after)
     assert len(set(after.targets)) == len(after.targets)
     shards = [path for one in after.datasets for path in one.shards]
     assert len(set(shards)) == len(shards), "a shard of two data sets is told twice"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from preflight.kinds.rooms import kinds_of
 from preflight.kinds.target import PathTarget, Target
 from preflight.settings.job import Job
+from preflight.targets.caches_apart import apart
 from preflight.targets.few_pictures import may_only_show
 from preflight.targets.folders import (
     look_around,
@@ -84,7 +85,7 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         pairs += [pair for named in data_sets for pair in named]
         pairs += from_settings(job)
     else:
-        around = look_around(folder)
+        around = tuple(_around(folder))
         pairs += [(_name_around(target, folder), target) for target in around]
         datasets += by_folder(None, around, folder)
         if not pairs:
@@ -110,6 +111,17 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         unread=tuple(filter(None, _unread(words, job, folder, targets))),
         may_only_show=() if words or job.names_targets else may_only_show(targets, folder),
     )
+
+
+def _around(folder: str) -> Iterator[Target]:
+    """Give what lies in a folder, each cache by itself."""
+    found = look_around(folder)
+    caches = apart(found)
+    for one in found:
+        parts = caches.get(one) if isinstance(one, CacheFolder) else None
+        if parts is None or parts.beside:
+            yield one
+        yield from parts.caches if parts is not None else ()
 
 
 def _unread(
