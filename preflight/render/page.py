@@ -66,7 +66,7 @@ def _no_go(
         yield from (EMPTY, *heading, EMPTY, *unseen_lines(dark, view))
     elif dark:
         yield from _set_off(unseen_lines(dark, view))
-    if not gating and nothing_looked_at(report) is not None:
+    if nothing_looked_at(report) is not None:
         yield from _set_off(need_lines(report, view))
     yield from _set_off(_reasons(report, view))
     if gating:

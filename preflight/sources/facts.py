@@ -202,6 +202,9 @@ class Mentions:
     returned: tuple[Returned, ...] = ()
     """Functions that return one tuple, where a loop of another file goes over what they give."""
 
+    uncalled: tuple[str, ...] = ()
+    """Functions of which no file speaks but the one that defines them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opens:

@@ -22,6 +22,7 @@ from preflight.sources.mentions import (
     spellings,
     stem_of,
 )
+from preflight.sources.uncalled import uncalled
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.on_the_way import OnTheWay, on_the_way
@@ -68,6 +69,9 @@ def search(
 
     What was not looked for may be anything.
     """
+    nowhere = tuple(uncalled(texts, sorted(wanted.functions), alive))
+    if nowhere:
+        yield Mentions(file="", uncalled=nowhere)
     names, files = _MOST_NAMES, _MOST_FILES
     every: list[Mentions] = []
     looked_for = Wanted()

@@ -207,8 +207,19 @@ class JobSources:
         ]
         if self.files[read.file].is_script:  # each script has a `main` of its own
             every = [one for one in every if one[0] == read.file] or every
+        if not every and self._has_start(read) and function in self._uncalled():
+            return f"nothing calls {shown(function)}()"
         calls = [self._standing_off(call.stands, file, defaults) for file, call in every]
         return calls[0] if calls and None not in calls else None
+
+    def _uncalled(self) -> frozenset[str]:
+        return frozenset(name for one in self.mentions for name in one.uncalled)
+
+    def _has_start(self, read: EnvironmentRead) -> bool:
+        """Whether it is known what is started, of which a library by itself says nothing."""
+        if self.is_folder:
+            return bool(self._entries())
+        return not self.implied and (self.files[read.file].is_script or read.file != self.name)
 
     def _standing_off(self, stands: Standing, file: str, defaults: Defaults) -> str | None:
         test = defaults.off(stands.tests)

@@ -8,6 +8,7 @@ import pytest
 
 import preflight
 from preflight.findings.report import Report
+from preflight.sources.makers.offers import scripts_in
 
 SCRIPT = """
 import os
@@ -124,3 +125,61 @@ def test_tests_with_a_main_guard_are_no_scripts(tmp_path: Path) -> None:
 
     assert severities(report) == {"train.py": "error"}
     assert not said(report)
+
+
+SHARED = """
+import os
+
+
+def init_ranks():
+    return int(os.environ["SLURM_LOCALID"])
+"""
+
+
+@pytest.mark.parametrize("word", ["source=.", "source=train.py"])
+@pytest.mark.parametrize(
+    ("shared", "body", "severity"),
+    [
+        (SHARED, "print()", "note"),
+        (SHARED, "shared.init_ranks()", "error"),
+        (SHARED, "Thread(target=shared.init_ranks).start()", "error"),
+        (SHARED, 'getattr(shared, "init_ranks")()', "error"),
+        (SHARED.replace("def ", "@at_start\ndef "), "print()", "error"),
+        (SHARED.replace("def ", "@at(\n    1,\n)\ndef "), "print()", "error"),
+        (SHARED.replace("def ", "class A(Base):\n  def ").replace("  ret", "   ret"), "1", "error"),
+    ],
+)
+def test_what_stands_in_a_function_that_nothing_speaks_of_is_a_note(
+    tmp_path: Path, word: str, shared: str, body: str, severity: str
+) -> None:
+    (tmp_path / "shared.py").write_text(shared)
+    script(tmp_path, "train.py", body, "import shared")
+
+    assert severities(looked(tmp_path, word)) == {"shared.py": severity}
+
+
+def test_a_module_that_is_named_by_itself_may_be_called_by_anybody(tmp_path: Path) -> None:
+    (tmp_path / "shared.py").write_text(SHARED)
+
+    assert severities(looked(tmp_path, "source=shared.py")) == {"shared.py": "error"}
+    assert severities(looked(tmp_path)) == {"shared.py": "error"}
+
+
+def test_scripts_below_are_offered_where_none_lies_at_the_top(tmp_path: Path) -> None:
+    script(tmp_path, "lib/deep/train_b.py")
+    script(tmp_path, "code/train_a.py")
+    (tmp_path / "code/train_tools.py").write_text("import os\nprint(os.name)\n")
+
+    page = str(preflight.run(folder=str(tmp_path)))
+
+    assert "preflight run code/train_a.py" in page
+    assert scripts_in(str(tmp_path)) == ["code/train_a.py", "lib/deep/train_b.py"]
+
+
+def test_what_stops_the_job_is_told_beside_the_words_to_type(tmp_path: Path) -> None:
+    script(tmp_path, "train.py", READS)
+
+    report = preflight.run(folder=str(tmp_path))
+
+    assert report.verdict == "no-go"
+    assert "preflight run train.py" in str(report)

@@ -42,7 +42,7 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     at_top = _at_top(folder)
     paths = dict.fromkeys([*at_top, *(path for place in places for path in _files_of(place))])
     found = _made_in(folder, tuple(_worth_parsing(paths)))
-    for script in _scripts_of(at_top)[:1]:
+    for script in (_scripts_of(at_top) or _guarded_of(paths))[:1]:
         found["source"] = (_command(f"source={name_of(script, folder)}"), None)
         found["script"] = (_command(name_of(script, folder)), "runs it in short")
     return found
@@ -50,11 +50,18 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
 
 def scripts_in(folder: str) -> list[str]:
     """Name the files of a folder that seem to start a training, the likeliest first."""
-    return [name_of(one, folder) for one in _scripts_of(_at_top(folder))]
+    found = _scripts_of(_at_top(folder)) or _guarded_of(_files_of(folder))
+    return [name_of(one, folder) for one in found]
 
 
 def _scripts_of(paths: Iterable[str]) -> list[str]:
     return sorted(filter(_is_script, paths), key=_how_likely)
+
+
+def _guarded_of(paths: Iterable[str]) -> list[str]:
+    """Give scripts that lie deeper, where only their guard tells them from modules."""
+    found = [one for one in _scripts_of(paths) if b"__main__" in read_small(one)]
+    return sorted(found, key=lambda one: (one.count(os.sep), *_how_likely(one)))
 
 
 def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:
