@@ -241,9 +241,9 @@ def _tables(dataset: object, found: Listing) -> None:
     table = own_attributes(data).get("table")
     if pictured and indices is None and type(table).__module__.startswith("pyarrow"):
         for name in pictured:
-            paths = _stored_paths(table, name)
-            found.take_paths([one for one in paths if os.path.isabs(one)])
-            near = [one for one in paths if not os.path.isabs(one)]
+            stored = _stored_paths(table, name)
+            found.take_paths([one for one in stored if os.path.isabs(one)])
+            near = [one for one in stored if not os.path.isabs(one)]
             if near:
                 found.take(near, len(near), [""])
 

@@ -22,7 +22,6 @@ from preflight.sources.mentions import (
     spellings,
     stem_of,
 )
-from preflight.sources.uncalled import uncalled
 from preflight.sources.work_names import TRAINS
 from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.on_the_way import OnTheWay, on_the_way
@@ -69,7 +68,7 @@ def search(
 
     What was not looked for may be anything.
     """
-    nowhere = tuple(uncalled(texts, sorted(wanted.functions), alive))
+    nowhere = tuple(_uncalled(texts, sorted(wanted.functions), alive))
     if nowhere:
         yield Mentions(file="", uncalled=nowhere)
     names, files = _MOST_NAMES, _MOST_FILES
@@ -98,6 +97,36 @@ def search(
         unknown.update(place.text for place in one.takes if place.function in wanted.callees)
     if unknown:
         yield Mentions(file="", given=tuple((name, ANYTHING) for name in sorted(unknown)))
+
+
+def _uncalled(
+    texts: Iterable[Text], functions: Iterable[str], alive: Callable[[], None]
+) -> Iterator[str]:
+    """Name functions whose names stand in no source but where each is defined, once.
+
+    Whoever is in doubt is believed: a word in a text or a comment counts as a call, a decorator
+    may hand the function on, and methods are called by what a class inherits.
+    """
+    names = dict.fromkeys(functions, 0)
+    words = {one: re.compile(rf"\b{re.escape(one)}\b".encode()) for one in names}
+    plain = {
+        one: re.compile(
+            rf"(?:\A|^\n|^[^@)\s#].*\n|^[ \t].*\n)(?:async )?def {one}\b".encode(), re.MULTILINE
+        )
+        for one in names
+    }
+    defined: set[str] = set()
+    for text in texts:
+        alive()
+        try:
+            content = text.content()
+        except (OSError, UnparsableError):
+            return  # which may call any
+        for one, word in words.items():
+            if one.encode() in content:
+                names[one] += len(word.findall(content))
+                defined |= {one} if plain[one].search(content) else set()
+    yield from (one for one, count in names.items() if count == 1 and one in defined)
 
 
 def _holding(

@@ -163,7 +163,7 @@ def test_imports_are_followed_to_what_they_read(tmp_path: Path, files: dict[str,
 def test_a_script_in_a_folder_finds_modules_below_the_jobs(tmp_path: Path, words: str) -> None:
     files = {
         "train/__init__.py": "",
-        "train/train_c.py": f"{words}\n",
+        "train/train_c.py": f"{words}\nsetup()\n",
         "train/base.py": "from core import Core\n",
         "core/__init__.py": IN_A_FUNCTION,
     }
@@ -370,7 +370,8 @@ def test_what_is_not_looked_for_any_more_may_be_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lib = 'import os\ndef f(args):\n    if getattr(args, "itp", False):\n        {0}\n'
-    files = {"train.py": "import lib\n", "lib.py": lib.format('os.environ["SLURM_PROCID"]')}
+    reads = lib.format('os.environ["SLURM_PROCID"]')
+    files = {"train.py": "import lib\nlib.f(args)\n", "lib.py": reads}
     assert judged(tmp_path, files) == [("lib.py", Severity.NOTE)]
 
     monkeypatch.setattr(search, "_MOST_FILES", 0)
