@@ -59,13 +59,10 @@ _NEED_TWO = frozenset({"file", "h5py", "zip"})
 
 _LOWER = {"file": Severity.WARNING, "sqlite": Severity.WARNING}
 
-_OPEN_LATER = (
-    "Keep the path, and open it in the worker: when it is first used, or in worker_init_fn."
-)
+_OPEN_LATER = "Keep {what} in place of `{at}`, and open it in the worker: when it is first used"
 _FIXES = {
-    "cuda-tensor": "Keep it on the CPU, and move each batch to the GPU in the training loop.",
-    "lmdb": "Keep the path, and open it in the worker when it is first used; or open it with "
-    "readonly=True, lock=False.",
+    "cuda-tensor": "Keep `{at}` on the CPU, and move each batch to the GPU in the training loop.",
+    "lmdb": f"{_OPEN_LATER}; or open it with readonly=True, lock=False.",
 }
 
 # A path through one of these leads to what a function has beside it, such as a trainer's model.
@@ -108,7 +105,7 @@ def _found(one: Held, sent: Sent, job: Job, *, cut: Sequence[str]) -> Finding:
         at=Location(file=file, line=line, name=first),
         also=tuple(Location(file=file, line=line, name=path) for path in others),
         why=_why(one, sent, job),
-        fix=_FIXES.get(one.kind, _OPEN_LATER),
+        fix=_fix(one, first),
         workaround="num_workers=0 runs today; the training process then loads every batch itself, "
         "and the GPU waits for it."
         if forked
@@ -125,6 +122,12 @@ def _found(one: Held, sent: Sent, job: Job, *, cut: Sequence[str]) -> Finding:
         about=sent.name,
         line_text=kept.line_text,
     )
+
+
+def _fix(one: Held, at: str) -> str:
+    text = _FIXES.get(one.kind, f"{_OPEN_LATER}, or in worker_init_fn.")
+    what = f"the path {shown(one.file)}" if one.file else "what opens it"
+    return text.format(what=what, at=at)
 
 
 def _severity(one: Held, *, forked: bool) -> Severity:

@@ -40,6 +40,11 @@ NOTED = 256 << 20
 
 HEAVY = 1 << 30
 
+_KEEP = (
+    'Keep {}, and read {} in the worker, when it is asked for (numpy.load(path, mmap_mode="r"), a '
+    "database)."
+)
+
 _NAMED = 3
 _FILLS_A_PIPE = 1 << 20  # bytes; where there is less, workers start side by side
 
@@ -214,22 +219,28 @@ def _fix(weight: Weight) -> str:
     """Say the one thing to do about the heaviest part."""
     if weight.bytes < NOTED:
         return "Use fewer workers, or import less in the modules that the workers load."
-    first = weight.parts[0] if weight.parts else Part(path="", bytes=0)
-    if first.mapped:
-        return (
-            "Keep the path and the shape, and open the numpy.memmap in the worker, when an item "
-            "is first read."
-        )
+    if not weight.parts:
+        return _KEEP.format("the path of the data", "it")
+    first = weight.parts[0]
+    path = f"`{shown(first.path)}`"
     if first.dragged_by:
         return (
             f"Give the loader a function of the module in place of {shown(first.dragged_by)}, or "
-            "a method of an object that holds only what it needs."
+            f"a method of an object that does not hold {path}."
         )
-    return (
-        "Keep the path of the data, and open it in the worker when an item is first read "
-        '(numpy.load(path, mmap_mode="r"), a database), or keep it in a tensor, which the workers '
-        "share."
-    )
+    if first.mapped and first.instead:
+        return (
+            f"Leave {path} out of what is sent (__getstate__), and open it in the worker, when an "
+            f"item is first read:  {shown(first.instead)}"
+        )
+    if first.mapped:
+        return (
+            f"Keep the path and the shape of {path}, and open the numpy.memmap in the worker, when "
+            "an item is first read."
+        )
+    if first.instead:
+        return f"Keep {path} in a tensor, which the workers share:  {shown(first.instead)}"
+    return _KEEP.format(f"{path} in a file, and its path in the data set", "an item")
 
 
 def _fewer(need: _Need, room: int | None) -> str:

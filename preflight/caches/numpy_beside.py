@@ -46,6 +46,8 @@ class Seen(NamedTuple):
     is_read_in_part: bool = False
     """Whether it is of objects, or for another reason not looked at whole."""
 
+    is_of_objects: bool = False
+
 
 def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
     """Give the places of the files that are held against each other, and what is wrong with some.
@@ -59,8 +61,8 @@ def compared(table: CacheTable) -> tuple[tuple[int, ...], dict[int, Damage]]:
             if facts is None:
                 seen.append(Seen(place, name, WHOLE[letter][0], DTYPES.get(letter, "")))
             else:
-                in_part = not facts.behind
-                seen.append(Seen(place, name, facts.format, "", facts.behind, in_part))
+                in_part, objects = not facts.behind, bool(facts.globals) and not facts.unread
+                seen.append(Seen(place, name, facts.format, "", facts.behind, in_part, objects))
     return tuple(one.place for one in seen), dict(unlike_others(seen))
 
 
@@ -79,6 +81,7 @@ def unlike_others(files: Iterable[Seen]) -> Iterator[tuple[int, Damage]]:
     for (folder, _), group in groups.items():
         if len(group) >= _FEWEST:
             yield from _unlike(group, fewest=2, share=1)
+            yield from _of_objects(group)
         else:
             others[folder] += group
     for group in others.values():
@@ -117,6 +120,16 @@ def _of_other_types(group: list[Seen]) -> Iterator[tuple[int, Damage]]:
         if _is_other(one.dtype, usual):
             holds = one.dtype or "another type"
             text = f"says that it holds {holds}, and {_beside(alike, 'holds')} {usual}"
+            yield one.place, Damage(kind="structure", text=text, offset=0)
+
+
+def _of_objects(group: list[Seen]) -> Iterator[tuple[int, Damage]]:
+    """Tell one of objects, where many of the same sort of name are plain."""
+    plain = [one for one in group if one.dtype]
+    odd = [one for one in group if one.is_of_objects]
+    if len(plain) >= _FEWEST_OF_TYPE * max(1, len(odd)):
+        for one in odd:
+            text = f"holds pickled objects, and {_beside(plain, 'holds')} plain numbers"
             yield one.place, Damage(kind="structure", text=text, offset=0)
 
 

@@ -31,6 +31,9 @@ class Part:
     mapped: bool = False
     """Whether most of it are memory maps of numpy, of which pickle sends all that they map."""
 
+    instead: str | None = None
+    """Of one map: Python that opens it again. Of an array: Python that keeps it in a tensor."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:

@@ -26,14 +26,18 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
 
     Those have so many samples each. Where no number is usual, it has to have fewer than any but
     one, since the last shard of a data set is often the shortest. Shards of one writer are all of
-    whole records, or none is.
+    whole records, or none is; where all are of one size, that says little, so it is only told.
     """
-    if not beside or (facts.record and all(one.size % facts.record == 0 for one in beside)):
+    in_records = facts.record and all(one.size % facts.record == 0 for one in beside)
+    sizes = {one.size for one in beside}
+    if not beside or (in_records and sizes != {facts.size}):
         return facts
     counts = sorted(one.samples for one in beside)
     usual, count = Counter(counts).most_common(1)[0]
     if 2 * count < len(counts):
         usual = counts[min(1, len(counts) - 1)]
+    if in_records:
+        return replace(facts, record=0) if facts.samples < usual else facts
     if facts.samples >= usual:
         return replace(facts, record=0)
     text = (

@@ -26,6 +26,10 @@ def latent(seed: int) -> bytes:
     return saved(np.random.default_rng(seed).normal(size=(4, 32, 32)).astype("<f4"))
 
 
+def objects() -> bytes:
+    return saved(np.array([{"a": 1}, 2.5], dtype=object))
+
+
 def png() -> bytes:
     stream = io.BytesIO()
     Image.new("RGB", (64, 64)).save(stream, "PNG")
@@ -75,6 +79,11 @@ HEALTHY = {
     },
     "two arrays in each": {f"{number}.npy": latent(number) * 2 for number in range(4)},
     "two arrays in one": beside(ONE + ONE),
+    "objects alone": {f"{number}.npy": objects() for number in range(8)},
+    "objects of another name": beside(ONE) | {"captions.npy": objects()},
+    "objects in every third": {
+        f"{number}.npy": latent(number) if number % 3 else objects() for number in range(9)
+    },
     "bytes behind each": {f"{number}.npy": latent(number) + b"note" for number in range(4)},
     "signed and unsigned": beside(ONE)
     | {f"t{number}.npy": saved(np.arange(9, dtype="<i8")) for number in range(8)}
@@ -102,6 +111,7 @@ DAMAGED = {
     "bytes more in its array": ONE[:700] + b"abcd" + ONE[700:],
     "bytes fewer in its array": ONE[:700] + ONE[704:],
     "bytes behind it": ONE + b"junk",
+    "objects": objects(),
 }
 
 

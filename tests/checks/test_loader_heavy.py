@@ -101,9 +101,8 @@ def test_more_than_the_machine_has_is_an_error() -> None:
         "Here one took 5.0 s to start and to load it, and they start one after the other: 40 s or "
         "more before the first batch, and again in each epoch unless persistent_workers=True. "
         "Where memory runs out, processes are killed: often a worker, hours into the run.",
-        fix="Keep the path of the data, and open it in the worker when an item is first read "
-        '(numpy.load(path, mmap_mode="r"), a database), or keep it in a tensor, which the workers '
-        "share.",
+        fix="Keep `dataset.images` in a file, and its path in the data set, and read an item in "
+        'the worker, when it is asked for (numpy.load(path, mmap_mode="r"), a database).',
         workaround="num_workers=6 leaves room for 6 workers for each rank.",
         evidence={
             "loader": "train:make_loader",
@@ -219,7 +218,7 @@ def test_what_fits_and_is_much_is_said(size: int, severity: Severity) -> None:
     assert found.severity == severity
     assert "memory" not in found.message
     assert "saves" in (found.workaround or "")
-    assert "open it in the worker" in (found.fix or "")
+    assert "in the worker" in (found.fix or "")
 
 
 def test_where_workers_are_forked_it_is_a_note() -> None:

@@ -176,3 +176,20 @@ def test_zeros_that_a_member_ends_in_by_itself_are_its_own(tmp_path: Path) -> No
     content = tarred({"a.bin": b"\1" * 5000 + bytes(40)}, tarfile.GNU_FORMAT)
 
     assert found(tmp_path, content + bytes(512 * 60 - len(content) % 512)) == []
+
+
+@pytest.mark.parametrize("place", [1, 3])
+def test_where_all_shards_are_of_one_size_their_records_are_no_excuse(
+    tmp_path: Path, place: int
+) -> None:
+    """Samples of one size fill as many bytes in each shard, whatever records they are of."""
+    alike = {f"{number:04}.{what}": b"a dog" for number in range(60) for what in ("json", "txt")}
+    for number in range(4):
+        (tmp_path / f"{number:03}.tar").write_bytes(tarred(alike))
+    assert severities(tmp_path) == {}
+
+    whole = tarred(alike)
+    cut = tmp_path / f"{place:03}.tar"
+    cut.write_bytes(whole[: 25 * PAGE] + bytes(len(whole) - 25 * PAGE))
+
+    assert severities(tmp_path) == {cut.name: Severity.WARNING}

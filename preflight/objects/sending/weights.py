@@ -7,10 +7,12 @@ samples, is weighed as a whole. So the names cost about as much as the weight do
 
 from __future__ import annotations
 
+import mmap
 import re
+import sys
 import types
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from preflight.objects.facts import Part, Weight
 from preflight.objects.paths import written
@@ -78,13 +80,44 @@ def _path(node: Node) -> str:
 def _part(node: Node) -> Part:
     above = [one.frame.thing for one in node.chain()[:-1]]
     methods = [one for one in above if type(one) in _METHODS]
+    path = _path(node)
     return Part(
-        path=_path(node),
+        path=path,
         bytes=node.bytes,
         dragged_by=_method_name(methods[-1]) if methods else None,
         mapped=node.mapped * 2 > node.bytes,
+        instead=_instead(node.frame.thing, path),
     )
 
+
+def _instead(thing: Any, path: str) -> str | None:
+    """Write in Python how a worker has the same array, and is not sent it."""
+    numpy = cast("Any", sys.modules.get("numpy"))
+    if numpy is None or type(thing) not in (numpy.ndarray, numpy.memmap):
+        return None
+    if type(thing) is numpy.ndarray:
+        return _in_tensor(thing, path)
+    order = "C" if thing.flags.c_contiguous else "F"
+    if type(thing.base) is not mmap.mmap or thing.filename is None or thing.dtype.names:
+        return None  # a part of a map, which begins who knows where
+    mode = "r+" if thing.mode == "w+" else thing.mode  # which would empty the file
+    how = f"dtype={thing.dtype.str!r}, mode={mode!r}, offset={thing.offset}, shape={thing.shape}"
+    return f"numpy.memmap({str(thing.filename)!r}, {how}, order={order!r})"
+
+
+def _in_tensor(thing: Any, path: str) -> str | None:
+    """Write an assignment, where the array lies in an attribute, and torch takes it as it is."""
+    torch = cast("Any", sys.modules.get("torch"))
+    if torch is None or not thing.flags.writeable or not _ATTRIBUTE.fullmatch(path):
+        return None
+    try:
+        torch.from_numpy(thing)
+    except (TypeError, ValueError):  # texts, objects, other byte orders, steps backwards
+        return None
+    return f"loader.{path} = torch.from_numpy(loader.{path})"
+
+
+_ATTRIBUTE = re.compile(r"[a-z_]+(\[\d+\]|\.(?!__self__)\w+)*\.\w+")
 
 # Steps that only pickle knows: what is behind them is named by what is before them.
 _NO_CODE = re.compile(r"\.<(state|argument \d+)>|\.__reduce__")
