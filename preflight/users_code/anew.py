@@ -70,6 +70,8 @@ class Anew:
 
     def go(self, order: Mapping[str, Any]) -> None:
         """Have it begin. Only now are there threads here, which nobody forks any more."""
+        if self.popen is None:  # a copy has waited until now: what there is was started here
+            self._before = {one.pid for one in descendants()}
         for one in self._readers:
             one.start()
         self.send(order)

@@ -120,6 +120,15 @@ def batches():
     yield from loader
 
 
+KEPT = []
+
+
+def working():
+    loader = loads(persistent_workers=True)
+    KEPT.append(iter(loader))
+    return loader
+
+
 def iterator(): return iter(DataLoader(DATA))
 def my_loader(): return loads()
 def number(): return 7
@@ -195,6 +204,13 @@ def test_a_generator_that_makes_its_loader_is_begun_and_taken_apart(
 
     assert loaders_in(report) == ["train:batches.loader"]
     assert loaders_in(seen("train:batches.loader")) == ["train:batches.loader"]
+
+
+def test_a_loader_whose_workers_are_at_work_already_keeps_them(
+    seen: Callable[[str], Report],
+) -> None:
+    """If we ended them along with our own, torch would raise that, at any line of ours."""
+    assert seen("train:working").verdict == "go"
 
 
 @pytest.mark.parametrize("name", ["iterator", "number"])
