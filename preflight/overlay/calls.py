@@ -1,22 +1,17 @@
-"""The functions by which Python reads and writes files, with a layer between them and the disk."""
+"""What stands between a layer and each function by which Python reads and writes files."""
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import errno
 import functools
-import io
 import os
-import pathlib
-import shutil
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from preflight.overlay.layer import AnyPath, Layer, copy, remove
 
 Call: TypeAlias = Callable[..., Any]
-Between: TypeAlias = Callable[[Call, Layer], Call]
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -47,8 +42,12 @@ def changes(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
-def _open(original: Call, layer: Layer) -> Call:
+def opens(original: Call, layer: Layer) -> Call:
+    """Have what is to be written opened in the layer."""
+
     def call(file: AnyPath, mode: str = "r", *more: Any, **named: Any) -> Any:
+        if named.get("opener") is not None:  # which says itself what it opens, and by `os.open`
+            return original(file, mode, *more, **named)
         if not isinstance(mode, str) or not set(mode) & set("wax+"):
             return original(layer.reading(file), mode, *more, **named)
         there = layer.reading(file)
@@ -59,7 +58,9 @@ def _open(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
-def _open_descriptor(original: Call, layer: Layer) -> Call:
+def opens_descriptor(original: Call, layer: Layer) -> Call:
+    """Have what is to be written opened in the layer."""
+
     def call(path: AnyPath, flags: int, *more: Any, **named: Any) -> Any:
         is_new = flags & os.O_EXCL and _is_there(path, layer)
         if not flags & _WRITES or is_new:
@@ -77,7 +78,9 @@ def _to_write(path: AnyPath, layer: Layer, *, fresh: bool) -> AnyPath:
     return layer.writing(path, fresh=fresh)
 
 
-def _mkdir(original: Call, layer: Layer) -> Call:
+def makes_folder(original: Call, layer: Layer) -> Call:
+    """Have a folder made in the layer."""
+
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         if _is_there(path, layer):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
@@ -86,7 +89,9 @@ def _mkdir(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
-def _removes(original: Call, layer: Layer) -> Call:
+def removes(original: Call, layer: Layer) -> Call:
+    """Have a file or an empty folder seen no more."""
+
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         own = layer.own(path)
         if own is None or not layer.exists(own):
@@ -105,7 +110,9 @@ def _removes(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
-def _rmtree(original: Call, layer: Layer) -> Call:
+def removes_all(original: Call, layer: Layer) -> Call:
+    """Have a folder seen no more, with all that is in it."""
+
     def call(path: AnyPath, *more: Any, **named: Any) -> Any:
         own = layer.own(path)
         if own is None or not layer.is_folder(own) or os.path.islink(path):
@@ -116,7 +123,9 @@ def _rmtree(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
-def _moves(original: Call, layer: Layer) -> Call:
+def moves(original: Call, layer: Layer) -> Call:
+    """Have a file or a folder moved within the layer, or into it."""
+
     def call(source: AnyPath, target: AnyPath, *more: Any, **named: Any) -> Any:
         own, to = layer.own(source), layer.own(target)
         if (own is None and to is None) or (own is not None and not layer.exists(own)):
@@ -161,7 +170,9 @@ def _brought(original: Call, source: AnyPath, path: AnyPath) -> None:
         remove(os.fsdecode(source))
 
 
-def _links(original: Call, layer: Layer) -> Call:
+def links(original: Call, layer: Layer) -> Call:
+    """Have a link made in the layer."""
+
     def call(source: AnyPath, target: AnyPath, *more: Any, **named: Any) -> Any:
         if layer.own(target) is None:
             return original(source, target, *more, **named)
@@ -176,7 +187,9 @@ def _links(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
-def _listdir(original: Call, layer: Layer) -> Call:
+def lists(original: Call, layer: Layer) -> Call:
+    """Have a folder listed as it is with the layer."""
+
     def call(path: AnyPath = ".") -> Any:
         own = layer.own(path)
         if own is None or not layer.is_folder(own):
@@ -187,16 +200,34 @@ def _listdir(original: Call, layer: Layer) -> Call:
     return _told(original, layer, call)
 
 
+class _Entry:
+    """What `os.scandir` gives of a file in the layer, by the name under which it was looked for."""
+
+    def __init__(self, entry: os.DirEntry[Any], folder: AnyPath) -> None:
+        self._entry = entry
+        self.name = entry.name
+        self.path = os.path.join(os.fspath(folder), entry.name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._entry, name)
+
+    def __fspath__(self) -> Any:
+        return self.path
+
+    def __repr__(self) -> str:
+        return repr(self._entry)
+
+
 class _Entries(contextlib.AbstractContextManager["_Entries"]):
     """What `os.scandir` gives: of a folder of which one part is in the layer, both."""
 
-    def __init__(self, entries: list[os.DirEntry[Any]]) -> None:
+    def __init__(self, entries: list[Any]) -> None:
         self._entries = iter(entries)
 
-    def __iter__(self) -> Iterator[os.DirEntry[Any]]:
+    def __iter__(self) -> Iterator[Any]:
         return self._entries
 
-    def __next__(self) -> os.DirEntry[Any]:
+    def __next__(self) -> Any:
         return next(self._entries)
 
     def __exit__(self, *_: object) -> None:
@@ -206,19 +237,22 @@ class _Entries(contextlib.AbstractContextManager["_Entries"]):
         """Do nothing: all was read."""
 
 
-def _scandir(original: Call, layer: Layer) -> Call:
+def scans(original: Call, layer: Layer) -> Call:
+    """Have a folder listed as it is with the layer, with what each part of it is."""
+
     def call(path: AnyPath = ".") -> Any:
         own = layer.own(path)
         if own is None or not layer.is_folder(own):
             return original(layer.reading(path))
         names = set(layer.names(own))
-        found: dict[str, os.DirEntry[Any]] = {}
-        for place in (layer.above(own), path):
-            with contextlib.suppress(OSError), original(place) as entries:
-                for entry in entries:
-                    if os.fsdecode(entry.name) in names:
-                        found.setdefault(os.fsdecode(entry.name), entry)
-        return _Entries(list(found.values()))
+        found: dict[str, Any] = {}
+        above = layer.above(own)
+        above = os.fsencode(above) if isinstance(path, bytes) else above
+        with contextlib.suppress(OSError), original(above) as entries:
+            found |= {os.fsdecode(one.name): _Entry(one, path) for one in entries}
+        with contextlib.suppress(OSError), original(path) as entries:
+            found = {os.fsdecode(one.name): one for one in entries} | found
+        return _Entries([one for name, one in found.items() if name in names])
 
     return _told(original, layer, call)
 
@@ -244,67 +278,3 @@ def _told(original: Call, layer: Layer, call: Call) -> Call:
             raise
 
     return between
-
-
-class Place(NamedTuple):
-    """A function, and where it is kept."""
-
-    holder: Any
-    name: str
-    between: Between
-
-
-def _places() -> Iterator[Place]:
-    of_os: Mapping[Between, tuple[str, ...]] = {
-        reads: ("stat", "lstat", "access", "readlink", "statvfs", "chdir"),
-        changes: ("chmod", "chown", "utime", "truncate"),
-        _open_descriptor: ("open",),
-        _mkdir: ("mkdir",),
-        _removes: ("remove", "unlink", "rmdir"),
-        _moves: ("rename", "replace"),
-        _links: ("link", "symlink"),
-        _listdir: ("listdir",),
-        _scandir: ("scandir",),
-    }
-    yield Place(builtins, "open", _open)
-    yield Place(io, "open", _open)
-    yield Place(shutil, "rmtree", _rmtree)
-    paths_own = getattr(pathlib, "_normal_accessor", os)  # of Python 3.10
-    for between, names in of_os.items():
-        for holder in dict.fromkeys((os, paths_own)):
-            yield from (Place(holder, one, between) for one in names if hasattr(holder, one))
-    if paths_own is not os:
-        yield Place(paths_own, "open", _open)
-    # Where these are asked of the system itself, and not of `os.stat`.
-    for name in ("exists", "lexists", "isfile", "isdir", "islink"):
-        if type(getattr(os.path, name)) is type(len):
-            yield Place(os.path, name, reads)
-
-
-def lay_over(layer: Layer) -> Call:
-    """Have all that Python's own functions write go into the layer; what is given undoes it."""
-    before = []
-    for holder, name, between in list(_places()):
-        original = getattr(holder, name)
-        replacement = between(original, layer)
-        before.append((holder, name, original))
-        setattr(holder, name, replacement)
-        for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
-            if original in able:
-                able.add(replacement)
-
-    def undo() -> None:
-        for holder, name, original in before:
-            setattr(holder, name, original)
-
-    return undo
-
-
-@contextlib.contextmanager
-def laid_over(layer: Layer) -> Iterator[None]:
-    """Do so for a while."""
-    undo = lay_over(layer)
-    try:
-        yield
-    finally:
-        undo()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from preflight.overlay.calls import lay_over
+from preflight.overlay.places import lay_over
 from preflight.overlay.layer import Layer
 from preflight.scripts.watch import Watch
 

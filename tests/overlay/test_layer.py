@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import glob
 import os
 import random
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from preflight.overlay.calls import laid_over
 from preflight.overlay.layer import Layer
+from preflight.overlay.places import laid_over
 
 
 def layer_over(folder: Path, scratch: Path) -> Layer:
@@ -76,6 +78,54 @@ def test_temporary_files_are_written_for_real(tmp_path: Path, job: Path) -> None
         name = file.name
         assert os.path.samefile(name, file.fileno())
         assert not name.startswith(str(tmp_path))
+
+
+def test_what_others_open_by_a_name_of_their_own_goes_there_too(tmp_path: Path, job: Path) -> None:
+    """They were imported before, and have kept the function that was there then."""
+    before = content(job)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        with bz2.open(job / "log.bz2", "wt") as packed:
+            packed.write("text")
+        with tarfile.open(job / "out.tar", "w") as shard:
+            shard.add(job / "a", "a")
+        with tarfile.open(job / "out.tar") as shard:
+            seen = shard.getnames()
+
+    assert seen == ["a"]
+    assert content(job) == before
+
+
+def test_a_listing_names_files_as_the_caller_did(
+    tmp_path: Path, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(job)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        Path("new").touch()
+        with os.scandir() as here, os.scandir(b"out") as there, os.scandir(job) as whole:
+            names = {one.path for one in here}
+            in_bytes = {os.fspath(one) for one in there}
+            files = {one.path for one in whole if one.is_file()}
+        (job / "out" / "new").touch()
+        below = {one.path for one in os.scandir(b"out")}
+
+    assert names == {os.path.join(".", one) for one in ("a", "data", "new", "out")}
+    assert in_bytes == {os.path.join(b"out", b"b"), os.path.join(b"out", b"old")}
+    assert files == {str(job / "a"), str(job / "new")}
+    assert below == in_bytes | {os.path.join(b"out", b"new")}
+
+
+def test_a_temporary_file_of_the_jobs_folder_takes_its_place_there(
+    tmp_path: Path, job: Path
+) -> None:
+    before = content(job)
+    with laid_over(layer_over(job, tmp_path / "scratch")):
+        with tempfile.NamedTemporaryFile(dir=job, delete=False) as file:
+            file.write(b"written")
+        os.replace(file.name, job / "a")
+        seen = content(job)
+
+    assert seen == before | {"a": b"written"}
+    assert content(job) == before
 
 
 def test_errors_name_files_as_the_caller_did(tmp_path: Path, job: Path) -> None:

@@ -1,0 +1,110 @@
+"""Puts a layer between the disk and the functions by which Python reads and writes files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
+
+from preflight.overlay import calls
+from preflight.overlay.calls import Call
+from preflight.overlay.layer import Layer
+
+Between: TypeAlias = Callable[[Call, Layer], Call]
+
+# Modules by which Python finds others, and by which the layer works.
+_AS_THEY_ARE = ("posix", "nt", "_io", "preflight")
+
+# Modules that keep functions in classes, in one Python or another.
+_WITH_CLASSES = ("pathlib", "glob")
+
+
+class Place(NamedTuple):
+    """A function, and where it is kept."""
+
+    holder: Any
+    name: str
+    between: Between
+
+
+def _betweens() -> Mapping[int, Between]:
+    """Say of each function, by its identity, what stands between it and the disk."""
+    of_os: Mapping[Between, tuple[str, ...]] = {
+        calls.reads: ("stat", "lstat", "access", "readlink", "statvfs", "chdir"),
+        calls.changes: ("chmod", "chown", "utime", "truncate"),
+        calls.opens_descriptor: ("open",),
+        calls.makes_folder: ("mkdir",),
+        calls.removes: ("remove", "unlink", "rmdir"),
+        calls.moves: ("rename", "replace"),
+        calls.links: ("link", "symlink"),
+        calls.lists: ("listdir",),
+        calls.scans: ("scandir",),
+    }
+    found: dict[int, Between] = {id(io.open): calls.opens, id(shutil.rmtree): calls.removes_all}
+    for between, names in of_os.items():
+        found |= {id(getattr(os, one)): between for one in names if hasattr(os, one)}
+    # Where these are asked of the system itself, and not of `os.stat`.
+    tests = (getattr(os.path, one) for one in ("exists", "lexists", "isfile", "isdir", "islink"))
+    return found | {id(one): calls.reads for one in tests if type(one) is type(len)}
+
+
+def _holders() -> Iterator[Any]:
+    for name, module in list(sys.modules.items()):
+        package = name.partition(".")[0]
+        if not issubclass(type(module), ModuleType) or package in _AS_THEY_ARE:
+            continue
+        yield module
+        if package in _WITH_CLASSES:
+            kinds = (one for one in list(vars(module).values()) if isinstance(one, type))
+            yield from (kind for kind in kinds if kind.__module__ == name)
+
+
+def _places() -> Iterator[Place]:
+    """Find the functions wherever they are kept: `tarfile` has `open` under a name of its own."""
+    betweens = _betweens()
+    for holder in _holders():
+        for name, kept in list(vars(holder).items()):
+            if between := betweens.get(id(_plain(kept))):
+                yield Place(holder, name, between)
+
+
+def _plain(kept: object) -> Any:
+    return kept.__func__ if type(kept) is staticmethod else kept
+
+
+def lay_over(layer: Layer) -> Call:
+    """Have all that Python's own functions write go into the layer; what is given undoes it."""
+    before = []
+    replaced: dict[int, Call] = {}
+    for holder, name, between in list(_places()):
+        kept = vars(holder)[name]
+        original = _plain(kept)
+        replacement = replaced.setdefault(id(original), between(original, layer))
+        before.append((holder, name, kept))
+        setattr(
+            holder, name, staticmethod(replacement) if isinstance(holder, type) else replacement
+        )
+        for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+            if original in able:
+                able.add(replacement)
+
+    def undo() -> None:
+        for holder, name, kept in before:
+            setattr(holder, name, kept)
+
+    return undo
+
+
+@contextlib.contextmanager
+def laid_over(layer: Layer) -> Iterator[None]:
+    """Do so for a while."""
+    undo = lay_over(layer)
+    try:
+        yield
+    finally:
+        undo()
