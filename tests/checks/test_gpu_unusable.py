@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from preflight.finding import Location, Scope
@@ -27,6 +29,14 @@ def test_the_line_that_asks_for_it_is_the_place() -> None:
     assert finding.message.startswith("needs CUDA, which this machine does not have: Assert")
     assert 'net.to("cuda")' in (finding.why or "")
     assert "--elsewhere" in (finding.workaround or "")
+
+
+def test_what_torch_advises_does_not_stand_beside_our_own_advice() -> None:
+    error = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have one."
+
+    (finding,) = ask("gpu-unusable", replace(FACTS, error=error))
+
+    assert finding.message.endswith(": RuntimeError: Found no NVIDIA driver on your system")
 
 
 def test_it_is_the_machine_that_is_at_fault() -> None:
