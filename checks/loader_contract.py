@@ -7,9 +7,10 @@ What it finds
     that cannot be taken apart so, and dicts that can, so that names stand for keys; a loop over
     Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
-    dimensions. How many samples there are, and how long texts and sequences are, may differ. And a
-    step number that stays as it is or falls: what a loop takes as `step`, or the batch has under
-    the key `global_step`, `step` or `iteration`.
+    dimensions, also behind the first ones, as far as the loader is run. How many samples there are,
+    and how long texts and sequences are, may differ. And a step number that stays as it is or
+    falls: what a loop takes as `step`, or the batch has under the key `global_step`, `step` or
+    `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the
@@ -71,7 +72,7 @@ def _untaken(taken: TakenFor, facts: FirstBatches) -> Finding | None:
         return None
     if taken.is_combined and is_told_by_another(taking, facts):
         return None
-    for number, own in enumerate(facts.batches, 1):
+    for number, own in _numbered(facts):
         batch = as_combined(own, facts) if taken.is_combined else own
         found = misfit(taking, batch)
         if found is not None:
@@ -137,30 +138,31 @@ def _nothing(facts: FirstBatches) -> Finding | None:
     """Tell a batch that is None or False, where no loop asks for that."""
     if any(one.asks for one in facts.taken_for):
         return None
-    empty = [place for place, one in enumerate(facts.batches, 1) if one.kind in ("none", "bool")]
+    every = _numbered(facts)
+    empty = [(number, one) for number, one in every if one.kind in ("none", "bool")]
     if not empty:
         return None
-    is_each = len(empty) == len(facts.batches)
-    name = "None" if facts.batches[empty[0] - 1].kind == "none" else "a bool"
-    which = "each batch" if is_each else f"batch {empty[0]}"
+    at, one = empty[0]
+    name = "None" if one.kind == "none" else "a bool"
+    which = "each batch" if len(empty) == len(every) else f"batch {at}"
     return loader_contract.found(
         f"gives {name} as {which}",
         at=_place(facts),
         why="A loop that does not ask for that stops there, or trains on nothing.",
         fix="Return the batch at the end of the collate function or of the iterator, and leave out "
         "what is none.",
-        evidence={"loader": facts.name, "batch": empty[0], "batches": len(facts.batches)},
+        evidence={"loader": facts.name, "batch": at, "batches": len(facts.batches)},
         about=facts.name,
     )
 
 
 def _changed(facts: FirstBatches) -> Iterator[Finding]:
     """Tell what is different in a later batch, each part once."""
-    first, *later = facts.batches
+    first, *later = _numbered(facts)
     seen = set()
     fits = any(_takes_all(one, facts) for one in facts.taken_for)
-    for number, batch in enumerate(later, 2):
-        for one in changes(first, batch):
+    for number, batch in later:
+        for one in changes(first[1], batch):
             if one.at in seen or (fits and one.stops) or any(t.asks for t in facts.taken_for):
                 continue
             seen.add(one.at)
@@ -176,7 +178,7 @@ def _changed(facts: FirstBatches) -> Iterator[Finding]:
                 evidence={
                     "loader": facts.name,
                     "batch": number,
-                    "first": described(first),
+                    "first": described(first[1]),
                     "later": described(batch),
                 },
                 about=f"{facts.name} {one.at}",
@@ -209,10 +211,15 @@ def _takes_all(taken: TakenFor, facts: FirstBatches) -> bool:
     taking = parse_taking(taken.takes)
     if taking is None or not taking.takes_apart:
         return False
-    held = (
-        [as_combined(one, facts) for one in facts.batches] if taken.is_combined else facts.batches
-    )
+    every = [one for _, one in _numbered(facts)]
+    held = [as_combined(one, facts) for one in every] if taken.is_combined else every
     return all(misfit(taking, one) is None for one in held)
+
+
+def _numbered(facts: FirstBatches) -> list[tuple[int, Structure]]:
+    """Give the first batches, and those that came further, of which each has a form of its own."""
+    further = [(one.number, one.batch) for one in facts.forms]
+    return [*enumerate(facts.batches, 1), *further]
 
 
 # --- places ---------------------------------------------------------------------------------------

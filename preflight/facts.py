@@ -5,6 +5,7 @@ Files are named as reports name them: relative to the job's folder, with forward
 
 from preflight.batches.facts import (
     FirstBatches,
+    Form,
     OnTheWay,
     Parcel,
     Standing,
@@ -118,6 +119,7 @@ __all__ = [
     "Flaws",
     "Flow",
     "FolderFacts",
+    "Form",
     "FoundThere",
     "Frame",
     "GivesBatches",

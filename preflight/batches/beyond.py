@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from preflight.batches.facts import FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
+from preflight.batches.silence import Silence
 from preflight.batches.stacks import stacks
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
@@ -149,7 +150,7 @@ class _Watch:
         """What is told of the loader that is run; None: none is."""
 
         self._at = 0
-        self._last = time.monotonic()
+        self._silence = Silence(anew, wanted.timeout)
 
     def run(self) -> None:
         """Listen until all is said, or nothing more is to be had."""
@@ -158,7 +159,7 @@ class _Watch:
             if said is not None:
                 if "further" in said:
                     return
-                self._last = time.monotonic()
+                self._silence.broken()
                 self._take(said)
                 continue
             self.wanted.alive()
@@ -177,15 +178,15 @@ class _Watch:
             case {"loader": str(name)}:
                 self._name, self._seen = name, None
             case {"whole": about}:
-                self._seen = self.whole[self._name] = {**about, "epochs": []}
+                self._seen = self.whole[self._name] = {**about, "epochs": [], "forms": []}
             case {"flow": _} | {"counts": _}:
                 assert self._seen is not None  # noqa: S101  for the type checker
                 self._seen.update(said)
             case {"at": int(number)}:
                 self._at = number
-            case {"epoch": epoch}:
+            case {"epoch": one} | {"form": one}:
                 assert self._seen is not None  # noqa: S101  for the type checker
-                self._seen["epochs"].append(epoch)
+                self._seen["epochs" if "epoch" in said else "forms"].append(one)
             case {"more": more}:
                 assert self._seen is not None  # noqa: S101  for the type checker
                 self._seen.update(more)
@@ -208,11 +209,11 @@ class _Watch:
         self._seen = None
 
     def _is_late(self) -> bool:
-        now = time.monotonic()
-        waited = now - self._last
-        if self.wanted.until is not None and now > self.wanted.until:
+        until = self.wanted.until
+        if until is not None and time.monotonic() > until:
             self._end("cut")
-        elif waited > self.wanted.timeout:
+        elif self._silence.is_too_long():
+            waited = self._silence.seconds
             where = stacks(self.anew, self.wanted.root, self.wanted.alive)
             self._end("stuck", waited=round(waited, 1), standing=where)
         else:

@@ -12,7 +12,8 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from multiprocessing.process import active_children
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess, active_children
 from typing import Any, NamedTuple
 
 from preflight.batches.facts import Structure
@@ -20,6 +21,7 @@ from preflight.batches.parcels import opened, parcel_of, way_of
 from preflight.batches.structure import structure_of
 from preflight.batches.tracebacks import Printed, printed
 from preflight.flow.fitted import fit
+from preflight.host.start_method import SPAWNING
 from preflight.loaders.around import BatchSource, real_loader
 from preflight.loaders.starting import parts_of
 from preflight.users_code.facts import Lack
@@ -32,6 +34,9 @@ _MOST, _WHILE = 4, 1.0
 
 # Loaders whose workers are left alone: to end them waits for whatever they are at.
 _HELD = 3
+
+# How long a worker may take to end whose pipe has ended, in seconds.
+_SETTLES = 1.0
 
 # What torch says of a worker that is no more.
 _ENDED = re.compile(
@@ -76,7 +81,7 @@ def draw(
             tell(way=to_wire(begins))
             tell(**_drawn(one, tell, held, sheet))
         except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
-            tell(ended=ending_of(error), **raised(error, root, folders))
+            tell(**raised(error, root, folders))
         finally:
             if fitted is not None:
                 fitted.undo()
@@ -97,6 +102,10 @@ def _drawn(
     sheet: Mapping[str, Any] | None,
 ) -> dict[str, str]:
     """Draw a few batches; say how that ended."""
+    workers = one.about.get("num_workers", 0)
+    starts = workers and one.about.get("start_method") in SPAWNING
+    # Of the time to the first one, most is that of workers to start, or others are made meanwhile.
+    is_first_apart = starts or workers > 1
     begun = last = time.perf_counter()
     batches: Iterator[Any] = iter(one.loader)
     held.append(batches)
@@ -108,12 +117,14 @@ def _drawn(
         now = time.perf_counter()
         tell(workers=[one.pid for one in active_children()])
         show = None if sheet is None else _shown(one, batch, sheet)
-        structure, parcel, before = _structure(batch), parcel_of(batch), opened()
+        structure, parcel, before = structure_or_type(batch), parcel_of(batch), opened()
         del batch
         if isinstance(one.loader, BatchSource) and _is_no_batch(structure):
             return {"ended": "no-batch", "reason": f"it gives {_a(structure)}, which is no batch"}
         let_go = replace(parcel, descriptors=max(before - opened(), 0))
         tell(batch=to_wire(structure), seconds=now - last, parcel=to_wire(let_go))
+        if is_first_apart:
+            begun, is_first_apart = now, False
         spent = now - begun
         if show is not None:
             tell(shows=True)
@@ -152,7 +163,8 @@ def _shown(one: Drawable, batch: Any, sheet: Mapping[str, Any]) -> Callable[[], 
     return functools.partial(draw_sheet, one.name, taken, where, sheet)
 
 
-def _structure(batch: Any) -> Structure:
+def structure_or_type(batch: Any) -> Structure:
+    """Say what a batch is made of, or, where nobody can, of which class it is."""
     try:
         return structure_of(batch)
     except Exception:  # noqa: BLE001  a class of the user's may refuse to be asked
@@ -162,19 +174,30 @@ def _structure(batch: Any) -> Structure:
 # --- what was raised ------------------------------------------------------------------------------
 
 
-def ending_of(error: BaseException) -> str:
-    """Say whether a worker died, or something was raised."""
-    return "died" if _ENDED.search(_text(error)) else "raised"
-
-
 def raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str, Any]:
-    """Say what was raised, where, and for want of what; of a worker, what it said."""
+    """Say what was raised, where, and for want of what; of a worker, what it said, or how it died.
+
+    A pipe ends with its worker, and torch's handler of signals may say so only now: it raises
+    wherever this process is.
+    """
+    try:
+        return _raised(error, root, folders)
+    except RuntimeError as died:
+        return _raised(died.with_traceback(error.__traceback__), root, folders)
+
+
+def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str, Any]:
     trace = traceback.extract_tb(error.__traceback__)
     inside = _IN_WORKER.search(_text(error))
     own = printed(_text(error)) if inside is not None else []
     said = own[-1] if own else Printed("", said_by(error), tuple(trace))
-    status, worker = _died(error)
+    ended = _ENDED.search(_text(error))
+    status, worker = None, None
+    lost = inside is None and isinstance(error, (EOFError, ConnectionError))
+    if ended is not None or lost:
+        status, worker = _died(error, None if ended is None else int(ended[1]))
     return {
+        "ended": "raised" if ended is None and status is None else "died",
         "error": said.error,
         "frames": to_wire(user_frames(said.calls, root)),
         "lacks": to_wire(_lacking(error, said, folders)),
@@ -205,15 +228,18 @@ def _lacking(error: BaseException, said: Printed, folders: Sequence[str]) -> Lac
     return lacking(error, folders)
 
 
-def _died(error: BaseException) -> tuple[int | None, int | None]:
-    """Give the exit status of a worker that died, and which it was, by torch's iterator."""
-    ended = _ENDED.search(_text(error))
-    if ended is None:
-        return None, None
+def _died(error: BaseException, pid: int | None) -> tuple[int | None, int | None]:
+    """Give the exit status of a worker that died, and which it was, by torch's iterator.
+
+    Where its number is not known, any that ends by now, and not as it should.
+    """
     for frame, _ in traceback.walk_tb(error.__traceback__):
         workers = getattr(frame.f_locals.get("self"), "_workers", None)
-        for number, worker in enumerate(workers if isinstance(workers, list) else ()):
-            if getattr(worker, "pid", None) == int(ended[1]):
-                worker.join(1.0)
-                return worker.exitcode, number
+        every = workers if isinstance(workers, list) else []
+        wanted = [one for one in every if isinstance(one, BaseProcess) and pid in (None, one.pid)]
+        if wanted:
+            wait([one.sentinel for one in wanted], _SETTLES)
+        for worker in wanted:
+            if worker.exitcode or (worker.pid == pid):
+                return worker.exitcode, every.index(worker)
     return None, None

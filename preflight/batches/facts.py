@@ -44,6 +44,16 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A batch that is made in a way in which none before it is, in an epoch run further."""
+
+    number: int
+    """Counted from 1."""
+
+    batch: Structure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Where a process stood when it was given up."""
 
@@ -195,6 +205,9 @@ class FirstBatches:
 
     batches: tuple[Structure, ...] = ()
     """What each batch that came is made of."""
+
+    forms: tuple[Form, ...] = ()
+    """What all batches are made of that came where it was run further, each form once."""
 
     seconds_to_first: float | None = None
     """From the start of the workers to the first batch."""

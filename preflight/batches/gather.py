@@ -195,7 +195,9 @@ def _as_far_as(first: FirstBatches, whole: WholePass | None) -> FirstBatches:
         return first
     epoch = whole.epochs[0]
     past_end = epoch.batches if whole.is_past_the_end else None
-    return replace(first, past_end=past_end, furthest=epoch.batches, rows=epoch.rows)
+    return replace(
+        first, past_end=past_end, furthest=epoch.batches, rows=epoch.rows, forms=whole.forms
+    )
 
 
 def there(way: OnTheWay | None, host: HostFacts) -> OnTheWay | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from preflight.batches.facts import Standing
+from preflight.batches.facts import Form, Standing
 from preflight.flow.facts import Flow
 from preflight.objects.facts import Definition
 from preflight.users_code.facts import Frame, Lack
@@ -94,6 +94,9 @@ class WholePass:
     """Where that sampler is."""
 
     epochs: tuple[Epoch, ...] = ()
+    forms: tuple[Form, ...] = ()
+    """What the batches of its first epoch are made of, each form once."""
+
     among: Among | None = None
     """What its workers gave otherwise than it gives without them; None: nothing, or nobody
     knows."""

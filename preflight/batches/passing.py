@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from preflight.batches import often, rows
 from preflight.batches.among import Noted, compare
-from preflight.batches.drawing import Drawable, ending_of, length_of, raised
+from preflight.batches.drawing import Drawable, length_of, raised, structure_or_type
+from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
+from preflight.batches.structure import form_of
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
@@ -26,6 +28,10 @@ _JUDGED_AFTER = 1.0
 # How often it says how far it has come, in seconds; each of the first batches is told.
 _EACH = 0.05
 _TOLD = 100
+
+
+# Ways in which batches of an epoch are made that are told: of more, each batch is made in its own.
+_MOST_FORMS = 8
 
 
 class Bounds(NamedTuple):
@@ -89,7 +95,7 @@ def run(
     judges = about["is_iterable"] and workers > 1 and not about["resampled"]
     given = Noted(workers, about["batch_size"]) if judges else None
     try:
-        first = _epoch(loader, bounds, tell, given)
+        first = _epoch(loader, bounds, tell, given, forms=set())
         if fitted is not None:
             tell(counts=fitted.counts())
         tell(epoch=to_wire(first))
@@ -103,7 +109,7 @@ def run(
             among = compare(loader, given, seconds - (time.monotonic() - begun), tell)
             tell(more={"among": to_wire(among)})
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
-        tell(ended=ending_of(error), **raised(error, *where))
+        tell(**raised(error, *where))
     finally:
         if fitted is not None:
             fitted.undo()
@@ -159,9 +165,15 @@ def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> 
     return {"never": never, "samples": len(own["dataset"]), "sampler": at} if never else {}
 
 
-def _epoch(loader: Any, bounds: Bounds, tell: Callable[..., None], given: Noted | None) -> Any:
-    """Run one epoch, as far as it is bounded."""
-    begun = told = time.monotonic()
+def _epoch(
+    loader: Any,
+    bounds: Bounds,
+    tell: Callable[..., None],
+    given: Noted | None,
+    forms: set[object] | None = None,
+) -> Any:
+    """Run one epoch, as far as it is bounded; tell each batch that is made as none before it."""
+    begun = came = told = time.monotonic()
     number, total, most = 0, 0, 0
     ended, is_counted = "over", True
     tell(at=0)
@@ -172,12 +184,18 @@ def _epoch(loader: Any, bounds: Bounds, tell: Callable[..., None], given: Noted 
         total, most = total + (held or 0), max(most, held or 0)
         if given is not None:
             given.take(batch)
+        if forms is not None and len(forms) < _MOST_FORMS:
+            made = structure_or_type(batch)
+            if form_of(made) not in forms:
+                forms.add(form_of(made))
+                tell(form=to_wire(Form(number=number, batch=made)))
         del batch
         now = time.monotonic()
+        came = now if number == 1 else came
         if number <= _TOLD or now - told > _EACH:
             tell(at=number)
             told = now
-        if _is_too_long(now - begun, number, bounds):
+        if _is_too_long(now - begun, now - came, number, bounds):
             ended = "cut"
             break
         if number >= bounds.far_beyond():
@@ -193,9 +211,13 @@ def _count(batch: Any) -> int | None:
         return None
 
 
-def _is_too_long(spent: float, number: int, bounds: Bounds) -> bool:
-    """Say whether the time is used up, or will not do."""
+def _is_too_long(spent: float, behind: float, number: int, bounds: Bounds) -> bool:
+    """Say whether the time is used up, or will not do.
+
+    Of how long an epoch takes, only the time behind its first batch tells: before that, workers
+    start.
+    """
     likely = spent
-    if spent > _JUDGED_AFTER and bounds.length is not None:
-        likely = spent / number * bounds.length
+    if behind > _JUDGED_AFTER and bounds.length is not None:
+        likely += behind / (number - 1) * (bounds.length - number)
     return max(spent, likely) > bounds.seconds

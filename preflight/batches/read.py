@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from preflight.batches.facts import Drawn, FirstBatches, OnTheWay, Parcel
+from preflight.batches.silence import Silence
 from preflight.batches.stacks import stacks
 from preflight.batches.tracebacks import printed, told
 from preflight.flow.facts import Flow
@@ -118,7 +119,7 @@ class _Watch:
         self._parcels: list[Parcel] = []
         self._way: Mapping[str, Any] | None = None
         self._since = 0
-        self._last = time.monotonic()
+        self._silence = Silence(anew, watching.timeout)
 
     def run(self, wanted: list[str]) -> dict[str, FirstBatches]:
         """Listen until all is said, or nothing more is to be had."""
@@ -127,7 +128,7 @@ class _Watch:
             if said is not None and "done" in said:
                 break
             if said is not None:
-                self._last = time.monotonic()
+                self._silence.broken()
                 self._take(said)
                 continue
             self.watching.alive()
@@ -230,23 +231,23 @@ class _Watch:
 
     def _is_late(self) -> bool:
         """Say so where nothing came for too long, and why."""
-        now = time.monotonic()
-        waited = now - self._last
-        if self.watching.until is not None and now > self.watching.until:
+        until = self.watching.until
+        if until is not None and time.monotonic() > until:
             self.futile = _NO_TIME
             self.spent = "the budget was used up"
             if self._seconds:
                 self._close(ended="enough")
-        elif waited > self.watching.timeout and self._name is None:
+        elif not self._silence.is_too_long():
+            return False
+        elif self._name is None:
             self.futile = f"the code took more than {self.watching.timeout:g} s to give it again"
-        elif waited > self.watching.timeout and self._shows:
+        elif self._shows:
             self._unshown(f"to draw it takes more than {self.watching.timeout:g} s")
-        elif waited > self.watching.timeout:
+        else:
+            waited = self._silence.seconds
             where = stacks(self.anew, self.watching.root, self.watching.alive)
             self.spent = _LOST_AT.format(self._name)
             self._close(ended="stuck", waited=round(waited, 1), standing=where)
-        else:
-            return False
         return True
 
 

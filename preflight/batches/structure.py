@@ -78,6 +78,14 @@ def _of_dict(thing: Any, name: str, depth: int) -> Structure:
     )
 
 
+def form_of(made: Structure) -> tuple[object, ...]:
+    """Give what is the same for batches that differ only in how much there is in them."""
+    parts: object = tuple(map(form_of, made.parts))
+    if made.kind in ("tuple", "list") and len(made.parts) > _MOST_FIELDS:
+        parts = frozenset(map(form_of, made.parts))
+    return (made.kind, made.type, made.dtype, len(made.shape), made.keys, parts)
+
+
 def _parts(things: Any, depth: int) -> tuple[Structure, ...]:
     """Say what each part is made of; of an int among few fields of the batch, what it is."""
     parts = tuple(structure_of(one, depth + 1) for one in things)
