@@ -68,6 +68,10 @@ def take_a_while(_):
     time.sleep(0.1)
 
 
+def begin_slowly(_):
+    time.sleep(1.5)
+
+
 def leave_thread(_):
     threading.Thread(target=time.sleep, args=(FOR_EVER,)).start()
 
@@ -211,6 +215,10 @@ def prints():
 
 def takes_a_while():
     return of(take_a_while)
+
+
+def begins_slowly():
+    return of(batch_size=1, worker_init_fn=begin_slowly)
 
 
 def leaves_threads():

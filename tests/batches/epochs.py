@@ -207,8 +207,13 @@ def of(dataset: Any = None, **given: Any) -> Any:
     return DataLoader(Rows() if dataset is None else dataset, **{"batch_size": 4, **given})
 
 
+def other_late(batch: list[Any]) -> Any:
+    return {"x": torch.stack(batch)} if batch[0][0] < 32 else torch.stack(batch)
+
+
 def bad() -> dict[str, Any]:
     return {
+        "changes_late": of(collate_fn=other_late, num_workers=2),
         "spent": of(Spent()),
         "spent_by_persistent": of(Spent(), num_workers=1, persistent_workers=True),
         "grows": of(Grows()),

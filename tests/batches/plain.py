@@ -18,8 +18,10 @@ import time
 import warnings
 from typing import Any
 
-# Seconds of silence after which one hangs; and how many are run at once, beside those that wait.
+# Seconds of silence after which one hangs, if it has computed for less than a part of that; and how
+# many are run at once, beside those that wait.
 SILENCE = 20.0
+WORKS = 0.05
 SLOTS = 3
 WAITS = 1.5
 
@@ -103,15 +105,30 @@ def main(names: list[str]) -> None:
             name, key = waiting.pop(0)
             child, pipe = start(name, key)
             running[pipe] = {"child": child, "key": key, "said": "", "last": time.monotonic()}
+            running[pipe]["spent"] = computed(child)
         for pipe in select.select([*running], [], [], 0.05)[0]:
             part = os.read(pipe, 65_536).decode()
             one = running[pipe]
             one["said"], one["last"] = one["said"] + part, time.monotonic()
             if not part or "done\n" in one["said"] or "raised" in part or "died" in part:
                 end(running, pipe, "died")
-        for pipe in [*running]:
-            if time.monotonic() - running[pipe]["last"] > SILENCE:
-                end(running, pipe, "hangs")
+        for pipe, one in [*running.items()]:
+            if time.monotonic() - one["last"] > SILENCE:
+                spent = computed(one["child"])
+                if spent - one["spent"] < WORKS * SILENCE:
+                    end(running, pipe, "hangs")
+                one["spent"], one["last"] = spent, time.monotonic()
+
+
+def computed(session: int) -> float:
+    """Give the seconds of a processor that those of a session have used which still run."""
+    ticks = 0
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        with contextlib.suppress(OSError, ValueError):
+            with open(f"/proc/{int(name)}/stat", encoding="utf-8") as file:
+                words = file.read().rpartition(")")[2].split()
+            ticks += int(words[11]) + int(words[12]) if int(words[3]) == session else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def end(running: dict[int, dict[str, Any]], pipe: int, how: str) -> None:

@@ -40,8 +40,8 @@ OTHERS = [
     *(f"{module}:bad" for module in ("epochs", "libraries", "streams")),
     *("epochs:sound", "libraries:few", "streams:sound"),
     *(f"cases:{name}" for name in SINGLE),
-    "epochs:endless",
 ]
+ENDLESS = "epochs:endless"
 
 # What is said of each fate that is no good one, by any of its words.
 SAYS = {
@@ -54,7 +54,13 @@ SAYS = {
 MOST = 60
 
 # Seconds of silence, for those that hang and for the others.
-HANGS, PATIENCE = 12.0, 60.0
+HANGS, PATIENCE = 12.0, 240.0
+
+# Of which a quarter is for each pass: what ends by itself does so however busy the machine is.
+BUDGET = 2_400.0
+
+# Until a script is given up that says itself what hangs.
+SCRIPT = 900.0
 
 
 class Fate(NamedTuple):
@@ -85,11 +91,11 @@ def _nobody(_step: object) -> None:
 def plainly(folder: Path, fates: dict[str, Fate]) -> None:
     """Note what becomes of each in a script that knows nothing of preflight."""
     done = subprocess.run(
-        [sys.executable, "plain.py", *HANGING, *OTHERS],
+        [sys.executable, "plain.py", *HANGING, *OTHERS, ENDLESS],
         cwd=folder,
         stdin=subprocess.PIPE,  # as what starts copies expects it
         capture_output=True,
-        timeout=240,
+        timeout=SCRIPT,
         check=False,
     )
     for line in done.stdout.splitlines():
@@ -104,10 +110,14 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], l
     reports: list[Report] = []
     starting = threading.Semaphore(2)
 
-    def look(words: Sequence[str], timeout: float, watch: Watch = _nobody) -> Report:
-        folder = lay(tmp_path_factory.mktemp("ours"))
-        given = {"folder": str(folder), "select": CHECKS, "timeout": timeout, "watch": watch}
-        return preflight.run(*words, **given)
+    def look(
+        words: Sequence[str],
+        timeout: float,
+        watch: Watch = _nobody,
+        budget: float | None = None,
+    ) -> Report:
+        given = {"select": CHECKS, "timeout": timeout, "watch": watch, "budget": budget}
+        return preflight.run(*words, folder=str(lay(tmp_path_factory.mktemp("ours"))), **given)
 
     def wait_beside(word: str) -> None:
         """Let the next one start as soon as this one does nothing but wait."""
@@ -134,7 +144,8 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], l
         threads.append(threading.Thread(target=plainly, args=(script, fates)))
         for thread in threads:
             thread.start()
-        reports.append(look(OTHERS, PATIENCE))
+        reports.append(look(OTHERS, PATIENCE, budget=BUDGET))
+        reports.append(look([ENDLESS], PATIENCE))
         for thread in threads:
             thread.join()
     return fates, reports

@@ -225,6 +225,16 @@ def test_workers_are_started_as_the_job_starts_them(
     assert "drawn" in report.targets[0].text
 
 
+def test_what_workers_take_to_start_is_no_part_of_each_batch(copies: None, tmp_path: Path) -> None:
+    """Several batches are drawn of such a loader, and it is run past its end."""
+    flags = {"select": ["loader-stuck", "loader-end"], "timeout": 60.0, "budget": 80.0}
+    first = look(tmp_path, "begins_slowly", timeout=60.0)
+    whole = look(tmp_path, "begins_slowly", **flags)
+
+    assert "4 batches" in first.targets[0].text
+    assert "16 batches, past the end" in whole.targets[0].text
+
+
 def test_what_keeps_workers_from_their_start_is_told_by_its_own_check(
     copies: None, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from preflight.batches.silence import Silence, waited_to_run
 from preflight.users_code.anew import Anew
+from preflight.users_code.descendants import Descendant
 
 TIMEOUT = 0.8
 
@@ -26,7 +27,8 @@ class Alone(Anew):
     def __init__(self, pid: int) -> None:
         self.pid = pid
 
-    def processes(self) -> list[object]:  # type: ignore[override]
+    def processes(self) -> list[Descendant]:
+        """Give none."""
         return []
 
 
