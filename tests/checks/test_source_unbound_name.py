@@ -112,6 +112,10 @@ HEALTHY = {
         "d = {1: 2}\n    if 1 in d:\n        try:\n            x = d[1]\n            fail(x)\n"
         "        except Exception:\n            log(x)"
     ),
+    "a conversion before": (
+        "def ensure_tuple(y):\n        return tuple(y)\n    try:\n        x = ensure_tuple('ab')\n"
+        "        fail(x)\n    except Exception:\n        log(x)"
+    ),
     "an exception of a later line": (
         "import json\n    try:\n        x = ok()\n        json.loads('{')\n"
         "    except json.JSONDecodeError:\n        log(x)"

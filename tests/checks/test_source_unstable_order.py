@@ -37,6 +37,10 @@ HEALTHY = {
     "a split of a text": "return 'a b'.split(list(set(captions))[0])",
     "only counted": "for i, x in enumerate(set(captions)):\n        print(i, x)",
     "zipped with itself": "x = list(set(captions))\n    return dict(zip(x, map(len, x)))",
+    "zipped with what was made of it": (
+        "x = list(set(captions))\n    rows = [one.split() for one in x]\n"
+        "    return [dict(zip(x, row)) for row in zip(*rows)]"
+    ),
     "a few in a message": "x = list(set(captions))\n    print(f'such as {x[:3]}')",
     "a few in a log": "x = list(set(captions))\n    logger.warning('such as %s', ', '.join(x[:3]))",
     "a few in an error": "raise KeyError(list(set(captions))[:3])",
@@ -56,6 +60,12 @@ DAMAGED = {
     "zipped": "x = list(set(captions))\n    return list(zip(x, captions))",
     "numbered": "return {x: i for i, x in enumerate(set(captions))}",
     "numbered by range": "x = list(set(captions))\n    return dict(zip(x, range(9)))",
+    "numbered by its length": (
+        "x = list(set(captions))\n    n = len(x)\n    return dict(zip(x, list(range(n))))"
+    ),
+    "zipped with it and others": (
+        "x = list(set(captions))\n    y = [*x]\n    return list(zip(x, y, captions))"
+    ),
     "picked": "x = list(set(captions))\n    return x[rank]",
 }
 

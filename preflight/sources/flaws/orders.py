@@ -200,11 +200,11 @@ def _is_sorting(node: ast.AST | None) -> bool:
 
 def _use(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> _Use | None:
     """Say how what stands around a list depends on its order, but for what is only shown."""
-    use = _dependence(node, around)
+    use = _dependence(node, nodes, around)
     return None if use is None or _is_shown(use.node, nodes, around) else use
 
 
-def _dependence(node: ast.expr, around: dict[int, _Node]) -> _Use | None:
+def _dependence(node: ast.expr, nodes: list[_Node], around: dict[int, _Node]) -> _Use | None:
     over = around.get(id(node))
     while isinstance(over, ast.Call) and last_name(over.func) in _KEEP and node in over.args:
         node, over = over, around.get(id(over))
@@ -216,11 +216,13 @@ def _dependence(node: ast.expr, around: dict[int, _Node]) -> _Use | None:
             return _Use(over, "split", by_rank)
         return _Use(over, "picked", by_rank) if by_rank else None
     if isinstance(over, ast.Call) and node in over.args:
-        return _use_by_call(over, node, around)
+        return _use_by_call(over, node, nodes, around)
     return None
 
 
-def _use_by_call(call: ast.Call, node: ast.expr, around: dict[int, _Node]) -> _Use | None:
+def _use_by_call(
+    call: ast.Call, node: ast.expr, nodes: list[_Node], around: dict[int, _Node]
+) -> _Use | None:
     name = last_name(call.func)
     if name in _NUMBERED:
         over = around.get(id(call))
@@ -230,7 +232,7 @@ def _use_by_call(call: ast.Call, node: ast.expr, around: dict[int, _Node]) -> _U
         )
         return _Use(call, "numbered", by_rank=False) if is_kept else None
     if name == "zip":
-        return _zipped(call, node)
+        return _zipped(call, node, nodes)
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     of_text = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant)
     if _SPLITS.search(words) and not of_text:
@@ -240,19 +242,54 @@ def _use_by_call(call: ast.Call, node: ast.expr, around: dict[int, _Node]) -> _U
     return None
 
 
-def _zipped(call: ast.Call, node: ast.expr) -> _Use | None:
-    """With what comes out of nothing but itself it makes the same pairs in any order."""
+def _zipped(call: ast.Call, node: ast.expr, nodes: list[_Node]) -> _Use | None:
+    """With what was made by going through it, it makes the same pairs in any order."""
     others = [one for one in call.args if one is not node]
-    own_name = ast.unparse(node)
-    names = {
-        ast.unparse(one) for other in others for one in ast.walk(other) if isinstance(one, ast.Name)
-    }
-    if not others or own_name in names:
+    if not others or all(_names(one) & _made_of(ast.unparse(node), nodes) for one in others):
         return None
     counts = all(
         isinstance(one, ast.Call) and last_name(one.func) in {"range", "count"} for one in others
     )
     return _Use(call, "numbered" if counts else "zipped", by_rank=False)
+
+
+def _made_of(name: str, nodes: list[_Node]) -> set[str]:
+    """Give the names of what has a list's order: it, and what goes through that, and so on."""
+    made = {name}
+    pairs = [pair for node in nodes for pair in _given(node)]
+    while more := {one for one, of in pairs if of & made and one not in made}:
+        made |= more
+    return made
+
+
+def _given(node: _Node) -> Iterator[tuple[str, set[str]]]:
+    """Give each name that gets a value here, with the names that this is made of."""
+    if isinstance(node, ast.Assign):
+        targets, value = node.targets, node.value
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        targets, value = [node.target], node.iter
+    else:
+        return
+    for target in targets:
+        for one in ast.walk(target):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                yield one.id, _names(value)
+
+
+def _names(value: ast.expr) -> set[str]:
+    """Give the names and attributes of which the order counts here: of a `len` it does not."""
+    if isinstance(value, ast.Call) and last_name(value.func) in {"len", "set", "sorted", "sum"}:
+        return set()
+    inner = [
+        one for one in ast.iter_child_nodes(value) if isinstance(one, (ast.expr, ast.comprehension))
+    ]
+    parts = [
+        part
+        for one in inner
+        for part in ([one.iter] if isinstance(one, ast.comprehension) else [one])
+    ]
+    own = {ast.unparse(value)} if isinstance(value, (ast.Name, ast.Attribute)) else set()
+    return own.union(*map(_names, parts))
 
 
 def _is_by_rank(index: ast.expr) -> bool:

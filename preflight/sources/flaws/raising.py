@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -61,6 +62,7 @@ _HARMLESS_WORDS = (
     "set_epoch is_available get_rank get_world_size empty qsize is_set getattr next_id "
 )
 _HARMLESS = frozenset(_HARMLESS_WORDS.split())
+_CONVERTS = re.compile(r"_*(?:as|ensure|to)_(?:dict|list|path|set|str|string|tuple)")
 
 
 class Raiser(NamedTuple):
@@ -122,7 +124,8 @@ def raisers(nodes: Sequence[ast.AST]) -> Iterator[Raiser]:
 def _word(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         name = last_name(node.func) or "()"
-        return "" if name in _HARMLESS or (name == "get" and not _waits(node)) else name
+        is_harmless = name in _HARMLESS or _CONVERTS.fullmatch(name)
+        return "" if is_harmless or (name == "get" and not _waits(node)) else name
     if isinstance(node, ast.Subscript):
         simple = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
         return "[]" if simple else ""
