@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from preflight.batches import rows
+from preflight.batches.frozen import give_the_same
 from preflight.batches.pass_facts import Among
 from preflight.loaders.around import as_it_comes, real_loader, with_real
 from preflight.loaders.starting import configured
@@ -65,14 +66,24 @@ def compare(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]
     real = real_loader(loader)
     if not given.parts or not issubclass(type(real), classes("torch.utils.data", "DataLoader")):
         return None
+    until = time.monotonic() + seconds
     alone = _alone(loader, given, seconds, tell)
     if alone is None:
         return None
     drops = vars(real).get("drop_last") is True
     name = _alike(given)
-    if name is None:
-        return _uneven(given, alone, drops=drops)
-    return _repeated(given, alone, name, drops=drops)
+    if name is not None:
+        return _repeated(given, alone, name, drops=drops)
+    found = _uneven(given, alone, drops=drops)
+    if found is None and given.workers > 1:
+        # Each item is made another by chance, and none has a part that says which it is.
+        found = _repeated(given, alone, next(iter(given.parts)), drops=drops)
+        own = vars(real)
+        may_divide = own.get("worker_init_fn") is not None
+        left = until - time.monotonic()
+        if found is None or may_divide or not give_the_same(own["dataset"], given.workers, left):
+            return None
+    return found
 
 
 def _alone(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]) -> Noted | None:

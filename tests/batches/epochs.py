@@ -69,6 +69,30 @@ class Captioned(Stream):
         return torch.rand(4), f"caption {number}"
 
 
+class Augmented(Stream):
+    """A stream of samples that are augmented at random, and that nothing names."""
+
+    def sample(self, number: int) -> Any:
+        return torch.full((4,), float(number)) * random.random() + torch.rand(4)
+
+
+class OfClasses(Stream):
+    """Samples that each worker draws for itself, of classes that take turns."""
+
+    def __iter__(self) -> Any:
+        rng = np.random.default_rng(torch.initial_seed())
+        return (
+            torch.full((4,), 1000.0 * (at % 5) + rng.integers(1000)) for at in range(self.number)
+        )
+
+
+class OwnSplit(Augmented):
+    """Augmented samples, of which each worker has its part."""
+
+    def __init__(self) -> None:
+        super().__init__(divided=True)
+
+
 class Twice(Stream):
     """A stream in whose data each sample stands two times, one behind the other."""
 
@@ -222,6 +246,7 @@ def bad() -> dict[str, Any]:
         "all_from_each": of(Stream(), num_workers=2),
         "all_from_each_of_three": of(Stream(), num_workers=3, batch_size=None),
         "all_captions_from_each": of(Captioned(), num_workers=2),
+        "all_augmented_from_each": of(Augmented(), num_workers=2),
         "too_long": of(Measured(40, 80), num_workers=2),
         "too_short": of(Measured(40, 20)),
         "batch_sampler": DataLoader(
@@ -252,6 +277,8 @@ def sound() -> dict[str, Any]:
         "with_length": of(Measured(40, 40), num_workers=2),
         "with_length_unevenly": of(Measured(10, 10), num_workers=2),
         "with_length_dropped": of(Measured(11, 11), num_workers=2, drop_last=True),
+        "augmented": of(OwnSplit(), num_workers=2),
+        "of_classes": of(OfClasses(), num_workers=2),
         "twice_in_the_data": of(Twice(divided=True), num_workers=2),
         "alike": of(Alike(), num_workers=2),
         "synthetic": of(Synthetic(), num_workers=2),

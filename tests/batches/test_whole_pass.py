@@ -29,6 +29,7 @@ BAD: Mapping[str, tuple[str, str]] = {
     "all_from_each": ("gives each sample 2 times in an epoch, once from each", "warning"),
     "all_from_each_of_three": ("gives each sample 3 times in an epoch, once from", "warning"),
     "all_captions_from_each": ("gives each sample 2 times in an epoch", "warning"),
+    "all_augmented_from_each": ("gives each sample 2 times in an epoch, once from", "warning"),
     "too_long": ("len() is 20, and 10 batches come", "warning"),
     "too_short": ("len() is 5, and 10 batches come", "warning"),
     "batch_sampler": ("len() is 20, and 10 batches come", "warning"),

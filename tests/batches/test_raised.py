@@ -1,0 +1,52 @@
+"""What is told of an exception that comes while a batch is fetched."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import pytest
+
+from preflight.batches.drawing import raised
+
+
+def leave() -> None:
+    os._exit(7)
+
+
+def stay() -> None:
+    """End as a worker should."""
+
+
+class Fetches:
+    """As torch's iterator does, of whose workers one has ended."""
+
+    def __init__(self, *does: object) -> None:
+        context = multiprocessing.get_context("fork")
+        self._workers = [context.Process(target=one) for one in does]
+        for one in self._workers:
+            one.start()
+
+    def fetch(self, error: Exception) -> None:
+        """Raise, as a pipe does."""
+        raise error
+
+
+def told_of(fetches: Fetches, error: Exception) -> dict[str, object]:
+    with pytest.raises(type(error)) as caught:
+        fetches.fetch(error)
+    return raised(caught.value, os.getcwd(), ())
+
+
+@pytest.mark.parametrize("error", [EOFError(), ConnectionResetError(104, "reset")])
+def test_a_pipe_that_ends_with_its_worker_is_a_worker_that_died(error: Exception) -> None:
+    told = told_of(Fetches(stay, leave), error)
+
+    assert (told["ended"], told["exit_status"], told["worker"]) == ("died", 7, 1)
+
+
+def test_the_end_of_a_file_is_none_of_a_worker() -> None:
+    told = told_of(Fetches(stay), EOFError("the file was cut"))
+
+    assert (told["ended"], told["exit_status"]) == ("raised", None)
+    assert told["error"] == "EOFError: the file was cut"
