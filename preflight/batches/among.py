@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from preflight.batches import rows
-from preflight.batches.frozen import give_the_same
 from preflight.batches.pass_facts import Among
 from preflight.loaders.around import as_it_comes, real_loader, with_real
 from preflight.loaders.starting import configured
@@ -25,6 +27,10 @@ _BY_CHANCE = 1e-4
 # Of fewer items it is not said that some are lacking; and an epoch without workers is left that is
 # so many times as long.
 _FEWEST, _LONGER = 8, 4
+
+# Items of two workers that are held against each other, with the same random numbers for each.
+_MOST_FROZEN = 256
+_END = object()
 
 
 class Noted:
@@ -81,7 +87,7 @@ def compare(loader: Any, given: Noted, seconds: float, tell: Callable[..., None]
         own = vars(real)
         may_divide = own.get("worker_init_fn") is not None
         left = until - time.monotonic()
-        if found is None or may_divide or not give_the_same(own["dataset"], given.workers, left):
+        if found is None or may_divide or not _give_the_same(own["dataset"], given.workers, left):
             return None
     return found
 
@@ -194,3 +200,68 @@ def _otherwise(given: Noted, alone: Noted) -> Iterator[Among]:
             lacking=lacking,
             is_repeated=came == Counter({one: each * given.workers for one, each in there.items()}),
         )
+
+
+# --- the same but for what chance makes of it -----------------------------------------------------
+
+
+def _give_the_same(dataset: Any, workers: int, seconds: float) -> bool:
+    """Whether two workers give the same data in the same order, but for what chance makes of it.
+
+    With the same random numbers for each item, whatever still tells two of them apart is data: no
+    two of a worker may be alike, else it draws them by chance. When workers begin, their random
+    numbers differ, so that orders and samples that each of them draws for itself are others.
+
+    Args:
+        dataset: the stream.
+        workers: how many the loader has.
+        seconds: how long it may take.
+    """
+    until = time.monotonic() + seconds
+    try:
+        one, other = (_items(dataset, workers, worker, until) for worker in (0, 1))
+    except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
+        return False
+    return one == other and len(one) >= _FEWEST and len({*one}) == len(one)
+
+
+def _items(dataset: Any, workers: int, worker: int, until: float) -> list[int]:
+    """Give a number for each of a worker's items behind the first one, with which it begins."""
+    found = []
+    with _as_worker(dataset, workers, worker):
+        _seed(worker + 1)
+        items = iter(dataset)
+        next(items)
+        for _ in range(_MOST_FROZEN):
+            _seed(0)
+            item = next(items, _END)
+            if item is _END:
+                break
+            found.append(rows.digest(item))
+            if time.monotonic() > until:
+                return []
+    return found
+
+
+@contextlib.contextmanager
+def _as_worker(dataset: Any, workers: int, worker: int) -> Iterator[None]:
+    """Have `get_worker_info` say that this is a worker."""
+    from torch.utils.data._utils import worker as of_torch
+
+    info = of_torch.WorkerInfo(id=worker, num_workers=workers, seed=worker + 1, dataset=dataset)
+    before = of_torch._worker_info  # noqa: SLF001
+    of_torch._worker_info = info  # noqa: SLF001
+    try:
+        yield
+    finally:
+        of_torch._worker_info = before  # noqa: SLF001
+
+
+def _seed(number: int) -> None:
+    import torch
+
+    random.seed(number)
+    torch.manual_seed(number)
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed(number)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from preflight.batches.facts import FirstBatches
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
-from preflight.batches.silence import Silence
 from preflight.batches.stacks import stacks
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.users_code.anew import Anew
+from preflight.users_code.silence import Silence
 from preflight.values.exit_status import ending
 from preflight.values.names import first_of
 from preflight.values.wire import from_wire

@@ -237,9 +237,10 @@ def _died(error: BaseException, pid: int | None) -> tuple[int | None, int | None
         workers = getattr(frame.f_locals.get("self"), "_workers", None)
         every = workers if isinstance(workers, list) else []
         wanted = [one for one in every if isinstance(one, BaseProcess) and pid in (None, one.pid)]
-        if wanted:
-            wait([one.sentinel for one in wanted], _SETTLES)
+        ended = wait([one.sentinel for one in wanted], _SETTLES) if wanted else []
         for worker in wanted:
+            if worker.sentinel in ended:
+                worker.join(_SETTLES)  # its pipes end a moment before it does
             if worker.exitcode or (worker.pid == pid):
                 return worker.exitcode, every.index(worker)
     return None, None

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from preflight.batches.facts import Drawn, FirstBatches, OnTheWay, Parcel
-from preflight.batches.silence import Silence
 from preflight.batches.stacks import stacks
 from preflight.batches.tracebacks import printed, told
 from preflight.flow.facts import Flow
 from preflight.flow.told import counts_of, flow_of
 from preflight.sheets.facts import Sheet
 from preflight.users_code.anew import Anew
+from preflight.users_code.silence import Silence
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 

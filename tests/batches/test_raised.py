@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import time
 
 import pytest
 
@@ -15,7 +16,7 @@ def leave() -> None:
 
 
 def stay() -> None:
-    """End as a worker should."""
+    time.sleep(100)
 
 
 class Fetches:
@@ -27,6 +28,12 @@ class Fetches:
         for one in self._workers:
             one.start()
 
+    def end(self) -> None:
+        """Leave none behind."""
+        for one in self._workers:
+            one.kill()
+            one.join()
+
     def fetch(self, error: Exception) -> None:
         """Raise, as a pipe does."""
         raise error
@@ -35,7 +42,10 @@ class Fetches:
 def told_of(fetches: Fetches, error: Exception) -> dict[str, object]:
     with pytest.raises(type(error)) as caught:
         fetches.fetch(error)
-    return raised(caught.value, os.getcwd(), ())
+    try:
+        return raised(caught.value, os.getcwd(), ())
+    finally:
+        fetches.end()
 
 
 @pytest.mark.parametrize("error", [EOFError(), ConnectionResetError(104, "reset")])

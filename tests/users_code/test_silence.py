@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from preflight.batches.silence import Silence, waited_to_run
 from preflight.users_code.anew import Anew
 from preflight.users_code.descendants import Descendant
+from preflight.users_code.silence import Silence, waited_to_run
 
 TIMEOUT = 0.8
 
