@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.keys.gather import told_of_cache, told_of_data
 from preflight.kinds.gather import Gather, Run
@@ -18,72 +17,14 @@ from preflight.loaders.facts import Sent
 from preflight.pipelines.facts import Reads
 from preflight.ranks.facts import WorldFacts
 from preflight.ranks.made_facts import RankBatches
+from preflight.ranks.worlds import World, worlds
 from preflight.settings.job import Job
 from preflight.settings.key_rule import is_function
-from preflight.settings.split import Said, runs_code, steps_of
+from preflight.settings.split import runs_code, steps_of
 from preflight.shards.facts import ShardFacts
-from preflight.targets.targets import CacheFolder, Dataset, Loader, Shard
+from preflight.targets.targets import CacheFolder, Dataset, Loader, Remote, Shard
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World(Target):
-    """The ranks of the job, and what they divide among themselves."""
-
-    of: Target
-    name: str
-    split: tuple[str, ...]
-    workers: int | None = None
-    """Of each rank, where the settings say it."""
-
-    atomic: bool = False
-    batch_size: int | None = None
-    """Samples in a batch of each rank, where the settings say it."""
-
-    def name_in(self, _root: str) -> str:
-        """Name it as what is divided is named."""
-        return self.name
-
-    def place(self, root: str) -> Location:
-        """Say where it is: where what is divided is."""
-        return self.of.place(root)
-
-
-def worlds(targets: Iterable[Target], job: Job) -> Iterator[World]:
-    """Find what the settings say of how it is divided."""
-    for one in targets:
-        match one:
-            case CacheFolder(entry=int(entry), checkpoint=False) if job.cache[entry].split:
-                cache = job.cache[entry]
-                name = cache.name or cache.path
-                yield _world(one, name, cache.split, job, atomic=cache.atomic is True)
-            case Dataset(entry=int(entry)) if job.data[entry].split:
-                data = job.data[entry]
-                yield _world(one, one.name, data.split, job, batch_size=data.batch_size)
-            case Loader():
-                for factory in job.loader:
-                    is_it = (factory.call, factory.name, factory.pick)
-                    if factory.split and is_it == (one.spec, one.name, one.pick):
-                        yield _world(one, one.name_in(job.root), factory.split, job)
-                        break
-
-
-def _world(
-    of: Target,
-    name: str,
-    said: Said,
-    job: Job,
-    *,
-    atomic: bool = False,
-    batch_size: int | None = None,
-) -> World:
-    return World(
-        of=of,
-        name=name,
-        split=(said,) if isinstance(said, str) else said or (),
-        workers=job.launch.num_workers,
-        atomic=atomic,
-        batch_size=batch_size or job.launch.batch_size,
-    )
+_FAR = "its address does not name its shards one by one, so that nobody knows how many there are"
 
 
 class Worlds(Gather):
@@ -141,7 +82,7 @@ class Worlds(Gather):
     def last_questions(self) -> Iterator[Question]:
         """Ask about lists of shards, of which each was read by now, if any was."""
         for one in self.targets:
-            shards = self._shards_of(one.of)
+            shards = one.shards or self._shards_of(one.of)
             part = "loader" if isinstance(one.of, Loader) else "data"
             told_of = part == "data" and self._is_of_a_loader(one, shards)
             if shards and not told_of and not self._is_resampled(one.of):
@@ -244,6 +185,8 @@ class Worlds(Gather):
             known = one.of in self._reads or one.of in self._sent
             if isinstance(one.of, Loader) and not known:
                 yield _blind(one, self.run.job, "it was not made, so that nobody knows its items")
+            if isinstance(one.of, Remote) and not one.shards:
+                yield _blind(one, self.run.job, _FAR)
 
 
 def _blind(one: World, job: Job, reason: str) -> Failed:

@@ -97,7 +97,7 @@ def _started(seed: int) -> subprocess.Popen[bytes]:
 
 def main() -> None:
     """Answer one question, in such an interpreter; what the user's code prints goes to stderr."""
-    from preflight.ranks.splitter import splitter_of
+    from preflight.ranks.real_splits import splitter_of
 
     answer = os.dup(1)
     os.dup2(2, 1)

@@ -15,6 +15,7 @@ from preflight.keys.sample import Sample
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_rule import KeyRule, is_function, parse_rule
 from preflight.targets.targets import CacheOf, KeyedData
+from preflight.values.addresses import plain_path
 from preflight.values.names import name_of
 from preflight.values.wire import from_wire
 
@@ -65,7 +66,7 @@ def items_of(asked: Asked) -> Items:
         few = Numbered(wire["noun"], wire["count"])
         return Items(noun=wire["noun"], names=few, told=few)
     if "names" in wire:
-        names = [name_of(one, root) for one in wire["names"]]
+        names = [one if plain_path(one) is None else name_of(one, root) for one in wire["names"]]
         return Items(noun=wire["noun"], names=names, told=wire["names"])
     if "data" in wire:
         data = from_wire(KeyedData, wire["data"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from preflight.kinds.kind import Kind
 from preflight.ranks.facts import WorldFacts
 from preflight.ranks.made_facts import RankBatches, RankOrder
-from preflight.targets.targets import Built, CacheFolder, Dataset, Loader
+from preflight.targets.targets import Built, CacheFolder, Dataset, Loader, Remote
 
 
 def _spread(found: list[WorldFacts]) -> str | None:
@@ -31,7 +31,7 @@ WORLD = Kind(
     name="world",
     noun="split among ranks",
     facts={WorldFacts: "cache, data set or loader of which the settings say a split"},
-    led_to_by=(CacheFolder, Dataset, Loader),
+    led_to_by=(CacheFolder, Dataset, Loader, Remote),
     reader="preflight.ranks.read:look",
     gather="preflight.ranks.gather:Worlds",
     sums_up={WorldFacts: _spread},

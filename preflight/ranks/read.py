@@ -12,7 +12,7 @@ from preflight.ranks.facts import OneEntry, WorldFacts
 from preflight.ranks.items import Items, items_of
 from preflight.ranks.limits import Limits
 from preflight.ranks.rules import Items as Numbers
-from preflight.ranks.splitter import splitter_of
+from preflight.ranks.real_splits import splitter_of
 from preflight.settings.split import DROPPED, PADDED, Steps, is_function
 
 # Items and ranks that are shown one by one.

@@ -1,17 +1,51 @@
-"""Divides items by what is installed, and by the user's own function."""
+"""Makes the splitter of a job's settings, with what is installed and what the user wrote."""
 
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from preflight.kinds.asked import CannotLookError
-from preflight.ranks.rules import Items, Place, Rule
-from preflight.users_code.named_function import said_of
+from preflight.ranks.divide import Splitter
+from preflight.ranks.rules import RULES, Items, Place, Rule, shards_or_samples
+from preflight.settings.split import INSTALLED, PADDED, Steps, is_function
+from preflight.users_code.named_function import named_function, said_of
 from preflight.values.names import shown
 
 FIX = "A split is  split(items, rank, world_size)  and gives the items of that rank."
+
+
+def splitter_of(
+    steps: Steps,
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    step: Callable[[str], AbstractContextManager[None]],
+    *,
+    shards: bool,
+) -> tuple[Splitter, tuple[str, ...]]:
+    """Make it, and say the versions of the libraries that divide.
+
+    Raises:
+        CannotLookError: a library is not installed, or the user's module raises.
+        MistypedError: the user's module or function does not exist.
+    """
+    rules: dict[str, Rule] = {}
+    versions: dict[str, None] = {}
+    for word in dict.fromkeys(word for one in steps for word in one):
+        if word in INSTALLED:
+            with step("import accelerate"):
+                version, rules[word] = of_accelerate(pads=word in PADDED)
+            versions[version] = None
+        elif is_function(word):
+            function = named_function(word, options, step, FIX)
+            rules[word] = of_user(word, function, names, options["root"])
+        elif word == "datasets" and shards:
+            rules[word] = shards_or_samples
+        else:
+            rules[word] = RULES[word]
+    return Splitter(steps=steps, rules=rules), tuple(versions)
 
 
 def of_accelerate(*, pads: bool) -> tuple[str, Rule]:

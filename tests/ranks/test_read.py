@@ -149,6 +149,42 @@ def test_entries_that_are_missing_are_counted_and_captions_that_are_equal_told(
     assert report.verdict == "go"
 
 
+@pytest.mark.parametrize(
+    ("shards", "each"),
+    [
+        ("s3://bucket/train-{0..4}.tar", (2, 1, 1, 1)),
+        ("pipe:curl -s https://there/{00..11}.tar", (3, 3, 3, 3)),
+        ("https://there/0.tar", (1, 0, 0, 0)),
+        ("s3://bucket/{0..2}.tar::train-{0..1}.tar", (2, 1, 1, 1)),
+    ],
+)
+def test_shards_behind_an_address_are_divided_by_their_names(
+    shards: str, each: tuple[int, ...], run: Callable[..., Seen], tmp_path: Path
+) -> None:
+    """Who has how many is known without reading one; some may lie here."""
+    for number in range(2):
+        (tmp_path / f"train-{number}.tar").write_bytes(tarred({"0.txt": b"text"}))
+    settings = f'[[data]]\nname = "far"\nshards = "{shards}"\nsplit = "split_by_node"\n'
+    report, (facts,) = run(settings, world_size=4)
+
+    assert (facts.name, facts.noun, facts.each) == ("far", "shard", each)
+    assert bool(found(report)) == (each[0] != each[-1])
+    assert facts.names[:1] == () or "://" in facts.names[0]
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/*.tar", "hf://datasets/x/y"])
+def test_how_many_shards_there_are_behind_an_address_has_to_be_said(
+    address: str, run: Callable[..., Seen]
+) -> None:
+    settings = f'[[data]]\npath = "{address}"\nsplit = "split_by_node"\n'
+    report, met = run(settings, world_size=4)
+
+    assert met == []
+    (outcome,) = (one for one in report.checks if one.id == "world-ownership")
+    assert "nobody knows how many" in outcome.broken[0].error
+    assert report.verdict == "cannot-judge"
+
+
 # --- the user's code ------------------------------------------------------------------------------
 
 SPLITS = """
