@@ -8,6 +8,10 @@ What it finds
     folder of PYTHONPATH, that Python takes for a module of its own or of a package (`numbers.py`),
     so that torch cannot be imported.
 
+    Where the job has several ranks, the loader is made for others than rank 0, too (see
+    world-steps): what raises on those alone, while it is made or gone through, is found as well,
+    unless they have asked or waited for other ranks before.
+
 Why it matters
     The job runs the same lines at its start, and stops there. Where a line asks for a variable that
     is not set here, what stands behind it could not be looked at.
@@ -19,20 +23,21 @@ What to do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from preflight.check import check
 from preflight.facts import Frame, Unbuilt
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.users_code.facts import Unfound
-from preflight.values.names import shown
+from preflight.values.names import first_of, shown
 
 _DOING = {
     "import": "while it is imported",
     "call": "when it is called",
     "pick": "in what it gave",
     "look": "when it is looked at",
+    "epoch": "when it is gone through",
 }
 
 
@@ -60,20 +65,25 @@ def target_unbuildable(facts: Unbuilt, job: Job) -> Iterator[Finding]:
         else Location(file=inner.file, line=inner.line, name=facts.name)
     )
     lacks = facts.lacks
-    why, fix = _of_code(inner) if lacks is None else _of_variable(lacks.name)
+    why, fix = _of_code(inner, facts.ranks) if lacks is None else _of_variable(lacks.name)
     if facts.unfound is not None:
         fix = _of_import(facts.unfound)
     if facts.shadows:
         yield _in_place_of(facts, place)
         return
+    on = f" on {_ranks(facts.ranks)} of {job.launch.ranks:,}" if facts.ranks else ""
     yield target_unbuildable.found(
-        f"raises {_DOING.get(facts.step, facts.step)}: {shown(facts.error)}",
+        f"raises {_DOING.get(facts.step, facts.step)}{on}: {shown(facts.error)}",
         at=place,
         also=tuple(Location(file=one.file, line=one.line) for one in outer if one is not None),
         why=why,
         fix=fix,
-        about=facts.step,
+        about=f"{facts.step} by rank" if facts.ranks else facts.step,
     )
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} {first_of([*map(str, ranks)], len(ranks), most=8)}"
 
 
 def _in_place_of(facts: Unbuilt, place: Location) -> Finding:
@@ -88,9 +98,12 @@ def _in_place_of(facts: Unbuilt, place: Location) -> Finding:
     )
 
 
-def _of_code(inner: Frame | None) -> tuple[str, str]:
+def _of_code(inner: Frame | None, ranks: Sequence[int]) -> tuple[str, str]:
     line = "the same line" if inner is None else f"`{shown(inner.text)}`"
     why = f"The job runs {line} at its start too, and stops there."
+    if ranks:
+        why = f"Rank {ranks[0]} of the job runs {line}, too, and stops there, while the others "
+        why += "wait for it in their next all-reduce until it times out."
     fix = (
         "Mend this line, or make it as the job does: arguments go into preflight.toml, under "
         "[[loader]] or [[model]]."

@@ -34,6 +34,13 @@ class Printed(NamedTuple):
     """The innermost last."""
 
 
+def in_worker(error: BaseException) -> tuple[str, tuple[traceback.FrameSummary, ...]]:
+    """Give what a worker raised, and where: torch raises it again with its traceback as text."""
+    text = str(error)
+    found = printed(text) if f"Original {_BEGIN}" in text else []
+    return (found[-1].error, found[-1].calls) if found else ("", ())
+
+
 def printed(text: str) -> list[Printed]:
     """Give the exceptions that a text has; of a chain, the last one that was raised."""
     found: list[Printed] = []

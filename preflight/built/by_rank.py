@@ -17,22 +17,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.built.making import Named, named, unsaid
+from preflight.built.plan import CAUSES, HASH_SEED, Making, plan_of
 from preflight.built.rank_process import begun, serve, throttled
 from preflight.kinds.asked import Asked
 from preflight.objects.facts import Definition
-from preflight.ranks.compare import Told, batches_of, order_of
+from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.made_facts import RankBatches, RankOrder
 from preflight.users_code import anew
+from preflight.users_code.facts import Unbuilt
 from preflight.users_code.orders import next_order, teller
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 
-BATCHES, ORDER = "RankBatches", "RankOrder"
-WANTED = (BATCHES, ORDER)
+WANTED = ("RankBatches", "RankOrder")
 """The facts for whose sake loaders are made by ranks."""
 
-_MOST_RANKS = 8
-"""Ranks that are tried at most."""
+_KINDS: Mapping[str, Any] = {one.__name__: one for one in (RankBatches, RankOrder, Unbuilt)}
 
 # Seconds after which no further rank is tried than the first and the last.
 _ENOUGH = 10.0
@@ -44,36 +44,9 @@ _AT_ONCE = 4
 _SLOWER, _PATIENCE = 5, 30.0
 
 _POLL = 0.01
-_HASH_SEED = "PYTHONHASHSEED"
 
 # Of processes as they are, and of the one that has another.
 _SEEDS = ("2", "1")
-
-CAUSES = ("hash", "random", "folder")
-"""What may be otherwise in another process; the surest first."""
-
-
-class Making(NamedTuple):
-    """How a loader is made in one process."""
-
-    rank: int
-    items: bool = False
-    cause: str = ""
-    """What is otherwise than in the others: `hash`, `folder`, `random`; empty: nothing."""
-
-
-def plan_of(ranks: int, *, batches: bool, order: bool) -> list[Making]:
-    """Say which processes there are to be: what everybody waits for first."""
-    last = ranks - 1
-    fixed = os.environ.get(_HASH_SEED, "random") != "random"  # ranks inherit it
-    causes = [one for one in CAUSES if order and not (fixed and one == "hash")]
-    spread = [last * one // (_MOST_RANKS - 2) for one in range(1, _MOST_RANKS - 2)]
-    others = range(1, last) if ranks <= _MOST_RANKS else sorted({1, *spread})
-    return [
-        *(Making(0, items=True, cause=cause) for cause in causes),
-        *(Making(rank, items=True) for rank in dict.fromkeys((0, last))),
-        *(Making(rank) for rank in others if batches),
-    ]
 
 
 class ByRank:
@@ -109,7 +82,7 @@ class ByRank:
     def _told(self) -> dict[str, Any]:
         return {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
 
-    def facts(self, names: Sequence[str]) -> Iterator[RankBatches | RankOrder]:
+    def facts(self, names: Sequence[str]) -> Iterator[RankBatches | RankOrder | Unbuilt]:
         """Have these loaders made, and give what came of it."""
         process, wants = self._process, self._asked.options["wants"]
         if process is None or not names:
@@ -118,8 +91,7 @@ class ByRank:
             process.go({"names": list(names), "wants": [one for one in WANTED if one in wants]})
             said = self._heard(process)
         for one in said.get("facts", ()):
-            kind: Any = RankBatches if one["kind"] == BATCHES else RankOrder
-            yield from_wire(kind, one["facts"])
+            yield from_wire(_KINDS[one["kind"]], one["facts"])
         for name in names if "facts" not in said else ():
             yield from (kind(name=name, reason=said["reason"]) for kind in (RankBatches, RankOrder))
 
@@ -162,9 +134,10 @@ def _conduct(its: Named, told: Mapping[str, Any], orders: int, answers: int) -> 
     batches, in_order = (one in order["wants"] for one in WANTED)
     plan = plan_of(its.options["ranks"], batches=batches, order=in_order)
     found = _all_told(its, told, plan, order["names"], throttled(tell))
-    facts: list[RankBatches | RankOrder] = []
+    facts: list[RankBatches | RankOrder | Unbuilt] = []
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found) if in_order else ()
+    facts += raised_by([_usual(found, name) for name in order["names"]])
     tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
     next_order(orders)
 
@@ -177,11 +150,13 @@ class _Found(NamedTuple):
     defined: Definition = Definition()
     reason: str = ""
     talks: Sequence[str] = ()
+    raised: Mapping[str, Any] | None = None
 
     def of(self, name: str) -> Told:
         """Give what was told of a loader."""
         missing = f"rank {self.making.rank} was not given it"
-        return {**self.loaders.get(name, {"reason": self.reason or missing}), "talks": self.talks}
+        unmade = {"reason": self.reason or missing, "raised": self.raised}
+        return {**self.loaders.get(name, unmade), "talks": self.talks}
 
 
 def _all_told(
@@ -202,7 +177,7 @@ def _all_told(
 def _started(its: Named, told: Mapping[str, Any], making: Making) -> anew.Anew:
     if sys.platform == "linux" and making.cause != "hash":
         return anew.copy(functools.partial(serve, its))
-    variables = {} if _HASH_SEED in os.environ else {_HASH_SEED: _SEEDS[making.cause == "hash"]}
+    variables = {} if HASH_SEED in os.environ else {HASH_SEED: _SEEDS[making.cause == "hash"]}
     main = "preflight.built.rank_process:main"
     return anew.fresh(main, told, folder=told["home"], variables=variables)
 
@@ -276,18 +251,24 @@ class Rounds:
 
 def _found(making: Making, said: Mapping[str, Any]) -> _Found:
     if "unmade" in said:
-        return _Found(making, {}, reason=said["unmade"], talks=said.get("talks", ()))
+        talks, raised = said.get("talks", ()), said.get("raised")
+        return _Found(making, {}, reason=said["unmade"], talks=talks, raised=raised)
     defined = from_wire(Definition, said["defined"])
     return _Found(making, said["made"], defined=defined, talks=said["talks"])
 
 
+def _usual(found: Sequence[_Found], name: str) -> dict[int, Told]:
+    """Give what ranks told of a loader, of processes in which nothing was otherwise."""
+    return {one.making.rank: one.of(name) for one in found if not one.making.cause}
+
+
 def _batches(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Iterator[RankBatches]:
     ranks = its.options["ranks"]
-    usual = {one.making.rank: one for one in found if not one.making.cause}
+    defined = next(one.defined for one in found if one.making == Making(0, items=True))
     for name in names:
-        told = {rank: one.of(name) for rank, one in usual.items()}
+        told = _usual(found, name)
         kept = {r: one for r, one in told.items() if r in (0, ranks - 1) or not one.get("reason")}
-        yield batches_of(name, usual[0].defined, ranks, kept)
+        yield batches_of(name, defined, ranks, kept)
 
 
 def _orders(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Iterator[RankOrder]:

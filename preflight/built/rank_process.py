@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from preflight.built.blame import RaisedError
+from preflight.batches.tracebacks import in_worker
+from preflight.built.blame import RaisedError, blaming, unbuilt
 from preflight.built.drawn import collect, walk
 from preflight.built.making import Named, attribute, imported, made, named
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.objects import where
 from preflight.objects.stand_in import StoodIn
-from preflight.ranks.conditions import list_otherwise, seed, stand_for
+from preflight.ranks.conditions import WAITING, list_otherwise, seed, stand_for
 from preflight.ranks.epoch_items import Wanted, told_of_epoch
-from preflight.users_code.frames import said_by
+from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.importing import import_torch
 from preflight.users_code.orders import next_order, settle, teller
 from preflight.values.wire import to_wire
 
 _HEARTBEAT = 0.5
+
+_FULL = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT}
+"""What several at once may run into here, and not where the job runs."""
 
 
 def throttled(tell: Callable[..., None]) -> Callable[[], None]:
@@ -60,19 +66,18 @@ def serve(its: Named, orders: int, answers: int) -> None:
     """Wait for an order, stand for a rank, tell of its loaders, and end."""
     tell = teller(answers)
     order = next_order(orders)
-    talks: list[str] = []
+    said: list[str] = []
     try:
-        talks = stand_for(order["rank"], its.options["ranks"], its.options["nodes"])
-        told = _told_by_rank(its, order, throttled(tell))
+        said = stand_for(order["rank"], its.options["ranks"], its.options["nodes"])
+        told = _told_by_rank(its, order, throttled(tell), said)
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
-        tell(unmade=_unmade(order["rank"], error), talks=talks)
-    else:
-        tell(**told, talks=talks)
+        told = {"unmade": _unmade(order["rank"], error), "raised": _raised(its, error, said)}
+    tell(**told, talks=[one for one in said if one not in WAITING])
     os._exit(0)  # at once, since it may hold much
 
 
 def _told_by_rank(
-    its: Named, order: Mapping[str, Any], alive: Callable[[], None]
+    its: Named, order: Mapping[str, Any], alive: Callable[[], None], said: Sequence[str]
 ) -> dict[str, Any]:
     method = "fork" if sys.platform == "linux" else its.options["start_method"]
     its = its._replace(options={**its.options, "start_method": method})
@@ -84,12 +89,35 @@ def _told_by_rank(
     one_of_them = functools.partial(collect, its, factory, order["names"], {})
     found = walk(its.built.spec, made(its, factory, stood_in), one_of_them) or []
     wanted = Wanted(items=order["items"])
-    told = {one.name: told_of_epoch(one.loader, wanted, alive) for one in found}
+    told = {}
+    for one in found:
+        try:
+            with blaming("epoch"):
+                told[one.name] = told_of_epoch(one.loader, wanted, alive)
+        except RaisedError as error:
+            raised = _raised(its, error, said)
+            told[one.name] = {"reason": _unmade(order["rank"], error), "raised": raised}
     return {"made": told, "defined": to_wire(where.defined(factory, its.options["root"]).at)}
+
+
+def _raised(its: Named, error: BaseException, said: Sequence[str]) -> dict[str, Any] | None:
+    """Say what the user's code raised; None: other ranks, or what is here, may be the cause."""
+    if said or not isinstance(error, RaisedError) or isinstance(error.error, MemoryError):
+        return None
+    if getattr(error.error, "errno", None) in _FULL:
+        return None
+    found = unbuilt(its.built, error, its.options["root"], None, StoodIn())
+    of_worker, calls = in_worker(error.error)
+    if of_worker:
+        found = replace(found, error=of_worker, frames=user_frames(calls, its.options["root"]))
+    # Where a library finds too little for this rank, it is dataset-small that tells.
+    is_users = found.step != "epoch" or found.frames
+    return to_wire(found) if is_users and found.lacks is None else None
 
 
 def _unmade(rank: int, error: BaseException) -> str:
     if isinstance(error, (CannotLookError, MistypedError)):
         return str(error)
     inner = error.error if isinstance(error, RaisedError) else error
-    return f"rank {rank} could not make it, or go through it: {said_by(inner)}"
+    said = in_worker(inner)[0] or said_by(inner)
+    return f"rank {rank} could not make it, or go through it: {said}"

@@ -5,12 +5,14 @@ Where two processes are to have the same items, and have not, nobody has some, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from preflight.objects.facts import Definition
 from preflight.ranks.made_facts import OtherItems, RankBatches, RankCount, RankOrder
+from preflight.users_code.facts import Frame, Unbuilt
+from preflight.values.wire import from_wire
 
 Told: TypeAlias = Mapping[str, Any]
 """What `epoch_items` tells of one loader on one rank; `reason` says why it could not."""
@@ -55,6 +57,21 @@ def batches_of(
         is_stream=first["is_stream"],
         **first["about"],
     )
+
+
+def raised_by(tellings: Sequence[Mapping[int, Told]]) -> Iterator[Unbuilt]:
+    """Say what the user's code raises on other ranks than the first, which has each loader.
+
+    `tellings` are, of each loader, what ranks tell of it.
+    """
+    found: dict[tuple[str, tuple[Frame, ...]], dict[int, Unbuilt]] = {}
+    for told in tellings:
+        for rank, one in sorted(told.items()) if not told[0].get("reason") else ():
+            if one.get("raised"):
+                raised: Unbuilt = from_wire(Unbuilt, one["raised"])
+                found.setdefault((raised.step, raised.frames), {}).setdefault(rank, raised)
+    for those in found.values():
+        yield replace(next(iter(those.values())), ranks=tuple(those))
 
 
 def order_of(

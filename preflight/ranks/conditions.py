@@ -29,11 +29,14 @@ _TALKING = (
 )
 """What asks other ranks for something: alone, nobody knows what they would say."""
 
+WAITING = ("barrier", "monitored_barrier")
+"""What waits for what other ranks do meanwhile."""
+
 
 def stand_for(rank: int, ranks: int, nodes: int) -> list[str]:
     """Become a rank: its launcher's variables, and a group that talks to nobody.
 
-    Gives a list that grows by the name of whatever asks the other ranks for something.
+    Gives a list that grows by the name of whatever asks the other ranks for something, or waits.
     """
     each = max(ranks // max(nodes, 1), 1)
     place, node = rank % each, rank // each
@@ -66,7 +69,7 @@ def _listen() -> list[str]:
 
         return asking
 
-    for name in _TALKING if dist.is_available() else ():
+    for name in (*_TALKING, *WAITING) if dist.is_available() else ():
         ask = getattr(dist, name, None)
         if ask is not None:
             asking = heard(name, ask)

@@ -11,8 +11,8 @@ from preflight.ranks.divide import Splitter, Tally, owned, shared_entries
 from preflight.ranks.facts import OneEntry, WorldFacts
 from preflight.ranks.items import Items, items_of
 from preflight.ranks.limits import Limits
-from preflight.ranks.rules import Items as Numbers
 from preflight.ranks.real_splits import splitter_of
+from preflight.ranks.rules import Items as Numbers
 from preflight.settings.split import DROPPED, PADDED, Steps, is_function
 
 # Items and ranks that are shown one by one.

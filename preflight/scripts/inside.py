@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from preflight.scripts.cpu_instead import lack_of, stand_in, wants_cpu
@@ -29,8 +29,6 @@ SUBJECTS = (
     *("saving.trackers", "tracebacks"),
 )
 """Modules of this folder whose `POINTS` are wrapped."""
-
-_OF_WORKER = "Original Traceback (most recent call last):"
 
 ASKED = "asked.json"
 """In the scratch folder: what is run, and how."""
@@ -124,13 +122,14 @@ def _is_ours(error: BaseException) -> bool:
 
 def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
     """Say as facts what nothing in the script has caught."""
+    from preflight.batches.tracebacks import in_worker
     from preflight.users_code.lacking import lacking
 
     frames = watch.own_frames(traceback.extract_tb(error.__traceback__))
     file = error.filename if isinstance(error, SyntaxError) else None
     if isinstance(error, SyntaxError) and file and watch.own.has(file):
         frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
-    said, of_worker = _in_worker(error)
+    said, of_worker = in_worker(error)
     return Raised(
         error=said or said_by(error),
         frames=(*frames, *watch.own_frames(of_worker)),
@@ -140,15 +139,6 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         or (lack_of(error) if watch.stood_in else None),
         told_by=watch.blamed.get(id(error), ""),
     )
-
-
-def _in_worker(error: BaseException) -> tuple[str, Sequence[traceback.FrameSummary]]:
-    """Give what a worker raised, and where: torch raises it again with its traceback as text."""
-    from preflight.batches.tracebacks import printed
-
-    text = str(error)
-    found = printed(text) if _OF_WORKER in text else []
-    return (found[-1].error, found[-1].calls) if found else ("", ())
 
 
 def _hear_threads(watch: Watch) -> None:

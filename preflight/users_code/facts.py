@@ -85,7 +85,7 @@ class Unbuilt:
 
     name: str
     step: str
-    """What was being done: `import`, `call`, `pick`."""
+    """What was being done: `import`, `call`, `pick`; `epoch`, where it was gone through."""
 
     error: str
     """The exception's type and text."""
@@ -101,3 +101,6 @@ class Unbuilt:
 
     shadows: str = ""
     """The installed module, or that of Python, in whose place a file of the job stands."""
+
+    ranks: tuple[int, ...] = ()
+    """Those that it raised on, of those that were tried; empty: it was made for rank 0."""

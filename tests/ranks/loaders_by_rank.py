@@ -163,6 +163,38 @@ def agreed():
     return DataLoader(Named(names[0][RANK::WORLD]), batch_size=4)
 
 
+def unmade():
+    return DataLoader(Named([NAMES][RANK]), batch_size=4)
+
+
+class Stops(Stream):
+    """Has nothing for one rank, and says so in its worker."""
+
+    def __iter__(self):
+        if RANK == 1:
+            raise ValueError("no part of this rank")
+        return super().__iter__()
+
+
+def stops():
+    return DataLoader(Stops(NAMES), batch_size=4, num_workers=1)
+
+
+def waits():
+    import torch.distributed as dist
+
+    dist.barrier()
+    if RANK:
+        raise FileNotFoundError("what rank 0 would have written meanwhile")
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
+def lacks():
+    if RANK:
+        import not_installed_anywhere  # noqa: F401
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
 def prepared():
     try:
         from accelerate import Accelerator, DataLoaderConfiguration

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.built.by_rank import Making, Rounds, plan_of
+from preflight.built.by_rank import Rounds
+from preflight.built.plan import Making, plan_of
 from preflight.facts import RankBatches, RankOrder
 from preflight.finding import Finding
 from preflight.findings import registry
@@ -222,6 +223,41 @@ def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.Monkey
         plan = plan_of(2, batches=True, order=True)
 
         assert {one.cause for one in plan} == {"", "random", "folder"} | causes
+
+
+# --- ranks that raise ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ("unmade", "raises when it is called on rank 1 of 2: IndexError: list index out of range"),
+        (
+            "stops",
+            "raises when it is gone through on rank 1 of 2: ValueError: no part of this rank",
+        ),
+    ],
+)
+def test_what_stops_one_rank_alone_is_found_at_its_line(
+    part: str, message: str, look: Callable[..., Seen]
+) -> None:
+    seen = look(part, 2, ("target", "world-steps")).report
+
+    (found,) = (one for one in seen.findings if one.check == "target-unbuildable")
+    assert found.message.endswith(message)
+    assert (found.at.file, bool(found.at.line)) == ("train.py", True)
+    assert "Rank 1 of the job" in (found.why or "")
+    assert seen.verdict == "no-go"
+
+
+@pytest.mark.parametrize("part", ["waits", "lacks"])
+def test_what_a_rank_raises_for_want_of_others_or_of_what_is_not_here_is_not_judged(
+    part: str, look: Callable[..., Seen]
+) -> None:
+    seen = look(part, 2, ("target", "world-steps"))
+
+    assert seen.report.findings == ()
+    assert "rank 1 could not make it" in seen.steps[f"train.py:{part}"].reason
 
 
 # --- processes that give no answer ----------------------------------------------------------------

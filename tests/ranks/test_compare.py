@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from preflight.objects.facts import Definition
-from preflight.ranks.compare import batches_of, order_of
+from preflight.ranks.compare import batches_of, order_of, raised_by
 from preflight.ranks.made_facts import RankOrder
+from preflight.users_code.facts import Frame, Unbuilt
+from preflight.values.wire import to_wire
 
 ABOUT = {"even_batches": None, "is_webdataset": False, "batch_size": 2, "drop_last": False}
 
@@ -121,3 +123,17 @@ def test_batches_are_those_of_each_rank_that_was_tried() -> None:
     assert facts.splits
     gone = batches_of("it", Definition(), 2, {0: told(0), 1: {"reason": "it raises"}})
     assert (gone.reason, gone.counts) == ("it raises", ())
+
+
+def test_what_several_ranks_raise_at_one_line_is_told_once() -> None:
+    """And nothing where rank 0, which has made it, cannot make it here a second time."""
+    frame = Frame(file="train.py", line=3, function="make", text="FILES[RANK]")
+    raised = [
+        to_wire(Unbuilt(name="it", step="call", error=f"no part {rank}", frames=(frame,)))
+        for rank in range(4)
+    ]
+    gone = {rank: {"reason": "it raises", "raised": raised[rank]} for rank in range(4)}
+
+    (one,) = raised_by([{**gone, 0: told(0, 2)}, {**gone, 0: told(1)}])
+    assert (one.ranks, one.error) == ((1, 2, 3), "no part 1")
+    assert [*raised_by([gone])] == []

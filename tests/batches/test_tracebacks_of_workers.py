@@ -1,10 +1,10 @@
-"""What a script raises is told as what was raised, and where."""
+"""What workers raise is told as what was raised, and where."""
 
 from __future__ import annotations
 
 import pytest
 
-from preflight.scripts.inside import _in_worker
+from preflight.batches.tracebacks import in_worker
 
 
 def failing(sample: int) -> int:
@@ -31,11 +31,11 @@ def test_what_a_worker_raised_is_read_off_the_error_that_torch_makes_of_it(depth
         except ValueError as error:
             made = error
 
-    said, calls = _in_worker(made)
+    said, calls = in_worker(made)
 
     assert said == "ValueError: bad sample 5"
     assert calls[-1].name == "failing"
 
 
 def test_an_error_of_the_script_itself_is_left_as_it_is() -> None:
-    assert _in_worker(ValueError("Caught nothing")) == ("", ())
+    assert in_worker(ValueError("Caught nothing")) == ("", ())
