@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from preflight.facts import HostFacts, NumberSaid
+from preflight.facts import HostFacts, LaunchCommand, NumberSaid
 from preflight.job import Job
 
 ACCELERATE = "accelerate launch"
@@ -55,12 +55,20 @@ def of_torchrun(facts: HostFacts) -> Said | None:
     """Give what torchrun takes from the environment where it is given no flag."""
     each = _number(facts, "PET_NPROC_PER_NODE")
     nodes = _number(facts, "PET_NNODES") or 1
-    given = any(one.launcher == "torchrun" and one.number for one in facts.commands)
-    if each is None or given:
+    by_torchrun = [one for one in facts.commands if one.launcher == "torchrun"]
+    given = any(one.number for one in by_torchrun) or (facts.commands and not by_torchrun)
+    # As many machines as come: `2:4`.
+    if each is None or given or ":" in facts.environment.get("PET_NNODES", ""):
         return None
     name = "PET_NPROC_PER_NODE"
     source = NumberSaid(file="", name=name, processes=each * nodes, machines=nodes)
     return Said(name, each * nodes, TORCHRUN, None, source)
+
+
+def of_scripts(facts: HostFacts) -> LaunchCommand | None:
+    """Give the first launch script, where all that there are start as many processes."""
+    numbers = {one.processes for one in facts.commands}
+    return facts.commands[0] if len(numbers) == 1 and None not in numbers else None
 
 
 def of_slurm(facts: HostFacts, job: Job) -> Said | None:

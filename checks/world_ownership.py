@@ -201,14 +201,18 @@ def _nothing(facts: WorldFacts) -> Finding:
         who = f"{facts.bare_workers:,} of {total:,} workers "
         who += "has" if facts.bare_workers == 1 else "have"
         which = f" (each of {counted(facts.ranks, 'rank')} has {facts.workers:,})"
-    raises = "webdataset raises ValueError (No samples found in dataset) in such a worker; "
+    raises = ""
+    if any("split_by" in one for one in facts.split):
+        raises = "webdataset raises ValueError (No samples found in dataset) in such a worker; "
+    elif bare and "datasets" in facts.split and facts.noun != "shard":
+        raises = "datasets raises IndexError on a rank that gets no row; "
     return world_ownership.found(
         f"{who} nothing of its {items(facts.items, facts)}{which}",
         at=place(facts),
         about="nothing",
         rows=tuple(rows_of(facts)) if world.idle else (),
         why=f"They are divided by {split_of(facts)}. "
-        f"{raises if any('split_by' in one for one in facts.split) else ''}"
+        f"{raises}"
         "the others wait for that rank in their next all-reduce until it times out.",
         fix=f"Take fewer ranks or workers than there are {facts.noun}s, or pack more of them.",
         workaround="resampled=True lets every worker draw from all shards."

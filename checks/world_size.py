@@ -9,8 +9,9 @@ What it finds
 
     Shell scripts in the job's folder tell which launcher it is: what they give on the command line
     (`--num_processes`, `--config_file`) comes before the file, and where they start the job with
-    torchrun alone, the file is nobody's. In a process that a launcher has started all is decided;
-    see env-launch.
+    torchrun alone, the file is nobody's. Where all of them start as many processes, and the
+    settings say another number, that is a note. In a process that a launcher has started all is
+    decided; see env-launch.
 
 Why it matters
     The job starts on two GPUs of eight, or on eight of which two are its own, and no launcher says
@@ -26,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from preflight.check import check
-from preflight.facts import HostFacts
+from preflight.facts import HostFacts, LaunchCommand
 from preflight.finding import Finding, Location, Row, Severity
 from preflight.job import Job
 from preflight.values.names import counted
@@ -37,6 +38,7 @@ from ._launched import (
     Said,
     has_default_file,
     is_launched,
+    of_scripts,
     of_slurm,
     of_torchrun,
     of_trainer,
@@ -65,9 +67,11 @@ def world_size(facts: HostFacts, job: Job) -> Iterator[Finding]:
     if _does_not_apply(facts, job):
         return
     taken, settings = _taken(facts), _of_settings(job)
-    slurm = of_slurm(facts, job)
+    slurm, script = of_slurm(facts, job), of_scripts(facts)
     if taken is not None:
         yield from _passed_over(taken, facts, settings)
+    elif settings is not None and script is not None and script.processes != settings.processes:
+        yield _of_script(script, settings)
     if settings is not None and slurm is not None:
         yield _of_slurm(slurm, settings)
     lacking = taken and _without_gpus(taken, facts, job)
@@ -131,6 +135,22 @@ def _passed_over(taken: Said, facts: HostFacts, settings: Said | None) -> Iterat
         fix=f"Say {first.processes:,} there, too, or on the command line of the launcher.",
         workaround=NOT_ACCELERATE if guess else None,
         evidence={"taken": taken.processes, "said": first.processes},
+    )
+
+
+def _of_script(script: LaunchCommand, settings: Said) -> Finding:
+    number = script.processes or 0
+    return world_size.found(
+        f"starts {counted(number, 'process', 'processes')} by {script.launcher}; {settings.name} "
+        f"says {settings.processes:,}, and is passed over",
+        at=Location(file=script.file, line=script.line),
+        about="script",
+        severity=Severity.NOTE,
+        why="What stands on the command line of a launcher comes before all else, and this job is "
+        "judged for another number.",
+        fix=f"Say {settings.processes:,} there, or judge for what it starts: --world-size {number}",
+        workaround="It starts something else than this job? preflight run --ignore world-size",
+        evidence={"taken": number, "said": settings.processes},
     )
 
 

@@ -108,6 +108,9 @@ class LaunchCommand:
     config: str | None = None
     """The file of settings that it names, as it is written there."""
 
+    processes: int | None = None
+    """Of the whole job, where it says so in plain numbers, or that file does."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFacts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from preflight.host.facts import LaunchCommand, NumberSaid
@@ -29,6 +30,7 @@ _LAUNCHERS = re.compile(
     r"|\b(?P<torchrun>torchrun|torch\.distributed\.(?:run|launch))\b"
 )
 _NUMBER = re.compile(r"--(?:num[_-]processes|nproc[_-]per[_-]node)(?:[= \t]+)[\"']?([^\s\"']+)")
+_NODES = re.compile(r"--nnodes(?:[= \t]+)[\"']?([^\s\"']+)")
 _CONFIG = re.compile(r"--config[_-]file(?:[= \t]+)[\"']?([^\s\"']+)")
 
 
@@ -102,13 +104,26 @@ def launch_commands(root: str) -> Iterator[LaunchCommand]:
             found = _LAUNCHERS.search(command)
             if found is not None:
                 number, config = _NUMBER.search(command), _CONFIG.search(command)
-                yield LaunchCommand(
+                one = LaunchCommand(
                     file=name,
                     line=line,
                     launcher="accelerate" if found["accelerate"] else "torchrun",
                     number=number and number[1],
                     config=config and config[1],
                 )
+                nodes = _NODES.search(command)
+                yield replace(one, processes=_started_by(one, nodes and nodes[1], root))
+
+
+def _started_by(one: LaunchCommand, nodes: str | None, root: str) -> int | None:
+    """Say how many processes a command starts in all; None: it does not say so in plain numbers."""
+    if one.launcher == "torchrun":
+        each, machines = _positive(one.number), _positive(nodes or 1)
+        return each and machines and each * machines
+    if one.number is None and one.config is not None:
+        said = read_config(os.path.join(root, one.config))
+        return _positive(said.get("num_processes")) if isinstance(said, dict) else None
+    return _positive(one.number)
 
 
 def _commands(text: str) -> Iterator[tuple[int, str]]:

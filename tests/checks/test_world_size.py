@@ -118,6 +118,22 @@ HEALTHY: dict[str, tuple[HostFacts, Job]] = {
         machine(4, environment={"PET_NPROC_PER_NODE": "gpu", "PET_NNODES": "1:2"}),
         job(world_size=8, nodes=2),
     ),
+    "torchrun's variable, and a script that starts accelerate": (
+        machine(4, NUMBERED, environment={"PET_NPROC_PER_NODE": "4"}),
+        job(world_size=8, nodes=2),
+    ),
+    "as many machines as come": (
+        machine(4, environment={"PET_NPROC_PER_NODE": "4", "PET_NNODES": "1:2"}),
+        job(world_size=8, nodes=2),
+    ),
+    "scripts for one GPU, and for all": (
+        machine(8, replace(TORCHRUN, processes=8), replace(TORCHRUN, processes=1)),
+        job(world_size=8),
+    ),
+    "scripts of which one has its number from elsewhere": (
+        machine(8, replace(TORCHRUN, processes=4), NUMBERED),
+        job(world_size=8),
+    ),
     "torchrun's variables on two machines": (
         machine(4, environment={"PET_NPROC_PER_NODE": "4", "PET_NNODES": "2"}),
         job(gpus=4, nodes=2),
@@ -186,6 +202,17 @@ def test_what_torchrun_takes_from_the_environment_is_held_against_the_settings()
 
     assert (one.at.name, one.severity) == ("PET_NPROC_PER_NODE", Severity.WARNING)
     assert one.message.startswith("is 4, and so many are started; gpus says 8")
+
+
+def test_a_script_that_starts_another_number_is_a_note() -> None:
+    """There may be other scripts, of which nobody knows."""
+    facts = machine(8, replace(TORCHRUN, processes=4))
+
+    (one,) = look(facts, job(gpus=8))
+
+    assert (one.at.file, one.at.line, one.severity) == ("run.sh", 1, Severity.NOTE)
+    assert one.message == "starts 4 processes by torchrun; gpus says 8, and is passed over"
+    assert look(facts, job(gpus=4)) == []
 
 
 def test_slurm_starts_another_number_of_tasks() -> None:
@@ -274,5 +301,4 @@ def test_accelerate_itself_takes_the_same_number(
     assert said is not None
     if not flags:
         assert said.on_gpus == (args.multi_gpu or args.use_fsdp)
-    taken = [args.num_processes] if "--num_processes" not in flags else []
-    assert [one.evidence["taken"] for one in told] == taken
+    assert [one.evidence["taken"] for one in told] == [args.num_processes]

@@ -125,13 +125,21 @@ def test_launch_scripts_are_read(tmp_path: Path) -> None:
     )
     (tmp_path / "b.sbatch").write_text(
         "srun torchrun --nproc-per-node 4 t.py\n"
+        "torchrun --nnodes 2 --nproc_per_node=8 t.py\n"
+        "torchrun --nnodes=1:4 --nproc-per-node 8 t.py\n"
         "python -m accelerate.commands.launch --config_file ds.yaml t.py\n",
         "utf-8",
     )
     (tmp_path / "c.py").write_text("'torchrun t.py'\n", "utf-8")
 
+    (tmp_path / "ds.yaml").write_text("distributed_type: DEEPSPEED\nnum_processes: 2\n", "utf-8")
+
     assert list(launch_commands(str(tmp_path))) == [
         LaunchCommand(file="a.sh", line=4, launcher="accelerate", number="${N}"),
-        LaunchCommand(file="b.sbatch", line=1, launcher="torchrun", number="4"),
-        LaunchCommand(file="b.sbatch", line=2, launcher="accelerate", config="ds.yaml"),
+        LaunchCommand(file="b.sbatch", line=1, launcher="torchrun", number="4", processes=4),
+        LaunchCommand(file="b.sbatch", line=2, launcher="torchrun", number="8", processes=16),
+        LaunchCommand(file="b.sbatch", line=3, launcher="torchrun", number="8"),
+        LaunchCommand(
+            file="b.sbatch", line=4, launcher="accelerate", config="ds.yaml", processes=2
+        ),
     ]

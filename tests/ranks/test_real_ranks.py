@@ -15,7 +15,7 @@ import preflight
 from preflight.ranks.divide import Splitter
 from preflight.ranks.hash_seeds import by_processes
 from preflight.ranks.real_splits import of_accelerate
-from preflight.ranks.rules import RULES, Place
+from preflight.ranks.rules import RULES, Place, shards_or_samples
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
 from tests.warming import start_copies
@@ -61,6 +61,26 @@ def accelerated(rank, world, count):
             found.append(list(own))
     return found
 
+def of_datasets(rank, world, count, rows):
+    # A table of so many rows, and a stream of so many shards, each of as many rows.
+    try:
+        import datasets
+    except ImportError:
+        return None
+    datasets.disable_progress_bars()
+    from datasets.distributed import split_dataset_by_node
+    def read(shards):
+        for shard in shards:
+            yield from ({"shard": shard} for _ in range(rows))
+    table = datasets.Dataset.from_dict({"row": list(range(count))})
+    shards = {"shards": list(range(count))}
+    stream = datasets.IterableDataset.from_generator(read, gen_kwargs=shards)
+    try:
+        own = [one["row"] for one in split_dataset_by_node(table, rank, world)]
+    except IndexError:
+        own = "IndexError"
+    return own, [one["shard"] for one in split_dataset_by_node(stream, rank, world)]
+
 def run(rank, folder, world, counts, workers):
     torch.set_num_threads(1)
     import os
@@ -84,6 +104,7 @@ def run(rank, folder, world, counts, workers):
             "part of part": part_of_part,
             "drawn": drawn,
             "accelerate": accelerated(rank, world, count),
+            "datasets": of_datasets(dist.get_rank(), dist.get_world_size(), count, 4),
         }
     with open(f"{folder}/{world}-{rank}.json", "w") as file:
         json.dump(found, file)
@@ -200,6 +221,20 @@ def test_48_latents_under_two_splits_are_told_as_real_ranks_have_them(
     )
     each = [len(seen[world, 48, rank]["drawn"]) for rank in range(world)]
     assert [row.count for row in found.rows] == each
+
+
+@pytest.mark.skipif(importlib.util.find_spec("datasets") is None, reason="needs datasets")
+def test_split_dataset_by_node_gives_what_is_told_of_tables_and_of_streams(
+    seen: dict[tuple[int, int, int], dict[str, Any]],
+) -> None:
+    """A table has to have a row for each rank; all read each shard where they do not divide it."""
+    for (world, count, rank), found in seen.items():
+        rows, shards = found["datasets"]
+        at = Place(rank, world)
+        assert own(("datasets",), count, at) == ([] if rows == "IndexError" else rows)
+        assert own(("datasets",), count, at, datasets=shards_or_samples) == sorted({*shards})
+        assert (rows == "IndexError") == (rank >= count), (world, count, rank)
+        assert len(shards) == count * 4 / world
 
 
 @pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="needs accelerate")
