@@ -37,6 +37,9 @@ _KINDS: Mapping[str, Any] = {one.__name__: one for one in (RankBatches, RankOrde
 # Seconds after which no further rank is tried than the first and the last.
 _ENOUGH = 10.0
 
+CAN_COPY = sys.platform == "linux"
+"""Whether processes are copies of one that has imported torch; else each is a fresh one."""
+
 # Processes at a time.
 _AT_ONCE = 4
 
@@ -72,9 +75,10 @@ class ByRank:
         """Start the process that starts the others, before any of the user's code is run."""
         if not self.is_wanted:
             return
-        if sys.platform == "linux":
+        if CAN_COPY:
             silent = self._its._replace(step=unsaid)
-            self._process = anew.copy(functools.partial(_conduct, silent, self._told()))
+            told = self._told()
+            self._process = anew.copy(functools.partial(_conduct, silent, told, copies=True))
         else:
             main = "preflight.built.by_rank:conduct"
             self._process = anew.fresh(main, self._told(), folder=self._folder)
@@ -125,15 +129,23 @@ class ByRank:
 def conduct() -> None:
     """Run in a fresh process: start others as fresh as this one."""
     orders, answers, told = begun()
-    _conduct(named(told["wire"], told["options"]), told, orders, answers)
+    _conduct(named(told["wire"], told["options"]), told, orders, answers, copies=False)
 
 
-def _conduct(its: Named, told: Mapping[str, Any], orders: int, answers: int) -> None:
+def _conduct(
+    its: Named, told: Mapping[str, Any], orders: int, answers: int, *, copies: bool
+) -> None:
     tell = teller(answers)
     order = next_order(orders)
     batches, in_order = (one in order["wants"] for one in WANTED)
     plan = plan_of(its.options["ranks"], batches=batches, order=in_order)
-    found = _all_told(its, told, plan, order["names"], throttled(tell))
+    start = functools.partial(_started, its, told, copies=copies)
+    started = {one: start(one) for one in reversed(plan)}  # copies before threads
+    alive = throttled(tell)
+    with contextlib.ExitStack() as stack:
+        for process in started.values():
+            stack.enter_context(process.ending(alive))
+        found = Rounds(its, order["names"], started, alive).run(plan)
     facts: list[RankBatches | RankOrder | Unbuilt] = []
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found) if in_order else ()
@@ -159,23 +171,9 @@ class _Found(NamedTuple):
         return {**self.loaders.get(name, unmade), "talks": self.talks}
 
 
-def _all_told(
-    its: Named,
-    told: Mapping[str, Any],
-    plan: Sequence[Making],
-    names: Sequence[str],
-    alive: Callable[[], None],
-) -> list[_Found]:
-    """Have each loader made as planned, a few at a time; those of no use any more are left out."""
-    started = {one: _started(its, told, one) for one in reversed(plan)}  # copies before threads
-    with contextlib.ExitStack() as stack:
-        for process in started.values():
-            stack.enter_context(process.ending(alive))
-        return Rounds(its, names, started, alive).run(plan)
-
-
-def _started(its: Named, told: Mapping[str, Any], making: Making) -> anew.Anew:
-    if sys.platform == "linux" and making.cause != "hash":
+def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: bool) -> anew.Anew:
+    """Start a process that makes the loader as planned; those of no use any more are ended."""
+    if copies and making.cause != "hash":
         return anew.copy(functools.partial(serve, its))
     variables = {} if HASH_SEED in os.environ else {HASH_SEED: _SEEDS[making.cause == "hash"]}
     main = "preflight.built.rank_process:main"

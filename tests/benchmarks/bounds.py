@@ -61,9 +61,11 @@ BOUNDS = {
     # 64 ranks of 8 workers: the whole command; a pass over a DistributedSampler, import and all.
     "64 ranks x 8 workers, 100,000 items, by_worker / one DistributedSampler": "at most 2",
     "64 ranks x 8 workers, 100,000 items, function / one DistributedSampler": "at most 4",
+    "64 ranks x 8 workers, 100,000 items, loader / one DistributedSampler": "at most 6",
     "64 ranks x 8 workers, 100,000 items, stacked / one DistributedSampler": "at most 2",
     "seconds of 64 ranks x 8 workers, 100,000 items, by_worker": "below 10 s",
     "seconds of 64 ranks x 8 workers, 100,000 items, function": "below 10 s",
+    "seconds of 64 ranks x 8 workers, 100,000 items, loader": "below 10 s",
     "seconds of 64 ranks x 8 workers, 100,000 items, stacked": "below 10 s",
     # Memory: the largest process of a command, or what a call takes more.
     "memory of 100,000 keys": "below 100 MB",
@@ -78,5 +80,6 @@ BOUNDS = {
     "memory of each image more": "at most 150 bytes",
     "memory of 64 ranks x 8 workers, 100,000 items, by_worker": "below 300 MB",
     "memory of 64 ranks x 8 workers, 100,000 items, function": "below 300 MB",
+    "memory of 64 ranks x 8 workers, 100,000 items, loader": "below 300 MB",
     "memory of 64 ranks x 8 workers, 100,000 items, stacked": "below 300 MB",
 }

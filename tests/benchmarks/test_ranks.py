@@ -25,10 +25,26 @@ SETTINGS = """
 world_size = {ranks}
 num_workers = {workers}
 
+{more}
+"""
+
+DIVIDED = """
 [[data]]
 name = "photos"
 path = "photos"
 split = {split}
+"""
+
+# What ranks really make.
+CODE = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+def split(items, rank, world_size):
+    return items[rank::world_size]
+
+def loader():
+    names = [f"photos/{number:06}.jpg" for number in range(100_000)]
+    return DataLoader(names, batch_size=8, num_workers=8, sampler=DistributedSampler(names))
 """
 
 
@@ -39,22 +55,22 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "photos").mkdir()
     for number in range(ITEMS):
         (folder / f"photos/{number:06}.jpg").touch()
-    code = "def split(items, rank, world_size):\n    return items[rank::world_size]\n"
-    (folder / "mine.py").write_text(code, "utf-8")
+    (folder / "mine.py").write_text(CODE, "utf-8")
     return folder
 
 
 @pytest.mark.parametrize(
-    ("way", "split"),
+    ("way", "more"),
     [
-        ("by_worker", '["strided", "split_by_worker"]'),
-        ("stacked", '["strided", "contiguous"]'),
-        ("function", '"mine:split"'),
+        ("by_worker", DIVIDED.format(split='["strided", "split_by_worker"]')),
+        ("stacked", DIVIDED.format(split='["strided", "contiguous"]')),
+        ("function", DIVIDED.format(split='"mine:split"')),
+        ("loader", '[[loader]]\ncall = "mine:loader"'),
     ],
 )
-def test_64_ranks_of_8_workers_against_one_sampler(job: Path, way: str, split: str) -> None:
+def test_64_ranks_of_8_workers_against_one_sampler(job: Path, way: str, more: str) -> None:
     """The whole command, which lists the images, too."""
-    text = SETTINGS.format(ranks=RANKS, workers=WORKERS, split=split)
+    text = SETTINGS.format(ranks=RANKS, workers=WORKERS, more=more)
     (job / "preflight.toml").write_text(text, "utf-8")
     words = ("--select", "world", "--fail-on", "never", "--no-ledger", "--elsewhere")
     ours = preflight(*words, folder=job)

@@ -16,12 +16,19 @@ from typing import Any
 import pytest
 
 import preflight
+from preflight.built import by_rank
 from preflight.built.by_rank import Rounds
+from preflight.built.making import named, unsaid
 from preflight.built.plan import Making, plan_of
 from preflight.facts import RankBatches, RankOrder
 from preflight.finding import Finding
 from preflight.findings import registry
 from preflight.findings.report import Report
+from preflight.job import Job, Launch
+from preflight.kinds.asked import Asked
+from preflight.settings.told import told_of
+from preflight.targets.targets import Loader
+from preflight.values.wire import to_exact, to_wire
 from tests.archives import tarred
 from tests.warming import start_copies
 
@@ -223,6 +230,58 @@ def test_a_hash_seed_that_is_set_is_that_of_all_ranks(monkeypatch: pytest.Monkey
         plan = plan_of(2, batches=True, order=True)
 
         assert {one.cause for one in plan} == {"", "random", "folder"} | causes
+
+
+# --- where processes cannot be copied -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("part", "wanted"), [("divided", RankBatches), ("unlike", RankOrder)])
+def test_fresh_processes_tell_what_copies_tell(
+    part: str,
+    wanted: type,
+    job: Path,
+    look: Callable[..., Seen],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on Windows and macOS, where none of them is a copy of another."""
+    seen = look(part, 2)
+    monkeypatch.setattr(by_rank, "CAN_COPY", False)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    start_copies(monkeypatch)  # of a process that has imported torch, and none of ours
+    settings = Job(root=str(job), launch=Launch(world_size=2))
+    options = {**told_of(settings), "wants": [wanted.__name__]}
+    plain = to_wire(Loader(spec=f"train.py:{part}"))
+    asked = Asked(
+        wire={"kind": "loader", **plain, "args": to_exact(()), "kwargs": to_exact({})},
+        options=options,
+        alive=lambda: None,
+        step=unsaid,
+        opening=lambda _: None,
+        some=lambda *_: None,
+        memory=0,
+    )
+    ranks = by_rank.ByRank(asked, named(asked.wire, options), str(job))
+    names = [one.name for one in seen.steps.values()]
+
+    ranks.begin()
+    try:
+        found = [*ranks.facts(names)]
+    finally:
+        ranks.close()
+
+    told: dict[str, Any] = {_part(one.name): one for one in found}
+    if wanted is RankBatches:
+        assert told == seen.steps
+        return
+    assert told.keys() == seen.orders.keys()
+    for name, one in told.items():
+        assert _causes(one) == _causes(seen.orders[name]), name
+
+
+def _causes(facts: RankOrder) -> tuple[Any, ...]:
+    """What makes ranks differ; how much is that of hash seeds, which differ from run to run."""
+    found = {(one.cause, bool(one.others)) for one in facts.found}
+    return facts.reason, facts.splits, facts.tried, found
 
 
 # --- ranks that raise ---------------------------------------------------------------------------

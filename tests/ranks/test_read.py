@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -243,6 +245,35 @@ def test_where_accelerate_is_not_installed_nobody_can_judge(
     assert report.verdict == "cannot-judge"
     (outcome,) = (one for one in report.checks if one.id == "world-ownership")
     assert "accelerate" in outcome.broken[0].error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "more"), [("1.13.0", (2,)), ("1.14.0", ())])
+def test_three_items_on_eight_ranks_are_divided_as_accelerate_of_each_version_does(
+    version: str,
+    more: tuple[int, ...],
+    run: Callable[..., Seen],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each installed from the registry: up to 1.13, all ranks that are too many have the last."""
+    lib = tmp_path / "lib"
+    wanted = f"accelerate=={version}"
+    how = ("--quiet", "--disable-pip-version-check", "--retries", "0", "--timeout", "20")
+    words = (sys.executable, "-m", "pip", "install", *how, "--no-deps", "--target", str(lib))
+    done = subprocess.run([*words, wanted], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"{wanted} cannot be installed here: {done.stderr[-200:]}")
+    start_copies(monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", f"{lib}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    for path in sorted((tmp_path / "photos").glob("dog_*"))[6:]:
+        path.unlink()
+    report, (facts,) = run(PHOTOS + CACHE + 'split = "accelerate"\n', world_size=8)
+
+    assert facts.versions == (f"accelerate {version}",)
+    assert facts.owners == ((0,), (1,), (2,), *[more] * 5)
+    assert facts.several == bool(more)
+    assert bool(found(report)) == bool(more)
 
 
 LOADERS = """
