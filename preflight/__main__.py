@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 _OURS = "train_preflight-"
 _MARK = b"preflight/__init__.py,"
+_INTERRUPTED = 130
+
+_asked_to_end: list[int] = []
+"""Signals that came and ask for it."""
 
 
 def start() -> None:
@@ -40,6 +44,7 @@ def start() -> None:
 
     try:
         if sys.argv[1:2] == ["run"]:
+            _end_in_order()
             from preflight.processes.orphans import say_ours
             from preflight.processes.spawn import make_ready
 
@@ -54,7 +59,32 @@ def start() -> None:
             sys.exit(2)
         _leave(main())
     except KeyboardInterrupt:
-        os._exit(130)  # a second Ctrl-C, or one before anything was there to catch it
+        _end(_INTERRUPTED)  # a second Ctrl-C, or one before anything was there to catch it
+
+
+def _end_in_order() -> None:
+    """Have a request to end do as Ctrl-C does: what was found is told, and nothing is left behind.
+
+    Launchers end ranks so, and Slurm a job whose time is over.
+    """
+    import signal
+
+    def end(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)  # another one ends us at once
+        _asked_to_end.append(number)
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
+def _end(code: int) -> NoReturn:
+    """End as who has asked for it expects: by the signal, where there was one."""
+    if code == _INTERRUPTED and _asked_to_end:
+        os.kill(os.getpid(), _asked_to_end[0])
+    os._exit(code)
 
 
 def _say_what_shadows(error: BaseException) -> None:
@@ -83,7 +113,7 @@ def _leave(code: int) -> NoReturn:
         sys.stderr.flush()
     except (OSError, ValueError):
         sys.exit(code)  # a pipe that was closed; Python knows what to say of it
-    os._exit(code)
+    _end(code)
 
 
 def _open_all_streams() -> None:

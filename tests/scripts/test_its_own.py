@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from preflight.findings.report import Report
-from tests.conftest import Run
+from tests.conftest import ROOT, START, Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
 
@@ -126,3 +128,50 @@ def test_input_that_it_does_not_read_is_left_to_others(preflight: Run, tmp_path:
         preflight("run", "--format", "json", "train.py", stdin=file)
 
         assert file.read() == "one\ntwo\n"
+
+
+SAVES = """
+import os, signal, time, torch
+torch.save({}, "last.pt")
+print("script", os.getpid(), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.usefixtures("at_hand")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_asked_to_end_we_leave_nothing_of_it(tmp_path: Path, number: signal.Signals) -> None:
+    """As Slurm asks at the end of a job's time, and torchrun where another rank has died."""
+    job, temporary = tmp_path / "job", tmp_path / "temporary"
+    for folder in (job, temporary):
+        folder.mkdir()
+    (job / "train.py").write_text(SAVES, encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "-c", START, "run", "--format", "json", "train.py"],
+        cwd=job,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    ) as process:
+        assert process.stderr is not None
+        said = next(one for one in process.stderr if one.startswith("script "))
+        assert list(temporary.glob("preflight-*/files/**/last.pt"))
+        process.send_signal(number)
+        page, _ = process.communicate(timeout=60)
+    report = Report.from_json(page)
+
+    assert process.returncode == (-number if number == signal.SIGTERM else 130)
+    assert (report.verdict, report.interrupted) == ("cannot-judge", True)
+    assert not is_alive(int(said.split()[1]))
+    assert list(temporary.glob("preflight-*")) == []
+    assert [one.name for one in job.iterdir() if one.name != ".preflight"] == ["train.py"]
+
+
+def is_alive(pid: int) -> bool:
+    """Say whether a process is still there, and not only its number."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
