@@ -63,6 +63,9 @@ class Watch:
     steps: int = 0
     """How often gradients were computed."""
 
+    given: int = 0
+    """Batches that loaders gave."""
+
     has_raised: bool = False
     """Whether the script has stopped with an exception."""
 
@@ -78,6 +81,9 @@ class Watch:
     _at: str = SETUP
     _evaluates: weakref.ref[Any] | None = None
     """The model that was set to evaluate last, until it is set to train."""
+
+    _begun: Frame | None = None
+    """The script's own line that has set it so, until an evaluation is told of."""
 
     _met: dict[tuple[Any, ...], Met] = field(default_factory=dict)
     _pid: int = field(default_factory=os.getpid)
@@ -180,16 +186,31 @@ class Watch:
     def stepped(self) -> None:
         """Count that gradients were computed."""
         self.steps += 1
+        if self._at == SETUP:
+            self._at = TRAINING
         if self.steps < _FEW:
             self.tell(steps=self.steps)
         else:
             self.sign()
 
-    def set_mode(self, module: Any, *, evaluating: bool) -> None:
-        """Note that a model with parameters to train was set to evaluate, or to train."""
+    def set_mode(self, module: Any, *, evaluating: bool, at: Frame | None = None) -> None:
+        """Note that a model with parameters to train was set to evaluate, or to train.
+
+        What lies between two such lines of the script itself is an evaluation, also without a
+        loader; `at` is the first of them.
+        """
+        if not evaluating and self._begun is not None and self._evaluates is not None:
+            if self._evaluates() is module:
+                self.evaluates(self._begun)
+        self._begun = at if evaluating else None
         self._evaluates = weakref.ref(module) if evaluating else None
         if self._at != SETUP:
             self.goes_on(evaluating=evaluating)
+
+    def evaluates(self, at: Frame | None) -> None:
+        """Tell of an evaluation."""
+        self._begun = None
+        self.met(Met(what="evaluation", at=at))
 
     def has_evaluated(self) -> None:
         """Note that an evaluation is over, in whatever mode it leaves its model."""

@@ -15,11 +15,11 @@ from tests.conftest import said_by
 BEGIN = """
 import json, os, sys, tempfile, time, traceback
 from preflight.scripts import inside
-from preflight.scripts.met import loaders as loaders_met
+from preflight.scripts.met import loaders as loaders_met, own_steps
 from preflight.scripts.points import Points
 from preflight.scripts.watch import Stopped, Watch
 
-loaders_met._TO_THE_END = 0.0
+loaders_met._TO_THE_END = own_steps._WITHOUT = own_steps._OF_ONE_BATCH = 0.0
 
 
 def run(text, folder):
@@ -44,11 +44,14 @@ def run(text, folder):
         ours = inside._is_ours(error)
         end = "cut short" if ours else "".join(traceback.format_exception(error))
     finally:
+        at = watch.while_at
+        for one in watch.on_stop:
+            one()
         points.remove()
     with open(os.path.join(scratch, "told.jsonl")) as file:
         lines = [json.loads(one) for one in file]
     met = {one["met"]: one["facts"] for one in lines if "met" in one}
-    return [end, own.get("seen"), list(met.values()), watch.while_at]
+    return [end, own.get("seen"), list(met.values()), at]
 """
 
 HEAD = """
@@ -133,6 +136,22 @@ SCRIPTS = {
         "for batch in loader: step(batch)\n"
         "model.eval()\nfor batch in loader: seen.append(len(batch))"
     ),
+    "steps without a loader": (
+        "optimizer = torch.optim.SGD(model.parameters())\n"
+        "while True: step(torch.ones(5, 1)); optimizer.step()"
+    ),
+    "steps on what was drawn before": (
+        "optimizer = torch.optim.SGD(model.parameters())\n"
+        "held = list(loader)\nwhile True: step(held[0]); optimizer.step()"
+    ),
+    "a few steps for each batch": (
+        "optimizer = torch.optim.SGD(model.parameters())\n"
+        "for batch in loader:\n  for _ in range(4): step(batch); optimizer.step()"
+    ),
+    "evaluation without a loader": (
+        "step(torch.ones(5, 1))\nmodel.eval()\nwith torch.no_grad(): model(torch.ones(3, 1))\n"
+        "model.train()"
+    ),
     "a frozen encoder": (
         "frozen = torch.nn.Linear(1, 1).eval()\nfrozen.requires_grad_(False)\n"
         "for batch in loader: step(batch)"
@@ -176,6 +195,10 @@ SEEN = {
     "a patch of its own": ["returned", [5, 5, 7]],
     "evaluation without gradients": ["returned", [5, 5] * 4],
     "evaluation by its mode": ["returned", [5, 5, 5, 5]],
+    "steps without a loader": ["stopped", [5] * 5],
+    "steps on what was drawn before": ["stopped", [5] * 5],
+    "a few steps for each batch": ["returned", [5] * 8],
+    "evaluation without a loader": ["returned", [5]],
     "a frozen encoder": ["returned", [5, 5]],
 }
 
@@ -191,6 +214,20 @@ def test_evaluations_are_told_from_training(ran: Mapping[str, Any]) -> None:
     assert {name for name, phase in at_end.items() if phase == "evaluation"} == {
         "evaluation without gradients",
         "evaluation by its mode",
+    }
+
+
+def test_an_evaluation_without_a_loader_is_seen(ran: Mapping[str, Any]) -> None:
+    lines = {
+        name: [one["at"]["text"] for one in seen[2] if one["what"] == "evaluation"]
+        for name, seen in ran.items()
+        if name in {"evaluation without a loader", "evaluation by its mode", "a frozen encoder"}
+    }
+
+    assert lines == {
+        "evaluation without a loader": ["model.eval()"],
+        "evaluation by its mode": ["for batch in loader: seen.append(len(batch))"],
+        "a frozen encoder": [],
     }
 
 

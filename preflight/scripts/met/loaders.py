@@ -67,9 +67,10 @@ class Shortened:
         with watch.looking():
             batch = next(self._batches)
         self._given += 1
+        watch.given += 1
         watch.met(Met(what="loader", at=self._at))
         if watch.while_at == "evaluation" and self._given == 1:
-            watch.met(Met(what="evaluation", at=self._at))
+            watch.evaluates(self._at)
         return batch
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from preflight.scripts.facts import Met
@@ -18,10 +20,19 @@ def _train(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     def train(module: Any, mode: bool = True) -> Any:  # noqa: FBT001, FBT002  as torch has it
         with watch.looking() as is_outermost:
             if is_outermost and any(one.requires_grad for one in module.parameters()):
-                watch.set_mode(module, evaluating=not mode)
+                at = watch.place() if _is_own(watch) else None
+                watch.set_mode(module, evaluating=not mode, at=at)
             return original(module, mode)
 
     return train
+
+
+def _is_own(watch: Watch) -> bool:
+    """Whether a line of the script itself has called `eval()`, or `train()`."""
+    called: FrameType | None = sys._getframe(2)  # noqa: SLF001  behind our own wrapper
+    if called is not None and called.f_code.co_name == "eval":
+        called = called.f_back
+    return called is not None and watch.own.has(called.f_code.co_filename)
 
 
 def _backward(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:

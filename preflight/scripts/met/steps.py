@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from preflight.scripts.facts import TRAINING
+from preflight.scripts.met.own_steps import OwnSteps
 from preflight.scripts.met.seeking import seeking, slopes
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
@@ -26,6 +27,7 @@ class Seen:
         self._watch = watch
         self.trained = Trained(watch.root, watch.place)
         self.numbers = Numbers(watch.place)
+        self._own = OwnSteps(watch)
         self._handles: list[Any] = []
         watch.on_stop.append(self.tell)
 
@@ -48,6 +50,7 @@ class Seen:
             return
         self.trained.stepped(optimizer)
         self.numbers.stepped(optimizer, self.trained.name)
+        self._own.stepped()
 
     def tell(self) -> None:
         """Tell of it, and hear no more."""

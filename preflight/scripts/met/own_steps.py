@@ -1,0 +1,47 @@
+"""Steps of training that take no batch of a loader: nothing but time makes such a loop short."""
+
+from __future__ import annotations
+
+import time
+
+from preflight.scripts.met.together import Together
+from preflight.scripts.watch import Watch
+
+# How long a script may take steps without a loader, to come to what stands behind its last one;
+# and how long it may where its last batch came of one, of which it may make many steps; in seconds.
+_WITHOUT, _OF_ONE_BATCH = 10.0, 60.0
+
+
+class OwnSteps:
+    """Counts the steps since the last batch, and ends the script after enough."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._together = Together()
+        self._batches = 0
+        self._steps = 0
+        self._since = 0.0
+        """When the first step was taken since the last batch, by the monotonic clock."""
+
+    def stepped(self) -> None:
+        """Count a step.
+
+        Raises:
+            Stopped: there were enough.
+        """
+        watch = self._watch
+        if watch.given != self._batches or not self._steps:
+            self._batches, self._steps, self._since = watch.given, 0, time.monotonic()
+        self._steps += 1
+        if self._steps <= watch.batches * watch.epochs:
+            return
+        most = _OF_ONE_BATCH if watch.given else _WITHOUT
+        goes_on = time.monotonic() - self._since < most
+        if self._together.decided(f"step {watch.given}.{self._steps}", goes_on):
+            return
+        at = watch.place()
+        place = "" if at is None else f" ({at.file}:{at.line})"
+        watch.shortened(
+            f"training to what came of {most:g} s: its steps take no batches of a loader{place}"
+        )
+        watch.stop("steps")
