@@ -199,9 +199,9 @@ class Watch:
         What lies between two such lines of the script itself is an evaluation, also without a
         loader; `at` is the first of them.
         """
-        if not evaluating and self._begun is not None and self._evaluates is not None:
-            if self._evaluates() is module:
-                self.evaluates(self._begun)
+        known = None if self._evaluates is None else self._evaluates()
+        if not evaluating and self._begun is not None and known is module:
+            self.evaluates(self._begun)
         self._begun = at if evaluating else None
         self._evaluates = weakref.ref(module) if evaluating else None
         if self._at != SETUP:

@@ -223,10 +223,10 @@ FAULTS: Mapping[str, Fault] = {
     "a save that accelerate does not have": Fault(
         ACCELERATE, STOPPED, (("accelerator.save_state(", "accelerator.save_states("),)
     ),
-    "samples of two sizes": Fault(
+    "samples of many sizes": Fault(
         ACCELERATE,
         STOPPED,
-        (("torch.randn(4, 8, generator", "torch.randn(4 + index % 2, 8, generator"),),
+        (("torch.randn(4, 8, generator", "torch.randn(4 + index, 8, generator"),),
     ),
     "a folder's name that is read otherwise": Fault(
         STATE, RESUME, (('.split("-")[1]', '.split("_")[1]'),), resumed="model/checkpoint-2"
@@ -285,7 +285,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "samples without labels": Fault(TRAINER, STOPPED, ((', "labels": tokens.clone()}', "}"),)),
     "tokens that the model does not know": Fault(
-        TRAINER, STOPPED, (("torch.randint(0, 50,", "torch.randint(0, 60,"),)
+        TRAINER, STOPPED, (("torch.randint(0, 50,", "torch.randint(50, 60,"),)
     ),
     "a state of the trainer that it does not have": Fault(
         TRAINER, STOPPED, (("trainer.state.global_step", "trainer.state.global_steps"),)
