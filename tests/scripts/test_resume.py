@@ -79,6 +79,17 @@ def test_a_script_that_goes_on_is_go_and_leaves_its_folder_as_it_is(tmp_path: Pa
     assert "for real" not in said
 
 
+def test_a_schedule_that_was_made_short_has_a_step_left_for_the_resume(tmp_path: Path) -> None:
+    """It counts steps, and the checkpoint is of its second."""
+    write(tmp_path, "accelerate_state.py")
+
+    report = rehearse(tmp_path)
+
+    assert (report.verdict, report.findings) == ("go", ())
+    said = " ".join(render(report, verbose=1).split())
+    assert "resumed with --resume_from_checkpoint model/checkpoint-2: 2 steps" in said
+
+
 FAULTS: dict[str, tuple[tuple[Change, ...], str, str]] = {
     "a state that does not pickle": (
         (('"epoch": epoch,\n            "args"', '"epoch": lambda: epoch,\n            "args"'),),

@@ -25,7 +25,7 @@ _Shorten = Callable[[Mapping[str, Any], Limits], list[Change]]
 
 
 def _limits(watch: Watch) -> Limits:
-    return Limits(watch.batches, watch.epochs)
+    return Limits(watch.batches, watch.options.get("scheduled_epochs", watch.epochs))
 
 
 def _tell(watch: Watch, of: str, changes: Iterable[Change]) -> None:

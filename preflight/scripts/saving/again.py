@@ -117,8 +117,10 @@ def _resumed(
     layer_of(wire, asked.root).restore()
     added = shlex.join(name_of(one, asked.root) if os.path.isabs(one) else one for one in words)
     heard = Heard()
+    # Schedules are as long as they were: what is left of them is to have a step, at its own rate.
+    options = {**asked.options, "scheduled_epochs": asked.options["epochs"], "epochs": 1}
     with asked.step(f"run {rehearsal.name} {added}"):
-        running = start(wire, {**asked.options, "epochs": 1, "wants": (), "resuming": True})
+        running = start(wire, {**options, "wants": (), "resuming": True})
         ended = follow(running, heard, asked._replace(wire=wire))
     again = read_lines(os.path.join(scratch, MOMENTS)).moments
     began = [one for one in again if one.what == STEP]
