@@ -78,6 +78,7 @@ def _stopped(facts: Resumed) -> Iterator[Finding]:
             why="After a crash it does not start from its own checkpoint, and is begun anew.",
             fix=_fix_of(facts.error),
             about="start",
+            line_text=facts.frames[-1].text if facts.frames else None,
         )
 
 

@@ -33,6 +33,9 @@ class Rank(NamedTuple):
     launch: str
     """The same for all ranks that one machine has started together."""
 
+    is_one_machine: bool = False
+    """Whether it is known that all of them are on this one."""
+
 
 def rank_number(environ: Mapping[str, str] = os.environ) -> int:
     """Give the number of this process; 0 where nobody has told it."""
@@ -55,8 +58,15 @@ def rank_here(environ: Mapping[str, str] = os.environ) -> Rank | None:
                 port=int(port),
                 hosted=environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True",
                 launch=_launch(environ, host, port),
+                is_one_machine=_is_one_machine(environ, told[1]),
             )
     return None
+
+
+def _is_one_machine(environ: Mapping[str, str], size: str) -> bool:
+    return size in (environ.get("LOCAL_WORLD_SIZE"), environ.get("OMPI_COMM_WORLD_LOCAL_SIZE")) or (
+        environ.get("SLURM_STEP_NUM_NODES") == "1" and environ.get("SLURM_STEP_NUM_TASKS") == size
+    )
 
 
 def _launch(environ: Mapping[str, str], host: str, port: str) -> str:

@@ -40,7 +40,9 @@ class Scripts(Gather):
             "scratch": folder,
             "layer": common or folder,
             "stdin": path_of_ours(),
+            "rank": 0 if rank is None else rank.number,
             "ranks": 1 if rank is None else rank.size,
+            "is_one_machine": rank is None or (common is not None and rank.is_one_machine),
         }
 
     def seen(

@@ -57,6 +57,36 @@ def told(ranks: list[Done]) -> tuple[Report, list[str]]:
     return report, places
 
 
+HERE = {"LOCAL_WORLD_SIZE": "2"}
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_ranks_of_one_machine_go_on_together_from_what_rank_0_saved(tmp_path: Path) -> None:
+    planted(tmp_path, "ranks_resume.py").rename(tmp_path / "train.py")
+    ranks = as_ranks(tmp_path, [COMMAND] * 2, **HERE)
+    report, places = told(ranks)
+
+    assert (report.verdict, places) == ("go", [])
+    assert [one.stderr.count("goes on") for one in ranks] == [1, 1]
+    assert "resumed with --resume last.pt" in report.targets[0].text
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".preflight", "train.py"]
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_rank_that_does_not_go_on_is_told_at_its_line(tmp_path: Path) -> None:
+    ill = ('print("goes on"', 'assert not rank; print("goes on"')
+    path = planted(tmp_path, "ranks_resume.py", ill).rename(tmp_path / "train.py")
+    report, places = told(as_ranks(tmp_path, [COMMAND] * 2, **HERE))
+    plain = as_ranks(tmp_path, [["train.py"]] * 2)
+    again = as_ranks(tmp_path, [["train.py", "--resume", "last.pt"]] * 2)
+    line = line_of(path, "assert not rank")
+
+    assert [one.code for one in plain] == [0, 0]
+    assert f"line {line}, in main" in again[1].stderr
+    assert places[0] == f"world-unlike train.py:{line}"
+    assert "on rank 1 of 2 (script-resume)" in report.findings[0].message
+
+
 def test_healthy_ranks_of_torchrun_are_a_go(tmp_path: Path) -> None:
     """And what rank 0 has saved, the others load, from a folder that stays as it was."""
     script(tmp_path)

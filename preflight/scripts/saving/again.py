@@ -6,20 +6,22 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from preflight.cached_files.read import read_cache
 from preflight.findings.check import Facts
 from preflight.kinds.asked import Asked
 from preflight.resuming.compare import chosen, differences
 from preflight.resuming.facts import Resumed, SavedState
-from preflight.resuming.moments import STEP, Moment, read_lines
+from preflight.resuming.moments import STEP, Moment, Told, read_lines
 from preflight.resuming.ways import words_for
 from preflight.scripts.elsewhere import layer_of
 from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.process import start
 from preflight.scripts.read import Heard, follow
 from preflight.scripts.read import look as run
-from preflight.scripts.saving.log import MOMENTS
+from preflight.scripts.saving.by_ranks import Ranks
+from preflight.scripts.saving.log import ALONE, MOMENTS, TOGETHER
 from preflight.scripts.saving.made import made_by
 from preflight.scripts.saving.written import standing, written
 from preflight.scripts.surroundings.standard_input import kept_in
@@ -56,8 +58,8 @@ def look(asked: Asked) -> Iterator[Facts]:
     if "SavedState" in wants:
         saved = [_read_back(one, asked) for one in saved] if is_whole else saved
         yield from saved
-    if "Resumed" in wants and is_whole:
-        yield from _again(rehearsal, saved, asked)
+    if "Resumed" in wants:
+        yield from _again(rehearsal, saved, asked, is_whole=is_whole)
 
 
 def _read_back(saved: SavedState, asked: Asked) -> SavedState:
@@ -74,32 +76,58 @@ def _read_back(saved: SavedState, asked: Asked) -> SavedState:
     return replace(saved, damage=held.damage.text if held.damage is not None else "")
 
 
-def _again(rehearsal: Rehearsal, saved: Sequence[SavedState], asked: Asked) -> Iterator[Resumed]:
-    moments, way = read_lines(os.path.join(asked.wire["scratch"], MOMENTS))
-    saves = chosen(moments)
-    typed = asked.options["resume_with"]
+def _again(
+    rehearsal: Rehearsal, saved: Sequence[SavedState], asked: Asked, *, is_whole: bool
+) -> Iterator[Resumed]:
+    ranks = None
+    if asked.wire.get("ranks", 1) > 1 and asked.wire["is_one_machine"]:
+        ranks = Ranks(asked.wire, asked.options["timeout"], asked.alive)
+    if ranks is not None and ranks.number:
+        ranks.ended(whole=is_whole)
+        words = ranks.words()
+        if words is not None:
+            resumed = _resumed(rehearsal, words, (), asked)
+            # What it waits for, or compares itself with, is rank 0's.
+            yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
+        return
+    told = read_lines(os.path.join(asked.wire["scratch"], MOMENTS))
+    choice = _choice(saved, told, asked) if is_whole else None
+    words = None if choice is None else choice.words
+    if ranks is not None and words is not None and not ranks.all_ended_whole():
+        choice, words = Choice("", None, "another rank has not come to its end"), None
+    if words is not None:
+        layer_of(asked.wire, asked.root).restore()
+    if ranks is not None:
+        ranks.say(words)
+    if words is not None:
+        yield _resumed(rehearsal, words, told.moments, asked)
+    elif choice is not None:
+        yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
+
+
+class Choice(NamedTuple):
+    """How a script is started again, or why not."""
+
+    typed: str
+    words: list[str] | None
+    why: str = ""
+
+
+def _choice(saved: Sequence[SavedState], told: Told, asked: Asked) -> Choice | None:
+    """Choose what is added to the arguments; None where nothing is to be said of a resume."""
+    saves, way, typed = chosen(told.moments), told.way, asked.options["resume_with"]
     if not saves:
-        if typed is not None:
-            yield Resumed(name=rehearsal.name, words=typed, unasked="it saved nothing after a step")
-        return
+        return None if typed is None else Choice(typed, None, "it saved nothing after a step")
     if any(one.error or one.damage or one.unloadable for one in saved):
-        return  # which is told already
+        return None  # which is told already
     if asked.options["allow_writes"]:
-        why = "what it saves first may be written over, with --allow-writes"
-        yield Resumed(name=rehearsal.name, words="", unasked=why)
-        return
-    if asked.wire.get("ranks", 1) > 1:
-        why = "several ranks run the script; start preflight by one"
-        yield Resumed(name=rehearsal.name, words="", unasked=why)
-        return
+        return Choice("", None, "what it saves first may be written over, with --allow-writes")
+    if asked.wire.get("ranks", 1) > 1 and not asked.wire["is_one_machine"]:
+        return Choice("", None, "ranks on several machines run the script")
     words = words_for(saves, way, typed)
-    if words is None:
-        why = "it has no option for it; name one by --resume-with"
-        if way is not None and way.is_given:
-            why = f"{way.option} is given already"
-        yield Resumed(name=rehearsal.name, words="", unasked=why)
-        return
-    yield _resumed(rehearsal, words, moments, asked)
+    if words is None and way is not None and way.is_given:
+        return Choice("", None, f"{way.option} is given already")
+    return Choice("", words, "it has no option for it; name one by --resume-with")
 
 
 def _resumed(
@@ -112,25 +140,26 @@ def _resumed(
         "args": [*asked.wire["args"], *words],
         "scratch": scratch,
         "stdin": kept_in(asked.wire["scratch"]),
-        "layer": asked.wire["scratch"],
+        "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
-    layer_of(wire, asked.root).restore()
     added = shlex.join(name_of(one, asked.root) if os.path.isabs(one) else one for one in words)
     heard = Heard()
     # Schedules are as long as they were: what is left of them is to have a step, at its own rate.
     options = {**asked.options, "scheduled_epochs": asked.options["epochs"], "epochs": 1}
+    resuming = TOGETHER if asked.wire.get("ranks", 1) > 1 else ALONE
     with asked.step(f"run {rehearsal.name} {added}"):
-        running = start(wire, {**options, "wants": (), "resuming": True})
+        running = start(wire, {**options, "wants": (), "resuming": resuming})
         ended = follow(running, heard, asked._replace(wire=wire))
     again = read_lines(os.path.join(scratch, MOMENTS)).moments
     began = [one for one in again if one.what == STEP]
-    place = chosen(first)[-1].at
+    place = next((one.at for one in reversed(chosen(first))), None)
     resumed = Resumed(name=rehearsal.name, words=added, saved_at=place, steps=heard.steps)
     if not began and ended.how in _WHOLE and not ended.code:
         return replace(resumed, unasked=f"{added} left it no step to take")
     if ended.how == "exited" and ended.code == _USAGE and not heard.met:
         return replace(resumed, unasked=f"its arguments do not take {added}")
-    return replace(_ended(resumed, ended), differences=tuple(differences(first, again)))
+    found = differences(first, again) if place is not None else ()
+    return replace(_ended(resumed, ended), differences=tuple(found))
 
 
 def _ended(resumed: Resumed, ended: Ended) -> Resumed:

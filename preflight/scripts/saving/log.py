@@ -23,6 +23,9 @@ from preflight.values.names import name_of
 MOMENTS = "moments.jsonl"
 """In the scratch folder: saves and steps."""
 
+ALONE, TOGETHER = "alone", "together"
+"""How a script goes on: by one process, or by ranks, of which none can be stopped alone."""
+
 # Errors of a disk that is full: it is ours that was written to, and not the job's.
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
@@ -122,7 +125,7 @@ class Log:
         if own and self.watch.is_here:
             self._saved[own] = (writer, at)
             self._tell(own, writer, at)
-        if self.watch.options.get("resuming") and self._steps:
+        if self.watch.options.get("resuming") == ALONE and self._steps:
             self.watch.stop("it has gone on, and has saved again")
 
     def _tell(self, path: str, writer: str, at: Frame | None) -> None:

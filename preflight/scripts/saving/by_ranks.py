@@ -1,0 +1,65 @@
+"""Has the ranks of one machine start again together: rank 0 says with which words, or that not.
+
+They speak by files in the layer that is theirs in common, behind the end of the first run of each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+_POLL = 0.05
+
+
+class Ranks:
+    """All ranks of a launch, as one of them sees them."""
+
+    def __init__(self, wire: Mapping[str, Any], patience: float, alive: Callable[[], None]) -> None:
+        self.number: int = wire["rank"]
+        self._size: int = wire["ranks"]
+        script = zlib.crc32(json.dumps([wire["path"], wire["module"], wire["args"]]).encode())
+        self._folder = os.path.join(wire["layer"], f"ranks-{script}")
+        self._patience = patience
+        self._alive = alive
+
+    def ended(self, *, whole: bool) -> None:
+        """Say that the first run of this one has ended, and whether it could be one to go on."""
+        self._write(f"ended-{self.number}", whole)
+
+    def all_ended_whole(self) -> bool:
+        """Wait for the others, and say whether all have come, and could go on."""
+        told = [self._read(f"ended-{one}") for one in range(1, self._size)]
+        return all(told)
+
+    def say(self, words: Sequence[str] | None) -> None:
+        """As rank 0, say what is added to the arguments; None: they are not started again."""
+        self._write("words", words)
+
+    def words(self) -> list[str] | None:
+        """As another one, hear it."""
+        told: list[str] | None = self._read("words")
+        return told
+
+    def _write(self, name: str, value: object) -> None:
+        path = os.path.join(self._folder, name)
+        os.makedirs(self._folder, exist_ok=True)
+        with open(f"{path}.{self.number}", "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        os.replace(f"{path}.{self.number}", path)
+
+    def _read(self, name: str) -> Any:
+        until = time.monotonic() + self._patience
+        while time.monotonic() < until:
+            with (
+                contextlib.suppress(FileNotFoundError),
+                open(os.path.join(self._folder, name), encoding="utf-8") as file,
+            ):
+                return json.load(file)
+            self._alive()
+            time.sleep(_POLL)
+        return None
