@@ -40,7 +40,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Have no garbage collector walk over all the tests, neither while they are collected nor later.
+    """Have no garbage collector walk over all tests, neither while they are collected nor later.
 
     What they consist of stays to the end, and a test that collects would look at all of it.
     """

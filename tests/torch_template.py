@@ -269,8 +269,7 @@ def _writable() -> list[tuple[int, int]]:
         lines = [line.split() for line in file]
     anonymous = [line for line in lines if line[1] == "rw-p" and line[5:] in ([], ["[heap]"])]
     return [
-        (int(begin, 16), int(end, 16))
-        for begin, end in (line[0].split("-") for line in anonymous)
+        (int(begin, 16), int(end, 16)) for begin, end in (line[0].split("-") for line in anonymous)
     ]
 
 

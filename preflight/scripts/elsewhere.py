@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from preflight.overlay.places import lay_over
 from preflight.overlay.layer import Layer
+from preflight.overlay.places import lay_over
 from preflight.scripts.watch import Watch
 
 # Services that keep a record of a run, and write it to a folder where they are told so. They say at

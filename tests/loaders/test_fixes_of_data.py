@@ -1,7 +1,5 @@
 """What is said of heavy data and of open files is done: then nothing is told, and workers run."""
 
-
-
 from __future__ import annotations
 
 import multiprocessing
