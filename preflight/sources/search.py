@@ -115,17 +115,17 @@ def _uncalled(
         )
         for one in names
     }
-    defined: set[str] = set()
-    for text in texts:
+    left, defined = set(names), set[str]()
+    for text in texts if left else ():
         alive()
         try:
             content = text.content()
         except (OSError, UnparsableError):
             return  # which may call any
-        for one, word in words.items():
-            if one.encode() in content:
-                names[one] += len(word.findall(content))
-                defined |= {one} if plain[one].search(content) else set()
+        for one in [one for one in left if one.encode() in content]:
+            names[one] += len(words[one].findall(content))
+            defined |= {one} if plain[one].search(content) else set()
+            left -= {one} if names[one] > 1 else set()
     yield from (one for one, count in names.items() if count == 1 and one in defined)
 
 
