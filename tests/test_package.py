@@ -73,7 +73,8 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             for top in {file.parts[0] for file in one.files or ()} - {"..", "__pycache__"}:
                 if not (site / top).exists():
                     (site / top).symlink_to(Path(one.locate_file(top)))
-    constraints = ROOT / "constraints.txt"
+    constraints = folder / "constraints.txt"  # the torch that is here, whichever that is
+    constraints.write_text(f"torch=={distribution('torch').version.partition('+')[0]}\n")
     pip(programs, "install", "--no-compile", "-c", constraints, wheel, folder=folder)
     return programs
 
