@@ -18,8 +18,6 @@ from preflight.scripts.watch import TOLD
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-_ATTEMPT = "TORCHELASTIC_RESTART_COUNT"
-
 # Which part of its time a process computes that only waits.
 _AT_REST = 0.02
 
@@ -87,10 +85,7 @@ def start(wire: Mapping[str, Any], options: Mapping[str, Any]) -> ScriptProcess:
     # Sources beside the script are compiled in memory: its folder stays as it is.
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     settings.pop("PYTHONFAULTHANDLER", None)
-    attempt = settings.get(_ATTEMPT, "")
-    if options.get("resuming") and attempt.isdecimal():
-        # As torchrun starts ranks again, for which its store has a room for each attempt.
-        settings[_ATTEMPT] = str(int(attempt) + 1)
+    settings.update(wire.get("environ", {}))
     stdin = standard_input.opened(wire.get("stdin"))
     try:
         popen = subprocess.Popen(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -84,9 +84,9 @@ def _again(
         ranks = Ranks(asked.wire, asked.options["timeout"], asked.alive)
     if ranks is not None and ranks.number:
         ranks.ended(whole=is_whole)
-        words = ranks.words()
-        if words is not None:
-            resumed = _resumed(rehearsal, words, (), asked)
+        heard = ranks.hear()
+        if heard is not None:
+            resumed = _resumed(rehearsal, heard.words, (), asked, heard.environ)
             # What it waits for, or compares itself with, is rank 0's.
             yield replace(resumed, unasked="rank 0 hangs, too" if resumed.how == "stuck" else "")
         return
@@ -97,10 +97,10 @@ def _again(
         choice, words = Choice("", None, "another rank has not come to its end"), None
     if words is not None:
         layer_of(asked.wire, asked.root).restore()
-    if ranks is not None:
-        ranks.say(words)
+    again = None if ranks is None else ranks.say(words)
     if words is not None:
-        yield _resumed(rehearsal, words, told.moments, asked)
+        environ = {} if again is None else again.environ
+        yield _resumed(rehearsal, words, told.moments, asked, environ)
     elif choice is not None:
         yield Resumed(name=rehearsal.name, words=choice.typed, unasked=choice.why)
 
@@ -131,7 +131,11 @@ def _choice(saved: Sequence[SavedState], told: Told, asked: Asked) -> Choice | N
 
 
 def _resumed(
-    rehearsal: Rehearsal, words: list[str], first: Sequence[Moment], asked: Asked
+    rehearsal: Rehearsal,
+    words: list[str],
+    first: Sequence[Moment],
+    asked: Asked,
+    environ: Mapping[str, str],
 ) -> Resumed:
     scratch = os.path.join(asked.wire["scratch"], "again")
     os.makedirs(scratch, exist_ok=True)
@@ -140,6 +144,7 @@ def _resumed(
         "args": [*asked.wire["args"], *words],
         "scratch": scratch,
         "stdin": kept_in(asked.wire["scratch"]),
+        "environ": environ,
         "layer": asked.wire.get("layer") or asked.wire["scratch"],
     }
     added = shlex.join(name_of(one, asked.root) if os.path.isabs(one) else one for one in words)

@@ -8,12 +8,33 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 _POLL = 0.05
+
+
+class Again(NamedTuple):
+    """How ranks are started again."""
+
+    words: list[str]
+    port: int
+    """Of a store of their own: that of the launch still holds what they told there before."""
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Give the variables by which they find each other."""
+        return {"MASTER_PORT": str(self.port), "TORCHELASTIC_USE_AGENT_STORE": "False"}
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("", 0))
+        port: int = one.getsockname()[1]
+        return port
 
 
 class Ranks:
@@ -36,14 +57,16 @@ class Ranks:
         told = [self._read(f"ended-{one}") for one in range(1, self._size)]
         return all(told)
 
-    def say(self, words: Sequence[str] | None) -> None:
+    def say(self, words: Sequence[str] | None) -> Again | None:
         """As rank 0, say what is added to the arguments; None: they are not started again."""
-        self._write("words", words)
+        again = None if words is None else Again([*words], _free_port())
+        self._write("again", again)
+        return again
 
-    def words(self) -> list[str] | None:
+    def hear(self) -> Again | None:
         """As another one, hear it."""
-        told: list[str] | None = self._read("words")
-        return told
+        told = self._read("again")
+        return None if told is None else Again(*told)
 
     def _write(self, name: str, value: object) -> None:
         path = os.path.join(self._folder, name)
