@@ -18,7 +18,7 @@ from preflight.scripts.facts import Ended, Rehearsal
 from preflight.scripts.surroundings.standard_input import path_of_ours
 from preflight.settings.job import Job
 from preflight.targets.targets import Script
-from preflight.users_code.facts import Lack
+from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.values.exit_status import ending
 from preflight.values.names import shown
 
@@ -107,7 +107,8 @@ def _late(ended: Ended, job: Job) -> tuple[str, str]:
 
 
 def _fix(lack: Lack, job: Job) -> str:
-    if lack.kind in ("gpu", "nccl") and job.look.device is None:
+    # Whoever asks whether there is a GPU is told no on the CPU, too.
+    if lack.kind in ("gpu", "nccl") and job.look.device is None and lack.name != ASKED_FOR:
         return "Have it run on the CPU, in small:  --device cpu"
     if lack.kind in ("gpu", "nccl", "stand-in"):
         return "Run preflight where the job runs."

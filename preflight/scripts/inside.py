@@ -87,7 +87,7 @@ def _run(
             watch.tell(ended=to_brief(Ended(how="stopped")))
             return 0
         except SystemExit as error:
-            watch.tell(ended=to_brief(_exited(error)))
+            watch.tell(ended=to_brief(_exited(error, watch)))
             return error.code
         except BaseException as error:  # noqa: BLE001  whatever the script raises
             if _is_ours(error):
@@ -102,11 +102,11 @@ def _run(
         return 0
 
 
-def _exited(error: SystemExit) -> Ended:
-    code = error.code
-    if code is None or isinstance(code, int):
-        return Ended(how="exited", code=code or 0)
-    return Ended(how="exited", code=1)
+def _exited(error: SystemExit, watch: Watch) -> Ended:
+    code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    left = None if watch.given or watch.steps else raised(error, watch)
+    lacks = left is not None and left.lacks is not None and left.lacks.kind != "variable"
+    return Ended(how="exited", code=code, raised=left if lacks else None)
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -15,6 +15,10 @@ class Frame:
     text: str
 
 
+ASKED_FOR = "a GPU"
+"""Missed by code that asked whether there is one: unlike `CUDA`, nothing stands in for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
     """What the user's code needs, and what is not here: no fault of the code."""
@@ -24,7 +28,7 @@ class Lack:
     `variable` (any other), `package`, or `stand-in` (a GPU, for which the CPU stood in)."""
 
     name: str
-    """What is missed, for people: `CUDA`, `RANK`, `timm`."""
+    """What is missed, for people: `CUDA`, `a GPU`, `RANK`, `timm`."""
 
     python: str = ""
     """The interpreter that has no such package."""

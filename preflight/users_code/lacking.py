@@ -10,7 +10,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
-from preflight.users_code.facts import Lack
+from preflight.users_code.asked_for_gpu import ASKS_FOR_GPU, stands_behind_gpu
+from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
 
@@ -44,7 +45,6 @@ _SAYS_GPU = re.compile(r"\b(?:cuda|gpus?|nvidia)\b", re.IGNORECASE)
 _SAYS_NONE = re.compile(
     r"\b(?:needs?|needed|requires?|required|only|must|no|not|without|unavailable)\b", re.IGNORECASE
 )
-_ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator)\.(?:is_available|device_count)\(")
 _ASKS_WHICH = "accelerator.current_accelerator("
 _BY_NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _WITHOUT_CUDA = re.compile(r"'torch\._C' has no attribute '_cuda_|type torch\.cuda\.\w+ not avail")
@@ -143,13 +143,19 @@ def _gpu(error: BaseException) -> Lack | None:
         return Lack(kind="gpu", name="CUDA")
     if isinstance(error, AttributeError):
         names_none = "'NoneType'" in text and _ASKS_WHICH in _line(error)
-        return Lack(kind="gpu", name="a GPU") if names_none and not sees_gpu() else None
+        return Lack(kind="gpu", name=ASKED_FOR) if names_none and not sees_gpu() else None
     if getattr(error, "errno", None) is not None or not isinstance(error, _SAID_BY + _COUNTED_BY):
         return None
-    counted = _ASKS_FOR_GPU.search(_line(error))
-    if not counted and (isinstance(error, _COUNTED_BY) or not _says_no_gpu(text)):
-        return None
-    return None if sees_gpu() else Lack(kind="gpu", name="a GPU")
+    asked = ASKS_FOR_GPU.search(_line(error)) is not None
+    if not asked and not isinstance(error, _COUNTED_BY):
+        asked = _says_no_gpu(text) or _is_for_want(error)
+    return Lack(kind="gpu", name=ASKED_FOR) if asked and not sees_gpu() else None
+
+
+def _is_for_want(error: BaseException) -> bool:
+    """Whether it was raised on purpose, behind a test for a GPU."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.line]
+    return bool(frames) and stands_behind_gpu(frames[-1].filename, frames[-1].lineno or 0)
 
 
 def _says_no_gpu(text: str) -> bool:

@@ -175,3 +175,37 @@ def test_what_a_loader_cannot_send_is_told_once_by_the_check_of_loaders(tmp_path
     assert not any(one.check.startswith("script") for one in report.findings)
     assert finding.at.name == "dataset.fault"
     assert finding.at.file == "train.py"
+
+
+@pytest.mark.parametrize(
+    ("leaving", "error"),
+    [
+        ("if torch.cuda.device_count() < 2: sys.exit()", "SystemExit"),
+        ("if torch.cuda.device_count() < 2: sys.exit(3)", "SystemExit: 3"),
+        ("sys.exit('it needs a GPU')", "SystemExit: it needs a GPU"),
+    ],
+)
+def test_a_script_that_leaves_for_want_of_a_gpu_is_not_judged(
+    leaving: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it told to run on the CPU: what asks for GPUs is told that there is none, too."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    (tmp_path / "train.py").write_text(f"import sys\nimport torch\n{leaving}\n")
+    report = Report.from_json(command(tmp_path, "train.py").stdout)
+    (broken,) = {one for outcome in report.checks for one in outcome.broken}
+
+    assert report.verdict == "cannot-judge"
+    assert broken.error == f"it needs a GPU, which is not here: {error} at train.py:3"
+    assert broken.fix == "Run preflight where the job runs."
+
+
+def test_a_script_that_leaves_for_another_reason_is_as_ever(tmp_path: Path) -> None:
+    text = (
+        "import torch\nif not torch.cuda.is_available():\n    print('slow')\nraise SystemExit(3)\n"
+    )
+    (tmp_path / "train.py").write_text(text)
+    report = Report.from_json(command(tmp_path, "train.py").stdout)
+
+    assert [one.message.partition(" after")[0] for one in report.findings] == [
+        "ends with exit code 3"
+    ]
