@@ -209,12 +209,16 @@ def test_what_numpy_1_wrote_is_left_alone(tmp_path: Path) -> None:
     array = objects(np.zeros(3), np.float32(1))
     np.save(tmp_path / "a.npy", array)
     header = (tmp_path / "a.npy").read_bytes().partition(b"\n")[0] + b"\n"
-    content = pickle.dumps(array, protocol=2)
-    assert b"numpy._core.multiarray" in content
-    (tmp_path / "a.npy").write_bytes(header + content.replace(b"numpy._core", b"numpy.core"))
+    content = pickle.dumps(array, protocol=2).replace(b"numpy._core", b"numpy.core")
+    assert b"numpy.core.multiarray" in content
+    (tmp_path / "a.npy").write_bytes(header + content)
+    records = pickle.dumps(HELD["records"], protocol=2).replace(b"numpy._core", b"numpy.core")
+    (tmp_path / "b.npy").write_bytes(header + records.replace(b"numpy.rec\n", b"numpy\n"))
 
     assert np.load(tmp_path / "a.npy", allow_pickle=True)[1] == 1
+    assert np.load(tmp_path / "b.npy", allow_pickle=True)[0].a[0] == 1
     assert findings(tmp_path / "a.npy") == []
+    assert findings(tmp_path / "b.npy") == []
 
 
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed], ids=["plain", "packed"])

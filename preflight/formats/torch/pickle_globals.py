@@ -138,7 +138,7 @@ _OF_ARRAYS = (
     r"numpy\.(?:"
     r"_?core\.multiarray\.(?:_reconstruct|scalar)"
     r"|_?core\.numeric\._frombuffer"
-    r"|_?core\.records\.(?:recarray|record)|rec\.recarray|record"
+    r"|_?core\.records\.(?:recarray|record)|(?:rec\.)?recarray|record"
     r"|ma\.(?:core\.)?(?:_mareconstruct|MaskedArray|MaskedConstant)"
     r"|dtypes?(?:\.[A-Za-z0-9]+DType)?|ndarray|matrix(?:lib\.defmatrix\.matrix)?"
     r"|bool_?|(?:u?int|float|complex)\d+|u?(?:byte|short|intc|int_|long|longlong)"
