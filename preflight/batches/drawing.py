@@ -24,6 +24,7 @@ from preflight.flow.fitted import fit
 from preflight.host.start_method import SPAWNING
 from preflight.loaders.around import BatchSource, real_loader
 from preflight.loaders.starting import parts_of
+from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Lack
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.lacking import lacking
@@ -198,7 +199,7 @@ def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str
         status, worker = _died(error, None if ended is None else int(ended[1]))
     return {
         "ended": "raised" if ended is None and status is None else "died",
-        "error": said.error,
+        "error": hidden_of(said.error, error),
         "frames": to_wire(user_frames(said.calls, root)),
         "lacks": to_wire(_lacking(error, said, folders)),
         "worker": int(inside[1]) if inside is not None else worker,

@@ -20,6 +20,7 @@ from preflight.scripts.surroundings.as_main import main_module
 from preflight.scripts.surroundings.standard_input import keep_what_is_read
 from preflight.scripts.tracebacks import leave_us_out
 from preflight.scripts.watch import Stopped, Watch
+from preflight.secrets.frames import hidden_of
 from preflight.users_code.frames import said_by
 from preflight.values.wire import to_brief
 
@@ -131,7 +132,7 @@ def raised(error: BaseException, watch: Watch, *, thread: str = "") -> Raised:
         frames = (*frames, watch.own.frame(file, error.lineno or 1, "<module>"))
     said, of_worker = in_worker(error)
     return Raised(
-        error=said or said_by(error),
+        error=hidden_of(said or said_by(error), error),
         frames=(*frames, *watch.own_frames(of_worker)),
         while_at=watch.while_at,
         thread=thread,

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterable
 
+from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
 
@@ -34,6 +35,7 @@ def said_by(error: BaseException) -> str:
         text = str(error.msg if isinstance(error, SyntaxError) else error)
     except Exception:  # noqa: BLE001  whatever the user's __str__ raises
         text = "(its text cannot be had)"
+    text = hidden_of(text, error)
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"{home}{kind.__qualname__}" + (f": {text}" if text else "")
 

@@ -105,6 +105,8 @@ def test_ordinary_sentences_are_left_alone(text: str) -> None:
         ("['curl', '-H', 'X-Own: a b', 'u']", f"['curl', '-H', 'X-Own: {REDACTED}', 'u']"),
         ("pipe:curl -s -u ada:pw https://h/0", f"pipe:curl -s -u ada:{REDACTED} https://h/0"),
         ("aws --secret-key hunter2 cp", f"aws --secret-key {REDACTED} cp"),
+        ("run train.py --password=hunter2 -x", f"run train.py --password={REDACTED} -x"),
+        ("['--hf-token=abcd1234', '-p']", f"['--hf-token={REDACTED}', '-p']"),
         ("Bearer abcdefgh0123", f"Bearer {REDACTED}"),
         ("Basic YWRhOnB3MTI=", f"Basic {REDACTED}"),
     ],

@@ -1,0 +1,62 @@
+"""Takes out of the text of an exception what its own frames hold under names of secrets.
+
+What was written into a source, or read from a file, stands in no variable of the environment; where
+something is raised of it, it stands in a keyword, or in an attribute, of a call on the way there.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from preflight.secrets.hiding import Secrets
+from preflight.secrets.naming import Says, is_no_word, looks_random, says
+
+_MOST = 2_000  # things that are looked into
+
+_DEEP = 3
+"""Steps from a frame: `self`, what it holds (a loader's data set), and what that holds."""
+
+
+def hidden_of(text: str, error: BaseException) -> str:
+    """Take out of a text what the frames of an exception say is secret."""
+    found = {one for one in _held(error) if one in text}
+    values = tuple(sorted(found, key=lambda one: (-len(one), one)))
+    return Secrets(values=values).bytes_of(text, whole=True) if values else text
+
+
+def _held(error: BaseException) -> Iterator[str]:
+    todo: list[tuple[Mapping[Any, object], int]] = []
+    chain: BaseException | None = error
+    for _ in range(9):
+        if chain is None:
+            break
+        todo += ((frame.f_locals, 0) for frame, _ in traceback.walk_tb(chain.__traceback__))
+        chain = chain.__cause__ or chain.__context__
+    seen: set[int] = set()
+    for names, deep in todo:
+        for name, value in list(names.items())[:_MOST]:
+            if type(value) is str:
+                if type(name) is str and _is_secret(name, value):
+                    yield value
+            elif deep < _DEEP and len(seen) < _MOST and id(value) not in seen:
+                seen.add(id(value))
+                below = value if type(value) is dict else _attributes(value)
+                todo += [(below, deep + 1)] if below else []
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether it is one; a token may be of a text, too, and then is a word of it."""
+    if says(name) is not Says.SECRET:
+        return False
+    return (looks_random if name.lower().endswith(("token", "key")) else is_no_word)(value)
+
+
+def _attributes(thing: object) -> dict[str, object]:
+    """Give what an object keeps, and run nothing of its class."""
+    try:
+        held = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return {}
+    return held if type(held) is dict else {}

@@ -1,0 +1,91 @@
+"""What a keyword, or an attribute, of a secret's name held is taken out of what is raised of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from preflight.secrets.frames import hidden_of
+from preflight.secrets.hiding import REDACTED
+from preflight.users_code.frames import said_by
+
+SECRET = "frameCanary1" + "44aa09"
+
+
+class Client:
+    def __init__(self, host: str, password: str) -> None:
+        self.host, self.password = host, password
+
+    def connect(self) -> None:
+        raise ConnectionError(f"{self.host} refuses {self.password}")
+
+
+def by_keyword(token: str = SECRET) -> None:
+    raise ValueError(f"refused: {token}!")
+
+
+def by_keywords(**options: str) -> None:
+    raise ValueError(f"refused: {[*options.values()]}")
+
+
+def by_attribute() -> None:
+    Client("host-1", SECRET).connect()
+
+
+def held_by_another() -> None:
+    pool = {"first": Client("host-1", SECRET)}
+    raise ValueError(f"refused: {pool['first'].password}")
+
+
+def while_another() -> None:
+    try:
+        by_attribute()
+    except ConnectionError as error:
+        raise RuntimeError(f"gave up: {error}") from error
+
+
+CALLS = {
+    "a keyword": by_keyword,
+    "keywords": lambda: by_keywords(db_password=SECRET),
+    "an attribute": by_attribute,
+    "an attribute of another": held_by_another,
+    "a cause": while_another,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_what_stands_under_a_name_on_the_way_is_not_told(call: object) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  of several kinds
+        call()  # type: ignore[operator]
+
+    text = said_by(caught.value)
+
+    assert SECRET in str(caught.value)
+    assert SECRET not in text
+    assert REDACTED in text
+
+
+def by_words(token: str, key: str, password: str, name: str) -> None:
+    raise KeyError(f"{token} {key} {password} {name}")
+
+
+def test_words_stay_words_whatever_they_are_called() -> None:
+    """A token is a word of a text, too, and a key is a column's."""
+    with pytest.raises(KeyError) as caught:
+        by_words("<|endoftext|>", "caption_en", "none", SECRET)
+
+    assert said_by(caught.value) == f"KeyError: '<|endoftext|> caption_en none {SECRET}'"
+
+
+def test_what_runs_for_ever_or_answers_for_everything_is_not_asked() -> None:
+    class Odd:
+        def __getattribute__(self, name: str) -> object:
+            raise AssertionError(name)
+
+    def fail(odd: object, rows: list[object]) -> None:
+        rows.append(rows)
+        raise ValueError("of rows")
+
+    with pytest.raises(ValueError, match="of rows") as caught:
+        fail(Odd(), [])
+
+    assert hidden_of("of rows", caught.value) == "of rows"
