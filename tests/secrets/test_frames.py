@@ -11,11 +11,11 @@ from preflight.users_code.frames import said_by
 SECRET = "frameCanary1" + "44aa09"
 
 
-class Client:
+class _Client:
     def __init__(self, host: str, password: str) -> None:
         self.host, self.password = host, password
 
-    def connect(self) -> None:
+    def _connect(self) -> None:
         raise ConnectionError(f"{self.host} refuses {self.password}")
 
 
@@ -28,11 +28,11 @@ def by_keywords(**options: str) -> None:
 
 
 def by_attribute() -> None:
-    Client("host-1", SECRET).connect()
+    _Client("host-1", SECRET)._connect()
 
 
 def held_by_another() -> None:
-    pool = {"first": Client("host-1", SECRET)}
+    pool = {"first": _Client("host-1", SECRET)}
     raise ValueError(f"refused: {pool['first'].password}")
 
 
