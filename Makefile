@@ -46,16 +46,21 @@ docs: .venv/installed-test
 clean:
 	rm -rf .venv .nox build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/python: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; say make PYTHON=python3.12")'
 	@echo "Setting up .venv (torch is large: this takes a minute the first time) ..."
 	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/installed: .venv/python
 	@$(PIP) --editable .
 	@touch $@
 
-.venv/installed-test: .venv/installed
-	@$(PIP) --editable '.[test]'
-	@touch $@
+# All at once, and compiled by all processors: pip does it by one.
+.venv/installed-test: .venv/python
+	@$(PIP) --no-compile --editable '.[test]'
+	@$(BIN)/python -m compileall -qq -j 0 .venv/lib || true
+	@touch .venv/installed $@
 
 .venv/installed-matrix: .venv/installed
 	@$(PIP) --editable '.[matrix]'
