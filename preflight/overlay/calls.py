@@ -246,9 +246,9 @@ def scans(original: Call, layer: Layer) -> Call:
             return original(layer.reading(path))
         names = set(layer.names(own))
         found: dict[str, Any] = {}
-        beneath = layer.above(own)
-        above = os.fsencode(beneath) if isinstance(path, bytes) else beneath
-        with contextlib.suppress(OSError), original(above) as entries:
+        above = layer.above(own)
+        place = os.fsencode(above) if isinstance(path, bytes) else above
+        with contextlib.suppress(OSError), original(place) as entries:
             found |= {os.fsdecode(one.name): _Entry(one, path) for one in entries}
         with contextlib.suppress(OSError), original(path) as entries:
             found = {os.fsdecode(one.name): one for one in entries} | found

@@ -281,7 +281,7 @@ def make(urls="data/{000..003}.tar"):
 def test_a_shard_that_a_pass_meets_late_is_told_once(job: Path) -> None:
     """The loader gives batches before it; loader-end would tell the same with webdataset's line."""
     source = f'def make():\n    data = wds.WebDataset("{EIGHT}", shardshuffle=False)\n'
-    source += "    return wds.WebLoader(data.batched(1), batch_size=None, num_workers=0)\n"
+    source += "    return wds.WebLoader(data.batched(1, list), batch_size=None, num_workers=0)\n"
     put(job, "train.py", content=(HEAD + source).encode())
     report = preflight.run("train:make", folder=str(job), select=["shard-missing", "loader"])
     errors = [one.check for one in report.findings if one.severity is Severity.ERROR]
