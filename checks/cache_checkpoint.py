@@ -8,10 +8,11 @@ What it finds
     checkpoint with a damaged file (with --deep, also one that holds NaN or infinity), with a
     `.json` or a `.pkl` that was cut, or without a file that all others have (where there are two:
     one that is written after the model), or that its own index (`model.safetensors.index.json`)
-    names. Of torch.distributed.checkpoint, one with parts (`.distcp`) and without `.metadata`,
-    which is written last and names all that is in them. Files of several ranks and of one step are
-    one checkpoint. The newest is that of the highest number, as trainers take it; where not all are
-    numbered alike, the one last written. Where `latest`, `last_checkpoint` or
+    names. That only states of random numbers are missing is a warning, since accelerate and
+    transformers go on without them. Of torch.distributed.checkpoint, one with parts (`.distcp`) and
+    without `.metadata`, which is written last and names all that is in them. Files of several ranks
+    and of one step are one checkpoint. The newest is that of the highest number, as trainers take
+    it; where not all are numbered alike, the one last written. Where `latest`, `last_checkpoint` or
     `latest_checkpointed_iteration.txt` names one, newer ones that are not whole come after that;
     that it names what is not there is told. Of a folder of several runs
     (`runs/exp1/checkpoint-500`) each has a newest one. What lies beside several that are numbered
@@ -32,6 +33,7 @@ What to do
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator, Sequence
 
 from preflight.check import check
@@ -39,6 +41,10 @@ from preflight.facts import Checkpoint, CheckpointFacts
 from preflight.finding import Finding, Location, Severity
 from preflight.job import Job
 from preflight.values.names import counted, first_of, shown
+
+# Of accelerate, whatever raises as they are loaded; of transformers, only where there are none.
+_RANDOM = re.compile(r"(?:^|/)random_states_\d+\.pkl$")
+_RANDOM_OR_NONE = re.compile(r"(?:^|/)(?:random_states_\d+\.pkl|rng_state(?:_\d+)?\.pth)$")
 
 
 @check(
@@ -68,11 +74,28 @@ def cache_checkpoint(facts: CheckpointFacts, _job: Job) -> Iterator[Finding]:
         f"{said}{more}",
         at=Location(file=facts.file),
         also=tuple(Location(file=_below(facts, one.name)) for one in broken[1:6]),
-        severity=Severity.ERROR if is_newest else Severity.NOTE,
+        severity=_severity(newest),
         why=_why(newest, is_newest=is_newest, alone=alone),
         fix=_fix(whole, broken, alone=alone),
         evidence={"checkpoints": len(facts.checkpoints), "broken": len(broken)},
     )
+
+
+def _severity(newest: Checkpoint) -> Severity:
+    if newest.is_whole:
+        return Severity.NOTE
+    return Severity.WARNING if _goes_on(newest) else Severity.ERROR
+
+
+def _goes_on(one: Checkpoint) -> bool:
+    """Whether only states of random numbers are missing, which trainers pass over where they are.
+
+    Of accelerate's, also what is damaged in them.
+    """
+    if one.absent or one.without or one.unfinished or one.astray:
+        return False
+    damaged = len(one.torn) == one.damaged and all(map(_RANDOM.search, one.torn))
+    return damaged and all(map(_RANDOM_OR_NONE.search, one.lacks))
 
 
 def _below(facts: CheckpointFacts, name: str) -> str:
@@ -105,6 +128,11 @@ def _why(newest: Checkpoint, *, is_newest: bool, alone: bool) -> str:
         )
     if alone:
         return "A job that loads it stops there, or goes on without what is missing."
+    if _goes_on(newest):
+        return (
+            "A job that goes on from the newest checkpoint does so without a word, and with other "
+            "random numbers than it would have had: other orders of samples, other noise."
+        )
     if newest.is_quiet and not _is_short(newest):
         return (
             "A job that goes on from the newest checkpoint loads it without a word, and trains on "

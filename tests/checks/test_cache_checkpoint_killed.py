@@ -12,108 +12,46 @@ from pathlib import Path
 import pytest
 
 import preflight
+from preflight.findings.finding import Severity
 from preflight.findings.report import Report
+from tests import killed_savers
 from tests.contents import saved
 
+MOMENTS = 20
+
 # --- killed now -----------------------------------------------------------------------------------
-
-SAVERS = ("torch", "folder", "safetensors", "parts")
-
-# Saves three checkpoints by each saver, has the fourth killed at moments spread over its save, and
-# says of each what a job finds that goes on from the newest.
-KILL = """
-import json, os, shutil, signal, sys, time, warnings
-warnings.simplefilter("ignore")
-import torch
-import torch.distributed.checkpoint as dcp
-from safetensors.torch import load_file, save_file
-
-top, moments = sys.argv[1], int(sys.argv[2])
-torch.set_num_threads(1)
-state = {str(one): torch.randn(400_000) for one in range(4)}
-
-def in_folder(path):
-    os.mkdir(path)
-    open(path + "/train.log", "w").close()
-    torch.save(state, path + "/model.pt")
-    torch.save(state, path + "/optimizer.pt")
-
-def from_folder(path):
-    torch.load(path + "/model.pt"), torch.load(path + "/optimizer.pt")
-
-savers = {
-    "torch": ("ckpt_{}.pt", lambda path: torch.save(state, path), torch.load),
-    "folder": ("step_{}", in_folder, from_folder),
-    "safetensors": ("model-{}.safetensors", lambda path: save_file(state, path), load_file),
-    "parts": (
-        "step-{}",
-        lambda path: dcp.save({"model": state}, checkpoint_id=path, no_dist=True),
-        lambda path: dcp.load({"model": dict(state)}, checkpoint_id=path, no_dist=True),
-    ),
-}
-said = {}
-for saver, (name, save, load) in savers.items():
-    for moment in range(-1, moments):
-        out = f"{top}/{saver}/{moment}"
-        os.makedirs(out)
-        for step in (1, 2, 3):
-            if moment < 0:
-                save(f"{out}/{name.format(step)}")
-            else:
-                whole = f"{top}/{saver}/-1/{name.format(step)}"
-                (shutil.copytree if os.path.isdir(whole) else shutil.copy2)(
-                    whole, f"{out}/{name.format(step)}"
-                )
-        begun, begin = os.pipe()
-        child = os.fork()
-        if not child:
-            os.write(begin, b"x")
-            save(f"{out}/{name.format(4)}")
-            os._exit(0)
-        os.read(begun, 1)
-        before = time.monotonic()
-        if moment >= 0:
-            time.sleep(took * (moment + 0.5) / moments)
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        took = time.monotonic() - before if moment < 0 else took
-        newest = name.format(4) if os.path.exists(f"{out}/{name.format(4)}") else name.format(3)
-        try:
-            load(f"{out}/{newest}")
-            said[f"{saver}/{moment}"] = True
-        except BaseException as error:
-            said[f"{saver}/{moment}"] = False
-print(json.dumps(said))
-"""
 
 
 def look(folder: Path, word: str) -> Report:
     return preflight.run(word, folder=str(folder), elsewhere=True, no_ledger=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nobody is killed so there")
 def test_what_is_left_of_a_real_save_is_judged_as_a_real_resume_takes_it(tmp_path: Path) -> None:
+    """Of each saver at twenty moments, each a job of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", KILL, str(tmp_path), "3"],
+        [sys.executable, killed_savers.__file__, str(tmp_path), str(MOMENTS)],
         capture_output=True,
         check=True,
         text=True,
-        timeout=120,
+        timeout=280,
     )
     resumed = json.loads(done.stdout.splitlines()[-1])
-    assert {one.partition("/")[0] for one in resumed} == set(SAVERS)
+    assert len(resumed) == MOMENTS * len(killed_savers.SAVERS)
 
-    words = {one: "." if place % 2 else "checkpoint=." for place, one in enumerate(resumed)}
-    seen = {one: look(tmp_path / one, word).verdict for one, word in words.items()}
+    words = [one if place % 2 else f"checkpoint={one}" for place, one in enumerate(resumed)]
+    report = preflight.run(*words, folder=str(tmp_path), elsewhere=True, no_ledger=True)
+    errors = [one for one in report.findings if one.severity is Severity.ERROR]
+    stopped = {"/".join(str(one.at.file).split("/")[:2]) for one in errors}
 
-    verdicts = {True: "go", False: "no-go"}
-    assert seen == {one: verdicts[goes_on] for one, goes_on in resumed.items()}
-    assert not all(resumed.values())
+    assert {one.check for one in errors} <= {"cache-checkpoint", "cache-damaged"}
+    assert stopped == {one for one, goes_on in resumed.items() if not goes_on}
 
 
 # --- killed before --------------------------------------------------------------------------------
 
-# What was left by savers that are not installed here, each killed twenty times: of each file how
+# What was left by other savers and versions, each killed twenty times: of each file how
 # much was there (1 whole, 0 nothing), and whether the job could go on. accelerate 1, `save_state`
 # (into a folder of its own, and into one it numbers itself; with and without safetensors), and
 # the Trainer of transformers 4 and 5. Lightning writes elsewhere, and leaves nothing.
@@ -143,6 +81,14 @@ LEFT: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, float], bool]] = {
         *({"pytorch_model.bin": 1, "optimizer.bin": 0.1}, False),
     ),
     "bin, whole": ("checkpoints/checkpoint_{}", WITH_BIN, dict.fromkeys(WITH_BIN, 1), True),
+    "no random numbers": (
+        *("checkpoint-{}", ACCELERATE),
+        *({**dict.fromkeys(ACCELERATE[:3], 1)}, True),
+    ),
+    "empty random numbers": (
+        *("checkpoint-{}", ACCELERATE),
+        *({**dict.fromkeys(ACCELERATE[:3], 1), "random_states_0.pkl": 0}, True),
+    ),
     "whole": ("checkpoints/checkpoint_{}", ACCELERATE, dict.fromkeys(ACCELERATE, 1), True),
     "nothing of a trainer": ("checkpoint-{}", TRAINER, {}, False),
     "an empty note": ("checkpoint-{}", TRAINER, {"config.json": 0}, False),

@@ -176,7 +176,9 @@ def test_of_two_the_one_without_what_is_written_later_is_not_whole(
 
     (finding,) = found(out)
 
-    assert finding.severity is Severity.ERROR
+    # Of these, accelerate says in its log that they are not there, and goes on.
+    goes_on = file.startswith("random_states")
+    assert finding.severity is (Severity.WARNING if goes_on else Severity.ERROR)
     assert finding.message.startswith(f"checkpoint-1000 lacks {file}, which the others have; ")
 
 
