@@ -113,6 +113,8 @@ def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
         if not form:
             known = ", ".join(render.SUFFIXES)
             raise OutputError(f"-o {word}: the suffix says no format ({known}); say json={word}")
+        if not path:
+            raise OutputError(f"-o {word}: no file is named behind the =")
         found.append((form, _writable(path)))
     return tuple(found)
 

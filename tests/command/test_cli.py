@@ -72,6 +72,7 @@ def sound(cache: Path) -> Path:
         (["cache", "-o", "report.xyz"], "the suffix says no format"),
         (["cache", "-o", "sarif=report.json"], "there is no format sarif; there are terminal"),
         (["cache", "-o", "JSON=report.json"], "there is no format JSON"),
+        (["cache", "-o", "json="], "no file is named behind the ="),
         (["cache", "--start-method", "thread"], "is not one of"),
         (["cache", "--require", "nonsense"], "there is no check"),
         (["cache", "--nonsense"], "No such option"),
