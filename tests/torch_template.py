@@ -344,7 +344,6 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     _show(environment)
-    tempfile.tempdir = None  # what the template has found by its own environment
     os.chdir(told["folder"])
     tempfile.tempdir = None  # another environment may say another
     if environment.get("PYTHONFAULTHANDLER"):

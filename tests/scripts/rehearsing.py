@@ -137,7 +137,9 @@ def rehearse(
         for finding in ask(name, each)
     ]
     rehearsal = next(one for one in facts if isinstance(one, Rehearsal))
-    return Seen(rehearsal, next(one for one in facts if isinstance(one, Steps)), found)
+    steps = [one for one in facts if isinstance(one, Steps)]
+    assert steps, rehearsal
+    return Seen(rehearsal, steps[0], found)
 
 
 def run_plainly(path: Path, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,6 @@
 """What a keyword, or an attribute, of a secret's name held is taken out of what is raised of it."""
 
-# ruff: noqa: D101, D102  the classes stand for a user's
+
 
 from __future__ import annotations
 
