@@ -1,4 +1,4 @@
-"""Says whether a line runs only since the code around it has asked for a GPU, and got none."""
+"""Says whether a program was ended on purpose, since it has asked for a GPU, and got none."""
 
 from __future__ import annotations
 
@@ -12,27 +12,33 @@ from preflight.syntax.running import last_name
 ASKS_FOR_GPU = re.compile(r"\b(?:cuda|accelerator|mps|xpu)\.(?:is_available|device_count)\(")
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_EXITS = frozenset({"exit", "quit", "_exit"})
 
 
 def stands_behind_gpu(file: str, line: int) -> bool:
-    """Whether the innermost `if` around a line asks for a GPU.
+    """Whether a line raises or exits, and the innermost `if` around it asks for a GPU.
 
-    It may ask by a name that was given what is asked, or by a function of the file that returns it.
+    What merely goes wrong there is not meant: it is a fault of the code for the CPU. The `if` may ask
+    by a name that was given what is asked, or by a function of the file that returns it.
     """
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return False
-    around = [
-        one
-        for one in ast.walk(tree)
-        if isinstance(one, ast.If) and one.lineno <= line <= (one.end_lineno or 0)
-    ]
-    if not around:
+    every = [one for one in ast.walk(tree) if isinstance(one, ast.stmt)]
+    here = [one for one in every if one.lineno <= line <= (one.end_lineno or 0)]
+    around = [one for one in here if isinstance(one, ast.If)]
+    if not around or not any(map(_ends, here)):
         return False
     test = max(around, key=lambda one: one.lineno).test
     returned = (value for name in _called(test) for value in _returned(tree, name))
     return _asks(tree, test) or any(_asks(function, value) for function, value in returned)
+
+
+def _ends(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    is_exit = isinstance(call, ast.Call) and last_name(call.func) in _EXITS
+    return is_exit or isinstance(statement, ast.Raise)
 
 
 def _asks(within: ast.AST, value: ast.expr) -> bool:

@@ -61,5 +61,12 @@ def test_what_stands_elsewhere_is_for_another_reason(name: str, tmp_path: Path) 
     assert not behind(tmp_path, ELSEWHERE[name])
 
 
+def test_what_goes_wrong_there_by_itself_is_for_another_reason(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text("if not torch.cuda.is_available():\n    size = int('small')\n")
+
+    assert not stands_behind_gpu(str(path), 2)
+
+
 def test_what_has_no_file_is_for_another_reason() -> None:
     assert not stands_behind_gpu("<string>", 1)
