@@ -38,5 +38,5 @@ def _one(seen: Rehearsal) -> str:
             line += f"; {words} {first_of(names, len(names))}"
     if seen.on_cpu is not None:
         line += f"; on the CPU in place of CUDA ({seen.on_cpu.file}:{seen.on_cpu.line})"
-        line += ", where tensors of two devices go together"
+        line += ", so that a tensor on the wrong device is not seen"
     return line
