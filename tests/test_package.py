@@ -23,14 +23,14 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
 
 
-def said(*words: str | Path, folder: Path, expect: int = 0, **variables: str) -> str:
+def said(*words: str | Path, folder: Path, expect: int = 0) -> str:
     """Run a command away from the checkout, and give what it says on stdout."""
     unwanted = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}  # what is imported twice is compiled once
     environment = {key: value for key, value in os.environ.items() if key not in unwanted}
     done = subprocess.run(
         [os.fspath(word) for word in words],
         cwd=folder,
-        env=environment | variables,
+        env=environment,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -117,9 +117,7 @@ def test_it_works_in_an_empty_environment(programs: Path, tmp_path: Path) -> Non
     page = said(programs / "preflight", "demo", folder=tmp_path, expect=1)
     assert page.startswith("NO-GO")
 
-    # The broken one has spawned its workers: each imports torch.
-    quick = {"PREFLIGHT_START_METHOD": "fork", "PREFLIGHT_WORLD_SIZE": "1"}
-    healthy = said(programs / "train-preflight", "demo", "--healthy", folder=tmp_path, **quick)
+    healthy = said(programs / "train-preflight", "demo", "--healthy", folder=tmp_path)
     assert healthy.startswith("GO")
 
     listed = said(programs / "preflight", "checks", folder=tmp_path)
