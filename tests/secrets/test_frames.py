@@ -1,7 +1,5 @@
 """What a keyword, or an attribute, of a secret's name held is taken out of what is raised of it."""
 
-
-
 from __future__ import annotations
 
 import pytest
