@@ -18,8 +18,8 @@ _EXITS = frozenset({"exit", "quit", "_exit"})
 def stands_behind_gpu(file: str, line: int) -> bool:
     """Whether a line raises or exits, and the innermost `if` around it asks for a GPU.
 
-    What merely goes wrong there is not meant: it is a fault of the code for the CPU. The `if` may ask
-    by a name that was given what is asked, or by a function of the file that returns it.
+    What merely goes wrong there is not meant: it is a fault of the code for the CPU. It may ask by
+    a name that was given what is asked, or by a function of the file that returns it.
     """
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
