@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from preflight.built import holders
 from preflight.built.blame import RaisedError
-from preflight.built.read import reads_of
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.asked import CannotLookError
@@ -35,7 +34,7 @@ def look(thing: object, job: Job) -> Iterator[Look]:
         raise raised.error from None
     for name, one in (found or {"loader": thing}).items():
         yield from live.look(one, job, name)
-        for reads in reads_of(one, loader.Known(name, job.root)):
+        for reads in loader.reads_of(one, loader.Known(name, job.root)):
             yield Looked(facts=reads)
 
 

@@ -23,11 +23,9 @@ from preflight.loaders.facts import Sent
 from preflight.loaders.travel import travel
 from preflight.loaders.workers import Surroundings
 from preflight.models import read as model
-from preflight.objects import evaluated, where
+from preflight.objects import evaluated
 from preflight.objects.paths import type_name
 from preflight.objects.stand_in import StoodIn
-from preflight.pipelines.lines import Lines
-from preflight.pipelines.live import reads
 from preflight.users_code.facts import GivesBatches
 from preflight.users_code.frames import own_sources
 from preflight.users_code.importing import (
@@ -180,15 +178,8 @@ def _look_at_one(
     if isinstance(thing, BatchSource):
         return [GivesBatches(name=name, what=thing.what)]
     known = loader.Known(name, root, factory, options["num_workers"], options["start_method"])
-    told = reads_of(thing, known)
+    told = loader.reads_of(thing, known)
     if "Loaded" in wants:
         sent, loaded = travel(thing, known, around)
         return [*told, sent, loaded] if _OF_SENT & {*wants} else [*told, loaded]
     return [*told, *([loader.walk_loader(thing, known)] if _OF_SENT & {*wants} else [])]
-
-
-def reads_of(thing: object, known: loader.Known) -> list[Facts]:
-    """Say what a loader reads, where it says so itself."""
-    made = where.defined(known.factory, known.root).at
-    found = reads(thing, known.name, made, Lines(made, known.root, own_sources(known.root)))
-    return [] if found is None else [found]

@@ -23,7 +23,10 @@ from preflight.objects.facts import Definition
 from preflight.objects.paths import type_name
 from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
-from preflight.sources.loader_calls import RESAMPLED
+from preflight.pipelines.facts import RESAMPLED, Reads
+from preflight.pipelines.lines import Lines
+from preflight.pipelines.live import reads
+from preflight.users_code.frames import own_sources
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5
@@ -67,6 +70,13 @@ class Known(NamedTuple):
     """By the job's settings, which count before the loader's own."""
 
     start_method: str | None = None
+
+
+def reads_of(thing: object, known: Known) -> tuple[Reads, ...]:
+    """Say what a loader reads, where it says so itself."""
+    made = where.defined(known.factory, known.root).at
+    found = reads(thing, known.name, made, Lines(made, known.root, own_sources(known.root)))
+    return () if found is None else (found,)
 
 
 def walk_loader(

@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 from preflight.objects.facts import Definition
 
+RESAMPLED = frozenset(
+    {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
+)
+"""webdataset's classes, of this and of earlier versions, that draw shards with replacement."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:

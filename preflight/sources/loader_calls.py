@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from preflight.pipelines.facts import RESAMPLED
 from preflight.sources.facts import Draws, LoaderCall
 from preflight.sources.given_values import Given, given_in
 from preflight.sources.work_names import LOADER_CLASSES
@@ -28,12 +29,6 @@ _LONGEST_VALUE = 60
 
 # Words of whoever makes a loader.
 _SPEAKS = re.compile("Loader|num_workers")
-
-RESAMPLED = frozenset(
-    {"ResampledShards", "ResampledShardList", "SimpleShardSample", "MultiShardSample"}
-)
-"""webdataset's classes, of this and of earlier versions, that draw shards with replacement."""
-
 
 _OTHER_WAYS = frozenset({"mode", "workersplitter", "empty_check"})
 """Words to WebDataset by which a worker may do without a shard of its own."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
+from preflight.pipelines.facts import RESAMPLED
 from preflight.pipelines.written import written_in
 from preflight.sources.environment_reads import environment_reads
 from preflight.sources.facts import Draws, SourceFile
@@ -13,7 +14,7 @@ from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.find import flaws_in
 from preflight.sources.flaws.loops import batch_loops, may_loop
 from preflight.sources.flaws.words import Signs, signs_in
-from preflight.sources.loader_calls import RESAMPLED, draws_in
+from preflight.sources.loader_calls import draws_in
 from preflight.sources.unguarded import unguarded_alone
 from preflight.syntax.listing import content_of, is_test
 from preflight.syntax.parsing import Parsed, UnparsableError, parse

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from preflight.built.read import reads_of
-from preflight.findings.check import Facts
 from preflight.loaders import sent as loaders
 from preflight.loaders.facts import Loaded, Sent
-from preflight.loaders.travel import travel
-from preflight.loaders.workers import Surroundings
 from preflight.objects.facts import Definition
 from preflight.scripts.watch import Watch
 from preflight.users_code.facts import Frame
-from preflight.users_code.main_module import why_no_worker
+
+if TYPE_CHECKING:
+    from preflight.findings.check import Facts
 
 _OF_SENT = {"Sent", "WorldFacts", "RanksSeen"}
 
@@ -27,18 +25,25 @@ def look(loader: Any, at: Frame | None, watch: Watch) -> list[Facts]:
     options = watch.options
     name = "loader" if at is None else f"loader ({at.file}:{at.line})"
     known = loaders.Known(name, watch.root, None, options["num_workers"], options["start_method"])
-    return [_placed(one, at) for one in (*reads_of(loader, known), *_sent(loader, known, watch))]
+    return [
+        _placed(one, at) for one in (*loaders.reads_of(loader, known), *_sent(loader, known, watch))
+    ]
 
 
 def _sent(loader: Any, known: loaders.Known, watch: Watch) -> list[Facts]:
     wants_sent = any(watch.wants(one) for one in _OF_SENT)
-    if not watch.wants("Loaded") or why_no_worker() is not None:
-        return [loaders.walk_loader(loader, known)] if wants_sent else []
-    around = Surroundings(
-        timeout=watch.options["timeout"], alive=watch.sign, path=sys.path, files={}
-    )
-    sent, loaded = travel(loader, known, around)
-    return [sent, loaded] if wants_sent else [loaded]
+    if watch.wants("Loaded"):
+        from preflight.loaders.travel import travel
+        from preflight.loaders.workers import Surroundings
+        from preflight.users_code.main_module import why_no_worker
+
+        if why_no_worker() is None:
+            around = Surroundings(
+                timeout=watch.options["timeout"], alive=watch.sign, path=sys.path, files={}
+            )
+            sent, loaded = travel(loader, known, around)
+            return [sent, loaded] if wants_sent else [loaded]
+    return [loaders.walk_loader(loader, known)] if wants_sent else []
 
 
 def _placed(facts: Facts, at: Frame | None) -> Facts:
