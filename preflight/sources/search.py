@@ -213,8 +213,8 @@ def _scripts(texts: Sequence[Text], holders: Iterable[str]) -> list[Text]:
 
     That is `train.py` and the like, or any that nobody imports where there is none of these.
     """
-    contents = {one.name: _imports(one) for one in texts if not is_test(one.name)}
-    leading = [name for name in holders if name in contents]
+    leading = [name for name in holders if not is_test(name)]
+    contents = {one.name: _imports(one) for one in texts if leading and not is_test(one.name)}
     imported: set[str] = set()
     for name in leading:  # grows while it is gone through
         stem = stem_of(name).rpartition("/")[2].encode()

@@ -11,6 +11,15 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
+# Half of all nodes are of these, and there is nothing below them.
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal})
+_ENDS = _LEAVES | {*_SCOPES}
+
+_BINDING = (
+    *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+)
+
 
 class Body(NamedTuple):
     """What runs when a function is called, or when a file is."""
@@ -50,9 +59,8 @@ def own(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, _SCOPES):
-            continue
-        stack.extend(reversed(_children(node)))
+        if type(node) not in _ENDS:
+            stack.extend(reversed(_children(node)))
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
@@ -64,7 +72,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
             if not isinstance(value, ast.expr_context):
                 found.append(value)
         elif isinstance(value, list):
-            found.extend(one for one in value if isinstance(one, ast.AST))
+            found += [one for one in value if isinstance(one, ast.AST)]
     return found
 
 
@@ -97,20 +105,23 @@ def stored(nodes: Iterable[ast.AST]) -> set[str]:
     stack = list(nodes)
     while stack:
         node = stack.pop()
+        if type(node) in _LEAVES:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            continue
         if isinstance(node, _COMPREHENSIONS):  # only `:=` gives a name that stays
             inner = (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
             names.update(one.id for one in inner)
             continue
-        names.update(_given_by(node))
-        if not isinstance(node, _SCOPES):
-            stack.extend(ast.iter_child_nodes(node))
+        if isinstance(node, _BINDING):
+            names.update(_given_by(node))
+        if type(node) not in _ENDS:
+            stack += _children(node)
     return names
 
 
 def _given_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield node.name

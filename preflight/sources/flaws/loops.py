@@ -16,6 +16,8 @@ from preflight.syntax.running import last_name
 # Exceptions by which a loop copes with a batch of another form.
 _COPES = frozenset({"TypeError", "ValueError", "KeyError", "IndexError", "Exception", ""})
 
+_TAKES = (ast.For, ast.AsyncFor, ast.Assign)
+
 _SIGNS = re.compile(
     rb"\bfor\b[^\n]*,[^\n]*\bin\b|\bnext\(|^[ \t]*\(?\w+,[^\n=]*=[ \t]*\w+[ \t]*$", re.MULTILINE
 )
@@ -78,14 +80,19 @@ class _Taken(NamedTuple):
 
 def _taken(body: Body) -> Iterator[_Taken]:
     """Give what a function takes apart, and what it goes over to get it."""
-    found = [(node.lineno, one) for node in body.nodes for one in _apart(node)]  # type: ignore[attr-defined]
+    found = [
+        (node.lineno, one)
+        for node in body.nodes
+        if isinstance(node, _TAKES)
+        for one in _apart(node)
+    ]
     tested, coped = _spans(body) if found else ([], [])
     for line, one in found:
         if not _is_in(line, coped):
             yield one._replace(is_sure=not _is_in(line, tested))
 
 
-def _apart(node: ast.AST) -> Iterator[_Taken]:
+def _apart(node: ast.For | ast.AsyncFor | ast.Assign) -> Iterator[_Taken]:
     """Give what one statement takes apart."""
     if isinstance(node, (ast.For, ast.AsyncFor)):
         target, over = _bare(node.target, node.iter)
@@ -93,10 +100,10 @@ def _apart(node: ast.AST) -> Iterator[_Taken]:
             yield from _of_body(node, target, over)
         elif isinstance(target, (ast.Tuple, ast.List)):
             yield _Taken(node.lineno, target, over)
-    elif isinstance(node, ast.Assign):
-        drawn = _drawn(node.value)
-        if drawn is not None and isinstance(node.targets[0], (ast.Tuple, ast.List)):
-            yield _Taken(node.lineno, node.targets[0], drawn)
+        return
+    drawn = _drawn(node.value)
+    if drawn is not None and isinstance(node.targets[0], (ast.Tuple, ast.List)):
+        yield _Taken(node.lineno, node.targets[0], drawn)
 
 
 def _bare(target: ast.expr, over: ast.expr) -> tuple[ast.expr, ast.expr]:

@@ -66,13 +66,14 @@ def values_of(body: Body) -> dict[str, list[ast.expr]]:
     found: dict[str, list[ast.expr]] = {}
     stores: dict[str, int] = {}
     for node in body.nodes:
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                stores[node.id] = stores.get(node.id, 0) + 1
+        elif isinstance(node, ast.Assign):
             for target in node.targets:
                 _bind(target, node.value, found)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             _bind(node.target, node.value, found)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            stores[node.id] = stores.get(node.id, 0) + 1
     for name, number in stores.items():
         values = found.setdefault(name, [])
         values += [ast.Constant(...)] * (number - len(values))
