@@ -27,6 +27,7 @@ import sys
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+IGNORED = []
 parser = argparse.ArgumentParser()
 parser.add_argument("--resume")
 parser.add_argument("--code", type=int, default=0)
@@ -38,7 +39,7 @@ def main():
     rest = sys.stdin.read()
     came = []
     for one in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP):
-        assert signal.getsignal(one) == signal.SIG_DFL, one
+        assert signal.getsignal(one) == (signal.SIG_IGN if one in IGNORED else signal.SIG_DFL), one
         signal.signal(one, lambda number, frame: came.append(number))
         os.kill(os.getpid(), one)
     try:
@@ -67,7 +68,9 @@ if __name__ == "__main__":
 '''
 
 INPUT = "0.1\nand a rest\nof two lines"
-# Who ignores Ctrl-C, such as a job in the background of a shell, leaves that to what it starts.
+# Who ignores a signal, such as a job in the background of a shell, leaves that to what it starts.
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
+IGNORED = [int(one) for one in SIGNALS if signal.getsignal(one) == signal.SIG_IGN]
 CAME = 4 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else 5
 READ = rf"read 0.1 'and a rest\nof two lines' {CAME} False"
 
@@ -75,7 +78,7 @@ READ = rf"read 0.1 'and a rest\nof two lines' {CAME} False"
 @pytest.fixture
 def train(tmp_path: Path) -> Path:
     path = tmp_path / "train.py"
-    path.write_text(TRAIN, encoding="utf-8")
+    path.write_text(TRAIN.replace("IGNORED = []", f"IGNORED = {IGNORED}"), encoding="utf-8")
     return path
 
 
