@@ -21,8 +21,9 @@ def _listed(facts: FolderFacts, root: str) -> Iterator[Same]:
     """Give how many files it has, and a hash of their names."""
     top = os.path.join(root, facts.file)
     names = (
-        os.path.join(os.path.relpath(one.path, top), f"{stem}.{suffix}")
+        os.path.join(folder, f"{stem}.{suffix}")
         for one in list_all(top, root)
+        for folder in (os.path.relpath(one.path, top),)
         for suffixes, stems in one.stems.items()
         for suffix in suffixes
         for stem in stems.split("/")

@@ -53,7 +53,9 @@ class Launched(Gather):
         return self._rank is not None and isinstance(target, (Host, Script))
 
     def hear(self, _target: Target, facts: Any) -> None:
-        """Take in what should be alike on all ranks."""
+        """Take in what should be alike on all ranks, where there are others."""
+        if not any(map(self.needs, self.run.targets)):
+            return
         row = kind_of_facts(type(facts))
         alike = None if row is None else row.alike.get(type(facts))
         if row is None or alike is None:
