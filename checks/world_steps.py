@@ -14,6 +14,7 @@ What it finds
 
     Whether the job evens it out (`Join`), or stops all ranks after so many steps, is not known, so
     that this is a warning. A loader that ranks make by telling each other something is not judged.
+    Where a rank is killed, ends itself or hangs while it makes one, nobody knows.
 
 Why it matters
     The rank that has no more batches leaves its loop, and the others wait for it in their next

@@ -12,17 +12,16 @@ import functools
 import os
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from preflight.built.making import Named, named, unsaid
 from preflight.built.plan import CAUSES, HASH_SEED, Making, plan_of
 from preflight.built.rank_process import begun, serve, throttled
+from preflight.built.rounds import Found, Rounds
 from preflight.kinds.asked import Asked
-from preflight.objects.facts import Definition
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
-from preflight.ranks.made_facts import RankBatches, RankOrder
+from preflight.ranks.made_facts import RankBatches, RankLost, RankOrder
 from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.orders import next_order, teller
@@ -32,19 +31,12 @@ from preflight.values.wire import from_wire, to_wire
 WANTED = ("RankBatches", "RankOrder")
 """The facts for whose sake loaders are made by ranks."""
 
-_KINDS: Mapping[str, Any] = {one.__name__: one for one in (RankBatches, RankOrder, Unbuilt)}
-
-# Seconds after which no further rank is tried than the first and the last.
-_ENOUGH = 10.0
+_KINDS: Mapping[str, Any] = {
+    one.__name__: one for one in (RankBatches, RankLost, RankOrder, Unbuilt)
+}
 
 CAN_COPY = sys.platform == "linux"
 """Whether processes are copies of one that has imported torch; else each is a fresh one."""
-
-# Processes at a time.
-_AT_ONCE = 4
-
-# How much longer one may take than another, and how many seconds at least.
-_SLOWER, _PATIENCE = 5, 30.0
 
 _POLL = 0.01
 
@@ -60,6 +52,7 @@ class ByRank:
         self._its = its
         self._folder = folder
         self._process: anew.Anew | None = None
+        self._begun = 0.0
         budget = asked.options.get("budget")
         self._until = None if budget is None else time.monotonic() + budget
 
@@ -75,6 +68,7 @@ class ByRank:
         """Start the process that starts the others, before any of the user's code is run."""
         if not self.is_wanted:
             return
+        self._begun = time.monotonic()
         if CAN_COPY:
             silent = self._its._replace(step=unsaid)
             told = self._told()
@@ -86,17 +80,24 @@ class ByRank:
     def _told(self) -> dict[str, Any]:
         return {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
 
-    def facts(self, names: Sequence[str]) -> Iterator[RankBatches | RankOrder | Unbuilt]:
+    def facts(self, names: Sequence[str]) -> Iterator[RankBatches | RankLost | RankOrder | Unbuilt]:
         """Have these loaders made, and give what came of it."""
         process, wants = self._process, self._asked.options["wants"]
         if process is None or not names:
             return
         with self._asked.step(f"make {self._its.built.spec} by ranks"):
-            process.go({"names": list(names), "wants": [one for one in WANTED if one in wants]})
+            wanted = [one for one in WANTED if one in wants]
+            likely = self._asked.options["timeout"]
+            if CAN_COPY:  # it takes as long as it took us; a fresh one imports torch, too
+                likely = time.monotonic() - self._begun
+            process.go({"names": list(names), "wants": wanted, "likely": likely})
             said = self._heard(process)
         for one in said.get("facts", ()):
             yield from_wire(_KINDS[one["kind"]], one["facts"])
-        for name in names if "facts" not in said else ():
+        if "lost" in said:
+            batches, order = (one in wants for one in WANTED)
+            yield RankLost(error=said["lost"], batches=batches, order=order)
+        for name in names if "reason" in said else ():
             yield from (kind(name=name, reason=said["reason"]) for kind in (RankBatches, RankOrder))
 
     def close(self) -> None:
@@ -117,7 +118,7 @@ class ByRank:
                     process.drain()
                     if not process.lines:
                         how = ending(process.status or 0)
-                        return {"reason": f"the process that has ranks make it {how}"}
+                        return {"lost": f"the process that has ranks make it {how}"}
                 time.sleep(_POLL)
             if self._until is not None and time.monotonic() > self._until:
                 return {"reason": "the budget was used up before ranks had made it"}
@@ -145,30 +146,14 @@ def _conduct(
     with contextlib.ExitStack() as stack:
         for process in started.values():
             stack.enter_context(process.ending(alive))
-        found = Rounds(its, order["names"], started, alive).run(plan)
-    facts: list[RankBatches | RankOrder | Unbuilt] = []
+        found = Rounds(its, order["names"], started, alive, order["likely"]).run(plan)
+    facts: list[RankBatches | RankLost | RankOrder | Unbuilt] = []
     facts += _batches(its, order["names"], found) if batches else ()
     facts += _orders(its, order["names"], found) if in_order else ()
+    facts = _with_lost(facts, found, order["names"])
     facts += raised_by([_usual(found, name) for name in order["names"]])
     tell(facts=[{"kind": type(one).__name__, "facts": to_wire(one)} for one in facts])
     next_order(orders)
-
-
-class _Found(NamedTuple):
-    """What came of one process."""
-
-    making: Making
-    loaders: Mapping[str, Told]
-    defined: Definition = Definition()
-    reason: str = ""
-    talks: Sequence[str] = ()
-    raised: Mapping[str, Any] | None = None
-
-    def of(self, name: str) -> Told:
-        """Give what was told of a loader."""
-        missing = f"rank {self.making.rank} was not given it"
-        unmade = {"reason": self.reason or missing, "raised": self.raised}
-        return {**self.loaders.get(name, unmade), "talks": self.talks}
 
 
 def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: bool) -> anew.Anew:
@@ -180,87 +165,37 @@ def _started(its: Named, told: Mapping[str, Any], making: Making, *, copies: boo
     return anew.fresh(main, told, folder=told["home"], variables=variables)
 
 
-class Rounds:
-    """Has processes go, and takes what they tell."""
+def _with_lost(
+    facts: list[RankBatches | RankLost | RankOrder | Unbuilt],
+    found: Sequence[Found],
+    names: Sequence[str],
+) -> list[RankBatches | RankLost | RankOrder | Unbuilt]:
+    """Say of ranks that gave no answer that nobody knows, in place of facts that nobody has.
 
-    def __init__(
-        self,
-        its: Named,
-        names: Sequence[str],
-        started: Mapping[Making, anew.Anew],
-        alive: Callable[[], None],
-    ) -> None:
-        self._names = names
-        self._started = started
-        self._alive = alive
-        self._timeout: float = its.options["timeout"]
-        self._quick = self._timeout
-        """Seconds of silence that do, once one process has been quick."""
-
-        self._begun: dict[Making, float] = {}
-        self._running: dict[Making, float] = {}
-        """Each with the time of its last word."""
-
-        self._found: list[_Found] = []
-
-    def run(self, plan: Sequence[Making]) -> list[_Found]:
-        """Give what each told."""
-        begun, left = time.monotonic(), deque(plan)
-        while left or self._running:
-            if left and not left[0].items and time.monotonic() - begun > _ENOUGH:
-                left.clear()
-            while left and len(self._running) < _AT_ONCE:
-                self._go(left.popleft())
-            for making in list(self._running):
-                self._hear(making)
-            self._alive()
-            time.sleep(_POLL)
-        return self._found
-
-    def _go(self, making: Making) -> None:
-        self._started[making].go({**making._asdict(), "names": list(self._names)})
-        self._begun[making] = self._running[making] = time.monotonic()
-
-    def _hear(self, making: Making) -> None:
-        process = self._started[making]
-        said = process.hear()
-        now = time.monotonic()
-        if said is None and process.poll() is not None:
-            process.drain()
-            said = process.hear() or {
-                "unmade": f"the process of rank {making.rank} {ending(process.status or 0)}"
-            }
-        elif said is None and now - self._running[making] > self._patience(making):
-            said = {"unmade": f"rank {making.rank} said nothing for {self._patience(making):g} s"}
-        elif said is None:
-            return
-        self._running[making] = now
-        if "alive" not in said:
-            del self._running[making]
-            self._found.append(_found(making, said))
-            if "made" in said:
-                likely = _SLOWER * (now - self._begun[making])
-                self._quick = min(self._quick, max(round(likely), _PATIENCE))
-
-    def _patience(self, making: Making) -> float:
-        """Say how many seconds of silence are too many; one that imports torch may take longer."""
-        return self._timeout if making.cause == "hash" else min(self._quick, self._timeout)
+    Where ranks ask each other for something, it is no wonder that one alone does not go on.
+    """
+    told = [(one.making, one.of(name)) for one in found for name in names]
+    lost = [(making, one["reason"]) for making, one in told if one.get("lost")]
+    if not lost or any(one.talks for one in found):
+        return facts
+    reasons = [*dict.fromkeys(reason for _, reason in lost)]
+    others = f" (and {len(reasons) - 1:,} more gave no answer)" if len(reasons) > 1 else ""
+    return [
+        *(one for one in facts if getattr(one, "reason", "") not in reasons),
+        RankLost(
+            error=reasons[0] + others,
+            batches=any(not making.cause for making, _ in lost),
+            order=any(making.items for making, _ in lost),
+        ),
+    ]
 
 
-def _found(making: Making, said: Mapping[str, Any]) -> _Found:
-    if "unmade" in said:
-        talks, raised = said.get("talks", ()), said.get("raised")
-        return _Found(making, {}, reason=said["unmade"], talks=talks, raised=raised)
-    defined = from_wire(Definition, said["defined"])
-    return _Found(making, said["made"], defined=defined, talks=said["talks"])
-
-
-def _usual(found: Sequence[_Found], name: str) -> dict[int, Told]:
+def _usual(found: Sequence[Found], name: str) -> dict[int, Told]:
     """Give what ranks told of a loader, of processes in which nothing was otherwise."""
     return {one.making.rank: one.of(name) for one in found if not one.making.cause}
 
 
-def _batches(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Iterator[RankBatches]:
+def _batches(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterator[RankBatches]:
     ranks = its.options["ranks"]
     defined = next(one.defined for one in found if one.making == Making(0, items=True))
     for name in names:
@@ -269,7 +204,7 @@ def _batches(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Itera
         yield batches_of(name, defined, ranks, kept)
 
 
-def _orders(its: Named, names: Sequence[str], found: Sequence[_Found]) -> Iterator[RankOrder]:
+def _orders(its: Named, names: Sequence[str], found: Sequence[Found]) -> Iterator[RankOrder]:
     ranks, nodes = its.options["ranks"], its.options["nodes"]
     usual = {one.making.rank: one for one in found if not one.making.cause}
     again = {one.making.cause: one for one in found if one.making.cause}

@@ -9,7 +9,7 @@ from typing import Any
 from preflight.batches.facts import Drawn
 from preflight.batches.pass_facts import Further
 from preflight.built.wanting import is_no_fault, why_not_made
-from preflight.findings.looks import Cleared, Left, Look, Looked
+from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
@@ -18,9 +18,11 @@ from preflight.kinds.target import Target
 from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.models.read import copied_by
+from preflight.ranks.made_facts import RankBatches, RankLost, RankOrder
 from preflight.sources.facts import ModelCopy, SourceFacts
 from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import GivesBatches, Unbuilt
+from preflight.values.code_name import command_for
 from preflight.values.wire import to_exact, to_wire
 
 
@@ -78,6 +80,9 @@ class BuiltTargets(Gather):
                 error, fix = why_not_made(one, question.target, self.run.job)
                 yield from self.failed(question, error, fix)
                 continue
+            if isinstance(one, RankLost):
+                yield self._lost(question, one)
+                continue
             if isinstance(one, (Drawn, Further)):  # judged when it is known what else tells of it
                 self.run.tell(question.target, one)
                 continue
@@ -93,3 +98,15 @@ class BuiltTargets(Gather):
             yield from self._judgeable()
         if not any(isinstance(one, Unbuilt) for one in found):
             yield Cleared(kinds=(Unbuilt,))
+
+    def _lost(self, question: Question, lost: RankLost) -> Failed:
+        """Say that nobody knows what a rank has."""
+        assert isinstance(question.target, Built)  # noqa: S101  for the type checker
+        kinds = ((RankBatches, lost.batches), (RankOrder, lost.order))
+        alone = command_for(question.target.spec, "--world-size", "1")
+        return Failed(
+            at=question.at,
+            error=lost.error,
+            kinds=tuple(kind for kind, is_lost in kinds if is_lost),
+            fix=f"Have each rank make it by itself; what one rank has of it is judged by:  {alone}",
+        )

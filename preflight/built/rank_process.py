@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,10 @@ _HEARTBEAT = 0.5
 
 _FULL = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT}
 """What several at once may run into here, and not where the job runs."""
+
+
+_LOST_WORKER = re.compile(r"DataLoader worker \(pid")
+"""What torch says of a worker that was killed, or has ended itself."""
 
 
 def throttled(tell: Callable[..., None]) -> Callable[[], None]:
@@ -71,7 +76,7 @@ def serve(its: Named, orders: int, answers: int) -> None:
         said = stand_for(order["rank"], its.options["ranks"], its.options["nodes"])
         told = _told_by_rank(its, order, throttled(tell), said)
     except BaseException as error:  # noqa: BLE001  the user's code, sys.exit too
-        told = {"unmade": _unmade(order["rank"], error), "raised": _raised(its, error, said)}
+        told = {"unmade": _unmade(order["rank"], error), **_cause(its, error, said)}
     tell(**told, talks=[one for one in said if one not in WAITING])
     os._exit(0)  # at once, since it may hold much
 
@@ -95,24 +100,30 @@ def _told_by_rank(
             with blaming("epoch"):
                 told[one.name] = told_of_epoch(one.loader, wanted, alive)
         except RaisedError as error:
-            raised = _raised(its, error, said)
-            told[one.name] = {"reason": _unmade(order["rank"], error), "raised": raised}
+            reason = _unmade(order["rank"], error)
+            told[one.name] = {"reason": reason, **_cause(its, error, said)}
     return {"made": told, "defined": to_wire(where.defined(factory, its.options["root"]).at)}
 
 
-def _raised(its: Named, error: BaseException, said: Sequence[str]) -> dict[str, Any] | None:
-    """Say what the user's code raised; None: other ranks, or what is here, may be the cause."""
-    if said or not isinstance(error, RaisedError) or isinstance(error.error, MemoryError):
-        return None
-    if getattr(error.error, "errno", None) in _FULL:
-        return None
+def _cause(its: Named, error: BaseException, said: Sequence[str]) -> dict[str, Any]:
+    """Say whose fault it is: what the user's code `raised`, or what is not here (`lost`).
+
+    Neither, where other ranks may be the cause.
+    """
+    if said or not isinstance(error, RaisedError):
+        return {}
     found = unbuilt(its.built, error, its.options["root"], None, StoodIn())
+    if found.lacks is not None or _is_full(error.error) or _LOST_WORKER.match(str(error.error)):
+        return {"lost": True}
     of_worker, calls = in_worker(error.error)
     if of_worker:
         found = replace(found, error=of_worker, frames=user_frames(calls, its.options["root"]))
     # Where a library finds too little for this rank, it is dataset-small that tells.
-    is_users = found.step != "epoch" or found.frames
-    return to_wire(found) if is_users and found.lacks is None else None
+    return {"raised": to_wire(found)} if found.step != "epoch" or found.frames else {}
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or getattr(error, "errno", None) in _FULL
 
 
 def _unmade(rank: int, error: BaseException) -> str:

@@ -53,6 +53,20 @@ class RankBatches:
     drop_last: bool | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLost:
+    """That a rank gave no answer, for no fault of the job that anybody knows."""
+
+    error: str
+    """What became of it: it was killed, ended itself, says nothing, or lacks what is not here."""
+
+    batches: bool
+    """Whether nobody knows its batches for it."""
+
+    order: bool
+    """Whether nobody knows for it whether each process has the same list."""
+
+
 class OtherItems(NamedTuple):
     """What a rank has where the loader was made once more, and one thing was otherwise."""
 

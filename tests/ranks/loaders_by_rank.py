@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
+import time
 
 import torch
 import webdataset as wds
@@ -192,6 +194,57 @@ def waits():
 def lacks():
     if RANK:
         import not_installed_anywhere  # noqa: F401
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
+def alone(stop):
+    """End rank 1 of a job, or have it wait for ever, before it has its loader."""
+    if RANK == 1:
+        stop()
+    return DataLoader(Named(NAMES), batch_size=4)
+
+
+def killed():
+    return alone(lambda: os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM)))
+
+
+def ends_itself():
+    return alone(lambda: os._exit(0))
+
+
+def leaves():
+    return alone(lambda: sys.exit(0))
+
+
+def sleeps():
+    return alone(lambda: time.sleep(3_600))
+
+
+def too_large():
+    return alone(lambda: bytearray(1 << 60))
+
+
+class OneWorker(Stream):
+    """Of which the worker of one rank ends itself."""
+
+    def __iter__(self):
+        if RANK == 1:
+            os._exit(3)
+        return super().__iter__()
+
+
+def one_worker():
+    return DataLoader(OneWorker(NAMES), batch_size=4, num_workers=1)
+
+
+def asks_and_ends():
+    """Have rank 1 end where rank 0 tells it nothing, as it does here alone."""
+    import torch.distributed as dist
+
+    told = [RANK == 0]
+    dist.broadcast_object_list(told)
+    if not told[0]:
+        os._exit(1)
     return DataLoader(Named(NAMES), batch_size=4)
 
 

@@ -17,9 +17,9 @@ import pytest
 
 import preflight
 from preflight.built import by_rank
-from preflight.built.by_rank import Rounds
 from preflight.built.making import named, unsaid
 from preflight.built.plan import Making, plan_of
+from preflight.built.rounds import Rounds
 from preflight.facts import RankBatches, RankOrder
 from preflight.finding import Finding
 from preflight.findings import registry
@@ -68,6 +68,11 @@ class Seen:
         """Give the findings of a check, by the part of what the factory gave."""
         return {_part(one.at.name): one for one in self.report.findings if one.check == check}
 
+    def unjudged(self, check: str) -> str:
+        """Say why a check could not judge it; empty: it could, or it is skipped."""
+        (outcome,) = (one for one in self.report.checks if one.id == check)
+        return "; ".join(one.error for one in outcome.broken)
+
 
 def _part(name: str | None) -> str:
     return (name or "").partition("['")[2].removesuffix("']") or name or ""
@@ -78,7 +83,9 @@ def look(job: Path) -> Callable[..., Seen]:
     """Run the job with one of its factories, by so many ranks."""
     known: dict[tuple[Any, ...], Seen] = {}
 
-    def once(part: str, ranks: int, select: tuple[str, ...] = ("world",)) -> Seen:
+    def once(
+        part: str, ranks: int, select: tuple[str, ...] = ("world",), timeout: float = 120
+    ) -> Seen:
         if (part, ranks, select) in known:
             return known[part, ranks, select]
         checks, bad = registry.load()
@@ -94,7 +101,11 @@ def look(job: Path) -> Callable[..., Seen]:
                 patch.setenv("WORLD_SIZE", "1")
             start_copies(patch)
             report = preflight.run(
-                f"loader=train.py:{part}", folder=str(job), select=[*select], world_size=ranks
+                f"loader=train.py:{part}",
+                folder=str(job),
+                select=[*select],
+                world_size=ranks,
+                timeout=timeout,
             )
         known[part, ranks, select] = Seen(report, met)
         return known[part, ranks, select]
@@ -309,14 +320,81 @@ def test_what_stops_one_rank_alone_is_found_at_its_line(
     assert seen.verdict == "no-go"
 
 
-@pytest.mark.parametrize("part", ["waits", "lacks"])
-def test_what_a_rank_raises_for_want_of_others_or_of_what_is_not_here_is_not_judged(
-    part: str, look: Callable[..., Seen]
-) -> None:
-    seen = look(part, 2, ("target", "world-steps"))
+def test_what_a_rank_raises_for_want_of_others_is_not_judged(look: Callable[..., Seen]) -> None:
+    seen = look("waits", 2, ("target", "world-steps"))
 
     assert seen.report.findings == ()
-    assert "rank 1 could not make it" in seen.steps[f"train.py:{part}"].reason
+    assert "rank 1 could not make it" in seen.steps["train.py:waits"].reason
+
+
+def test_what_a_rank_raises_for_want_of_what_is_not_here_cannot_be_judged(
+    look: Callable[..., Seen],
+) -> None:
+    seen = look("lacks", 2, ("target", "world-steps"))
+
+    assert seen.report.findings == ()
+    assert seen.report.verdict == "cannot-judge"
+    assert "rank 1 could not make it" in seen.unjudged("world-steps")
+
+
+# --- ranks that give no answer --------------------------------------------------------------------
+
+
+def test_a_rank_that_leaves_by_itself_is_found_at_its_line(look: Callable[..., Seen]) -> None:
+    """As `sys.exit` in a script: rank 1 ends, and the others wait for it."""
+    seen = look("leaves", 2, ("target", "world")).report
+
+    (found,) = (one for one in seen.findings if one.check == "target-unbuildable")
+    assert "on rank 1 of 2: SystemExit" in found.message
+    assert seen.verdict == "no-go"
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        pytest.param(
+            "killed",
+            "the process of rank 1 was killed by SIGKILL",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL"),
+        ),
+        ("ends_itself", "the process of rank 1 ended by itself with exit status 0"),
+        ("sleeps", "said nothing for"),
+        ("too_large", "rank 1 could not make it, or go through it: MemoryError"),
+        ("one_worker", "DataLoader worker"),
+    ],
+)
+def test_a_rank_that_gives_no_answer_cannot_be_judged(
+    part: str, said: str, look: Callable[..., Seen]
+) -> None:
+    """Whoever ended it: nobody knows what the job does then."""
+    seen = look(part, 2, ("target", "world"), timeout=20 if part == "sleeps" else 120)
+
+    assert seen.report.verdict == "cannot-judge"
+    assert seen.report.findings == ()
+    assert said in seen.unjudged("world-steps")
+    assert said in seen.unjudged("world-order")
+    assert (seen.steps, seen.orders) == ({}, {})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_what_others_have_is_compared_where_one_between_them_is_lost(
+    look: Callable[..., Seen],
+) -> None:
+    seen = look("killed", 4, ("target", "world"))
+
+    assert "rank 1 was killed" in seen.unjudged("world-steps")
+    assert seen.unjudged("world-order") == ""
+    assert [one.rank for one in seen.steps["train.py:killed"].counts] == [0, 2, 3]
+
+
+def test_a_rank_that_ends_for_want_of_what_others_say_is_not_judged(
+    look: Callable[..., Seen],
+) -> None:
+    seen = look("asks_and_ends", 2, ("target", "world"))
+
+    assert seen.report.findings == ()
+    assert seen.unjudged("world-steps") == ""
+    assert "broadcast_object_list" in seen.steps["train.py:asks_and_ends"].reason
 
 
 # --- processes that give no answer ----------------------------------------------------------------
