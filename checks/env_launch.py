@@ -273,7 +273,8 @@ def _why(read: EnvironmentRead, facts: SourceFacts) -> str:
         is_first = read.file == facts.file or read.stands.as_main
         when = "in its first second" if is_first else "when it imports this file"
     if read.of_several:
-        when += f" where {shown(read.file)} is what is started, which is a guess"
+        script = shown(read.of_script) or "a script that comes here"
+        when += f" where {script} is what is started, which is a guess"
     if launcher is None:
         return f"The job stops {when}."
     return f"Started without {STARTS[launcher]}, the job stops {when}."

@@ -86,7 +86,10 @@ class EnvironmentRead:
     """Why a job that is started as its defaults have it does not come here, as far as is known."""
 
     of_several: bool = False
-    """Whether its file is one of several scripts of a folder, any of which may be started."""
+    """Whether only some of several scripts of a folder come to it, any of which may be started."""
+
+    of_script: str = ""
+    """The first of these, where it is known."""
 
     is_lazy: bool = False
     """Whether its file is imported inside a function only, which need not be called."""
@@ -211,6 +214,21 @@ class Opens:
     """What the scripts of a folder come to that opens shards."""
 
     pipelines: tuple[Reads, ...]
+
+
+class ReadAt(NamedTuple):
+    """A place that reads the environment."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComesTo:
+    """Which reads of the environment one script of a folder comes to, with what it imports."""
+
+    script: str
+    reads: tuple[ReadAt, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

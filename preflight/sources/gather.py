@@ -151,7 +151,9 @@ class Sources(Gather):
             wanted = [sorted(each) for each in wanted_for(one.sources.open())]
             paths = dict(zip(one.sources.names, one.paths, strict=True))
             returns = [paths[name] for name in one.sources.looped_over()]
-            told = {"wanted": wanted, "returns": returns, "holders": one.sources.holders()}
+            starts = [paths[name] for name in one.sources.starts()]
+            told = {"wanted": wanted, "returns": returns, "starts": starts}
+            told["holders"] = one.sources.holders()
             how = self.run.memory.how(NAMES.name, {"root": self.run.job.root, **told})
             if self._remembered(one, how):
                 self._complete(one)
@@ -248,7 +250,8 @@ class Sources(Gather):
     @staticmethod
     def _is_open(own: JobSources) -> bool:
         """Whether something is to be looked for in all files."""
-        return bool(any(wanted_for(own.open())) or own.looped_over() or own.holders())
+        wanted = any(wanted_for(own.open()))
+        return bool(wanted or own.looped_over() or own.holders() or own.starts())
 
     def _complete(self, one: Tree) -> None:
         own = one.sources

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preflight.sources.environment_reads import standing
-from preflight.sources.facts import EnvironmentRead, Mention, Mentions, Place
+from preflight.sources.facts import EnvironmentRead, Mention, Mentions, Place, ReadAt
 from preflight.sources.given_values import OPTIONS, given_by
+from preflight.sources.work_names import TRAINS
 from preflight.syntax.outcomes import names_asked
 from preflight.syntax.parsing import Parsed, expression_of
 from preflight.syntax.running import key_of, last_name, text_of
@@ -23,6 +24,9 @@ _LONGEST_VALUE = 80
 
 ANYTHING = "..."
 """Stands for a value that is not written out, or is too long to be one."""
+
+# As words of a script's name.
+_OF_TRAINING = re.compile(r"(^|_)(main|(pre_?)?train(ing)?|fine_?tun(e|ing))(_|$)")
 
 # Of parameters that are handed over without their names.
 _MOST_PLACES = 32
@@ -245,3 +249,33 @@ def _imports(tree: ast.Module, file: str, names: frozenset[str]) -> Iterator[str
         else:
             continue
         yield from (one for one in found if one.rpartition("/")[2] in names)
+
+
+# --- what is started ------------------------------------------------------------------------------
+
+
+def trains(file: str) -> bool:
+    """Whether a script trains, by its name: `train.py`, `sdxl_train.py`, `main_pretrain.py`."""
+    name = stem_of(file).rpartition("/")[2]
+    return TRAINS.match(name) is not None or _OF_TRAINING.search(name) is not None
+
+
+def is_of(imported: str, stem: str) -> bool:
+    """Whether an import, as a path, is of a file."""
+    if imported.startswith("./"):
+        return imported[2:] == stem
+    return imported == stem or stem.endswith(f"/{imported}")
+
+
+def which_comes(
+    read: EnvironmentRead, entries: Sequence[str], come_to: Mapping[str, Collection[ReadAt]]
+) -> str | None:
+    """Name the first of several scripts that comes to a read, where others do not.
+
+    None: all do, as far as is known; empty: none of those that were followed.
+    """
+    followed = [one for one in entries if one in come_to]
+    those = [one for one in followed if ReadAt(read.file, read.line) in come_to[one]]
+    if len(followed) < 2 or len(those) == len(followed):
+        return None
+    return next(iter(those), "")

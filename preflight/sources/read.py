@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from preflight.kinds.asked import Asked
 from preflight.pipelines.written import written_in
-from preflight.sources.facts import Mentions, ModelCopy, Opens, SourceFacts, SourceFile
+from preflight.sources.facts import (
+    ComesTo,
+    Mentions,
+    ModelCopy,
+    Opens,
+    ReadAt,
+    SourceFacts,
+    SourceFile,
+)
 from preflight.sources.flaws.bodies import bodies
 from preflight.sources.flaws.tuples import returned_in
 from preflight.sources.mentions import Wanted, wanted_for
@@ -43,7 +51,7 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
         asked.alive()
 
 
-def look_for_names(asked: Asked) -> Iterator[Mentions | Opens]:
+def look_for_names(asked: Asked) -> Iterator[ComesTo | Mentions | Opens]:
     """Look in all files of a folder for what decides whether reads, and shards, are come to."""
     texts = [Text(name=name_of(path, asked.root), path=path) for path in asked.wire["paths"]]
     wanted = Wanted(*map(frozenset, asked.wire["wanted"]))
@@ -54,6 +62,24 @@ def look_for_names(asked: Asked) -> Iterator[Mentions | Opens]:
     yield from _returned(
         Text(name=name_of(path, asked.root), path=path) for path in asked.wire["returns"]
     )
+    yield from _come_to(asked.wire["starts"], asked.root, os.environ, asked.alive)
+
+
+def _come_to(
+    scripts: Iterable[str],
+    root: str,
+    environment: Mapping[str, str],
+    alive: Callable[[], None] = lambda: None,
+) -> Iterator[ComesTo]:
+    """Follow scripts of a folder one by one, as if each had been named alone."""
+    for path in scripts:
+        try:
+            facts = read_source(Source(path=path), root, environment, alive)
+        except (OSError, UnparsableError):
+            continue  # the look at the file itself has said so
+        if not facts.unreadable:
+            reads = tuple(ReadAt(one.file, one.line) for one in facts.reads if one.off is None)
+            yield ComesTo(script=facts.file, reads=reads)
 
 
 def _deciding(
@@ -165,5 +191,7 @@ def _read_folder(
     called = own.looped_over()
     own.take(_returned(one for one in texts if one.name in called))
     own.mentions += _deciding(texts, wanted_for(own.open()), root, lambda: None)
+    paths = dict(zip(own.names, files, strict=True))
+    own.take(_come_to((paths[one] for one in own.starts()), root, environment))
     own.pipelines += pipelines_of(texts, own.holders(), root, lambda: None)
     return own.facts(one.unguarded for one in own.files.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,10 +11,12 @@ from preflight.host.start_method import default_start_method
 from preflight.pipelines.facts import Reads
 from preflight.sources.environment_reads import is_stored_before
 from preflight.sources.facts import (
+    ComesTo,
     EnvironmentRead,
     Mentions,
     ModelCopy,
     Opens,
+    ReadAt,
     SourceFacts,
     SourceFile,
     Standing,
@@ -23,15 +24,17 @@ from preflight.sources.facts import (
 )
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
 from preflight.sources.flaws.tuples import file_called
-from preflight.sources.mentions import function_of, stem_of
-from preflight.sources.work_names import TRAINS
+from preflight.sources.mentions import function_of, is_of, stem_of, trains, which_comes
 from preflight.syntax.listing import is_test
 from preflight.syntax.outcomes import Defaults
 from preflight.syntax.surroundings import launchers_in
 from preflight.values.names import shown
 
-# As words of a script's name.
-_OF_TRAINING = re.compile(r"(^|_)(main|(pre_?)?train(ing)?|fine_?tun(e|ing))(_|$)")
+# Launchers without whose variables a job stops that is not started by them.
+_STOP = ("slurm", "mpi")
+
+# Scripts of a folder of which each is followed by itself.
+_MOST_STARTS = 8
 
 
 @dataclass(slots=True)
@@ -56,6 +59,9 @@ class JobSources:
     pipelines: list[Reads] = field(default_factory=list)
     """Those that are written out in a script or in what it imports."""
 
+    come_to: dict[str, frozenset[ReadAt]] = field(default_factory=dict)
+    """The reads that each of several scripts comes to, where that matters."""
+
     model_copy: ModelCopy | None = None
     names: Sequence[str] = ()
     """Of all files, also those that hold nothing."""
@@ -65,8 +71,23 @@ class JobSources:
 
     def open(self) -> list[EnvironmentRead]:
         """Give the reads on which more has to be known: which may be what stops the job."""
+        return [one for one in self._needed() if _depends(one)]
+
+    def _needed(self) -> Iterator[EnvironmentRead]:
         needed = (one for one in self._reads() if not one.guarded and not one.is_set)
-        return [one for one in needed if _by_itself(one) is None and _depends(one)]
+        return (one for one in needed if _by_itself(one) is None)
+
+    def starts(self) -> list[str]:
+        """Name scripts of a folder of which it matters what each alone comes to.
+
+        That is where several may be started, and what one of them needs stands in another file.
+        """
+        shared = [one for one in self._needed() if not self.files[one.file].is_script]
+        if not self.is_folder or not any(launcher_of(one.variable) in _STOP for one in shared):
+            return []
+        scripts = [name for name, one in self.files.items() if one.is_script]
+        found = [name for name in scripts if trains(name)] or scripts
+        return found[:_MOST_STARTS] if len(found) > 1 else []
 
     def looped_over(self) -> list[str]:
         """Name the files in which stands what a loop of another file goes over."""
@@ -78,11 +99,13 @@ class JobSources:
         """Name the files of a folder that say which shards they open."""
         return [name for name, one in self.files.items() if one.opens and not is_test(name)]
 
-    def take(self, found: Iterable[Mentions | Opens]) -> None:
+    def take(self, found: Iterable[ComesTo | Mentions | Opens]) -> None:
         """Take in what files say of names that stand in others, and which shards scripts open."""
         for one in found:
             if isinstance(one, Opens):
                 self.pipelines += one.pipelines
+            elif isinstance(one, ComesTo):
+                self.come_to[one.script] = frozenset(one.reads)
             elif one.returned:
                 self.returned[one.file] = {each.name: each for each in one.returned}
             else:
@@ -190,9 +213,13 @@ class JobSources:
             defaults.values.setdefault(name, []).append(value)
         entries = self._entries() if self.is_folder else []
         for read in self._reads():
-            is_sole = entries == [read.file] or not self.files[read.file].is_script
             off = _by_itself(read) or self._why_off(read, defaults)
-            yield replace(read, off=off, of_several=self.is_folder and not is_sole)
+            is_script = self.files[read.file].is_script
+            script = read.file if is_script else which_comes(read, entries, self.come_to)
+            if not self.is_folder or entries == [read.file] or script is None:
+                yield replace(read, off=off)
+            else:
+                yield replace(read, off=off, of_several=True, of_script=script)
 
     def _why_off(self, read: EnvironmentRead, defaults: Defaults) -> str | None:
         off = self._standing_off(read.stands, read.file, defaults)
@@ -241,29 +268,17 @@ class JobSources:
         Where there is none of these, all that no other file imports.
         """
         scripts = [name for name, one in self.files.items() if one.is_script]
-        return [name for name in scripts if _trains(name)] or [
+        return [name for name in scripts if trains(name)] or [
             name for name in scripts if not self._is_imported(name)
         ]
 
     def _is_imported(self, file: str) -> bool:
         return any(
-            _is_of(imported, stem_of(file))
+            is_of(imported, stem_of(file))
             for one in self.mentions
             if one.file != file and not is_test(one.file)
             for imported in one.imports
         )
-
-
-def _trains(file: str) -> bool:
-    """Whether a script trains, by its name: `train.py`, `sdxl_train.py`, `main_pretrain.py`."""
-    name = stem_of(file).rpartition("/")[2]
-    return TRAINS.match(name) is not None or _OF_TRAINING.search(name) is not None
-
-
-def _is_of(imported: str, stem: str) -> bool:
-    if imported.startswith("./"):
-        return imported[2:] == stem
-    return imported == stem or stem.endswith(f"/{imported}")
 
 
 def _by_itself(read: EnvironmentRead) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,50 @@ def test_what_scripts_share_stays_an_error(tmp_path: Path) -> None:
         script(tmp_path, name, "setup()", "from core import setup")
 
     assert severities(looked(tmp_path)) == {"core.py": "error"}
+
+
+@pytest.mark.parametrize(
+    ("core", "one", "other", "alone"),
+    [
+        (f"import os\n\n{READS}\n", ("pass", "import core"), ("pass", ""), {}),
+        (
+            f"import os\n\ndef setup():\n    {READS}\n",
+            ("core.setup()", "import core"),
+            ("pass", "import core"),
+            {"core.py": "note"},
+        ),
+    ],
+)
+def test_what_one_of_several_scripts_comes_to_is_an_error_of_that_one_alone(
+    tmp_path: Path, core: str, one: tuple[str, str], other: tuple[str, str], alone: dict[str, str]
+) -> None:
+    (tmp_path / "core.py").write_text(core, encoding="utf-8")
+    script(tmp_path, "train_a.py", *one)
+    script(tmp_path, "train_b.py", *other)
+    ends = [
+        subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, check=False)
+        for name in ("train_a.py", "train_b.py")
+    ]
+
+    report = looked(tmp_path)
+
+    assert [end.returncode for end in ends] == [1, 0]
+    assert severities(looked(tmp_path, "source=train_a.py")) == {"core.py": "error"}
+    assert severities(looked(tmp_path, "source=train_b.py")) == alone
+    assert severities(report) == {"core.py": "warning"}
+    assert "where train_a.py is what is started, which is a guess" in (report.findings[0].why or "")
+    assert severities(looked(tmp_path)) == {"core.py": "warning"}  # as the ledger has it
+
+
+def test_what_none_of_several_scripts_comes_to_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "core.py").write_text(f"import os\n\n{READS}\n", encoding="utf-8")
+    for name in ("train_b.py", "train_c.py"):
+        script(tmp_path, name)
+
+    report = looked(tmp_path)
+
+    assert severities(report) == {"core.py": "warning"}
+    assert "where a script that comes here is what is started" in (report.findings[0].why or "")
 
 
 def test_a_script_that_another_imports_is_not_started(tmp_path: Path) -> None:
