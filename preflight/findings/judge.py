@@ -57,6 +57,7 @@ class _Tally:
     looked_at: int = 0
     remembered: int = 0
     _by_severity: dict[Severity, list[Finding]] = field(default_factory=dict)
+    _told: dict[tuple[str, Location, str], Finding] = field(default_factory=dict)
     more: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     broken: list[Broken] = field(default_factory=list)
@@ -99,6 +100,8 @@ class _Tally:
 
     def _keep(self, finding: Finding, tell: Tell) -> None:
         """Keep a finding; where there are too many, the last of those that weigh least goes."""
+        if self._is_told(finding):
+            return
         self._by_severity.setdefault(finding.severity, []).append(finding)
         if self.kept > self.limit:
             least = min(severity for severity, those in self._by_severity.items() if those)
@@ -107,6 +110,22 @@ class _Tally:
             if dropped is finding:
                 return
         tell(finding)
+
+    def _is_told(self, finding: Finding) -> bool:
+        """Whether it was found before, in what overlaps; one that weighs more is told in its place.
+
+        Such as a script that was named beside the folder that it lies in.
+        """
+        key = finding.fingerprint, finding.at, finding.message
+        before = self._told.get(key)
+        if before is not None and before.severity >= finding.severity:
+            return True
+        if self.kept < self.limit:
+            self._told[key] = finding
+        if before is not None:
+            those = self._by_severity[before.severity]
+            those[:] = [one for one in those if one is not before]
+        return False
 
     def _count(self, finding: Finding) -> None:
         place = finding.at.file or finding.at.name or "?"

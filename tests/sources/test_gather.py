@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,37 @@ def test_what_another_file_hands_over_is_heard_from_a_process_and_remembered(tre
 
     assert ("pack0/lib.py", "ERROR") in told(run(tree))
     assert ("pack0/lib.py", "ERROR") in told(run(tree))
+
+
+# --- sources that overlap -------------------------------------------------------------------------
+
+CASES = Path(__file__).parents[2] / "fixtures"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("source_busy_wait", "source_loop_over_tuple", "source_return_in_finally"),
+        *("source_unbound_name", "source_unstable_order", "loader_unguarded_main", "env_launch"),
+    ],
+)
+def test_a_script_that_is_named_beside_its_folder_is_told_once(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As severely as the one of both says it that says it most severely."""
+    monkeypatch.delenv("SLURM_LOCALID", raising=False)
+    runpy.run_path(str(CASES / case / "make.py"))["make"](tmp_path, mended=False)
+    script = next(tmp_path.glob("*.py")).name
+    select = (case.replace("_", "-"),)
+    words = ("source=.", f"source={script}")
+    one, other, both = (run(tmp_path, *each, select=select) for each in (*zip(words), words))
+
+    assert _places(one) + _places(other)
+    assert len(both.findings) == len({(each.at, each.message) for each in both.findings})
+    assert _places(both).keys() == _places(one).keys() | _places(other).keys()
+    for place, severity in _places(both).items():
+        assert severity == max(each.get(place, 0) for each in (_places(one), _places(other)))
+
+
+def _places(report: preflight.Report) -> Counter[tuple[str, str]]:
+    return Counter({(str(one.at), one.message): int(one.severity) for one in report.findings})
