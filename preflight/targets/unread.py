@@ -179,12 +179,18 @@ class _Reading:
     def __init__(self, targets: Iterable[Target]) -> None:
         self._tops: dict[type, dict[str, str | None]] = {Folder: {}, CacheFolder: {}, Shard: {}}
         self._checkpoints: set[str] = set()
+        self._captions: dict[str, str] = {}
+        """The suffix of captions, of folders of which the settings name it."""
+
         for one in targets:
             if isinstance(one, (Folder, CacheFolder)):
                 path = os.path.normpath(one.path)
                 self._tops[type(one)][path] = path
                 if isinstance(one, CacheFolder) and one.checkpoint:
                     self._checkpoints.add(path)
+                if isinstance(one, Folder) and one.captions.rule in ("auto", "textfile"):
+                    extension = (one.captions.extension or "").lstrip(".")
+                    self._captions[path] = f".{extension.lower()}" if extension else ""
             elif isinstance(one, Shard):
                 path = os.path.normpath(os.path.dirname(one.path))
                 self._tops[Shard][path] = path
@@ -192,6 +198,10 @@ class _Reading:
     def reads(self, kind: type[PathTarget], place: str) -> bool:
         """Whether a reader of this kind goes through a folder."""
         return self._top(kind, place) is not None
+
+    def captions_in(self, place: str) -> str:
+        """Give the suffix of captions in a folder, in small letters; empty: nobody named one."""
+        return self._captions.get(self._top(Folder, place) or "", "")
 
     def part_of(self, place: str, top_of_job: str | None) -> str:
         """Say of which part of a job a folder is: of that whose reader begins nearest above it.
@@ -241,6 +251,7 @@ def _unread_of(
     silent = beside | _NO_DATA
     odd = {one for one in spelled if one[1:].lower() not in silent and one.lower() not in _READ}
     rows = tuple(one for row in told_by_suffix() for one in row.suffixes)
+    captions = found.captions_in(place) if imaged else ""
     for name in sorted(one for one in files if "." not in one or one[one.rfind(".") :] in odd):
         lower = name.lower()
         stem, _, last = lower.rpartition(".")
@@ -250,6 +261,7 @@ def _unread_of(
             is_read = (imaged and stem == "metadata") or name.partition(".")[0] in shards
         else:
             is_read = is_shard(name) or lower.endswith((*rows, *CACHE_SUFFIXES))
+        is_read = is_read or (captions != "" and lower.endswith(captions))
         hidden = name[0] in ".~" or is_left_over(name) or _LOGS.fullmatch(lower)
         if not (is_read or hidden):
             yield name

@@ -14,6 +14,7 @@ import preflight
 from preflight.findings.report import Report
 from preflight.images import captions
 from preflight.session.progress import Progress
+from tests.archives import tarred
 from tests.ledger.test_remembering import picture
 
 OLD = time.time() - 3_600
@@ -110,3 +111,43 @@ def test_what_is_done_comes_to_what_there_is_to_do(folder: Path, options: dict[s
             images = 3 if "sample" in options else 8
             assert last.total == images * (1 + captions_too)
             assert last.done == last.total
+
+
+# --- suffixes that the settings name --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extension", [".desc", "DESC", ".prompt", ".csv", ".jsonl", ".npz"])
+def test_captions_of_any_suffix_that_the_settings_name_are_read(
+    tmp_path: Path, extension: str
+) -> None:
+    """In a folder and in shards; nothing says of them that nobody read them."""
+    suffix = extension.lstrip(".")
+    texts = [b"a cat", b"", b"caf\xe9"]
+    for number, text in enumerate(texts * 2):
+        write(tmp_path / "photos" / f"{number}.jpg", picture())
+        write(tmp_path / "photos" / f"{number}.{suffix}", text)
+    members = sorted(path.name for path in (tmp_path / "photos").iterdir())
+    shard = tarred({name: (tmp_path / "photos" / name).read_bytes() for name in members})
+    write(tmp_path / "shards" / "0.tar", shard)
+    said = f'caption_extension = "{extension}"\n'
+    settings = f'[[data]]\npath = "photos"\n{said}[[data]]\nshards = "shards/0.tar"\n{said}'
+    write(tmp_path / "preflight.toml", settings.encode())
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["caption"])
+
+    found = {(one.check, str(one.at.file).partition("/")[0]) for one in report.findings}
+    kinds = ("caption-damaged", "caption-empty")
+    assert found == {(check, place) for check in kinds for place in ("photos", "shards")}
+    assert [one.unread for one in report.coverage if one.unread] == []
+
+
+def test_files_of_that_suffix_where_no_image_is_are_not_read(tmp_path: Path) -> None:
+    write(tmp_path / "photos" / "a.jpg", picture())
+    write(tmp_path / "photos" / "a.desc", b"a cat")
+    write(tmp_path / "photos" / "texts" / "a.desc", b"a cat")
+    settings = b'[[data]]\npath = "photos"\ncaption_extension = "desc"\n'
+    write(tmp_path / "preflight.toml", settings)
+
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["caption"])
+
+    assert [one.unread for one in report.coverage if one.unread] == [{".desc": 1}]
