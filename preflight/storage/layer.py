@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 from typing import Any
@@ -39,9 +40,12 @@ class Files:
         return True
 
     def lock(self, kind: str, file: Any) -> bool:
-        """Take a lock of a file that is open for writing, unless somebody has it."""
-        import fcntl
+        """Take a lock of a file that is open for writing, unless somebody has it.
 
+        Raises:
+            OSError: the system refuses it, or has none.
+        """
+        fcntl = _locks()
         take = fcntl.flock if kind == "flock" else fcntl.lockf
         try:
             take(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,13 +55,20 @@ class Files:
 
     def unlock(self, kind: str, file: Any) -> None:
         """Give it back."""
-        import fcntl
-
+        fcntl = _locks()
         (fcntl.flock if kind == "flock" else fcntl.lockf)(file, fcntl.LOCK_UN)
 
     def is_there(self, path: str) -> bool:
         """Whether there is a file of this name."""
         return os.path.exists(path)
+
+
+def _locks() -> Any:
+    try:
+        import fcntl
+    except ImportError as error:  # Windows
+        raise OSError(errno.ENOSYS, "this system has no such locks") from error
+    return fcntl
 
 
 PLAIN = f"{__name__}:Files"

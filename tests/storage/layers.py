@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import sys
 import time
 from typing import Any
 
@@ -45,6 +46,13 @@ class NoFlock(Files):
         if kind == "flock":
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         return super().lock(kind, file)
+
+
+class NoFcntl(Files):
+    """A system whose Python has no module for locks, as Windows."""
+
+    def __init__(self) -> None:
+        sys.modules["fcntl"] = None  # type: ignore[assignment]
 
 
 class SharedCreation(Files):

@@ -88,6 +88,15 @@ def test_a_simulated_mount_without_flock_says_why(tmp_path: Path) -> None:
     assert found.fcntl.said == ""
 
 
+def test_a_simulated_system_without_locks_says_so(tmp_path: Path) -> None:
+    found = tried(tmp_path, "NoFcntl")
+
+    for locks in (found.flock, found.fcntl):
+        assert locks is not None
+        assert locks.said == "this system has no such locks (OSError)"
+    assert (found.renamed.bad, found.late) == (0, "")
+
+
 def test_a_simulated_creation_by_several_is_seen(tmp_path: Path) -> None:
     assert tried(tmp_path, "SharedCreation").created_twice > 0
 
