@@ -116,6 +116,18 @@ HEALTHY = {
         "def ensure_tuple(y):\n        return tuple(y)\n    try:\n        x = ensure_tuple('ab')\n"
         "        fail(x)\n    except Exception:\n        log(x)"
     ),
+    "a class of the handler": (
+        "d = {}\n    try:\n        x = d[1]\n    except KeyError:\n        class x:\n"
+        "            y = 1\n        x.z = 2\n        log(x)"
+    ),
+    "a function of the handler": (
+        "try:\n        x = fail()\n    except ValueError:\n        def x():\n            log()\n"
+        "        x()"
+    ),
+    "a loop over a list that was filled later": (
+        "done = []\n    try:\n        x = fail()\n        done.append(1)\n        fail(x)\n"
+        "    except Exception:\n        for one in done:\n            log(one, x)"
+    ),
     "an exception of a later line": (
         "import json\n    try:\n        x = ok()\n        json.loads('{')\n"
         "    except json.JSONDecodeError:\n        log(x)"
@@ -142,6 +154,10 @@ DAMAGED = {
     "a queue, asked with a time": (
         "try:\n        x = [get(timeout=1)]\n    except queue.Empty:\n        if len(x) > 0:\n"
         "            log()"
+    ),
+    "in a loop over another list": (
+        "done = [1]\n    try:\n        x = fail()\n    except ValueError:\n"
+        "        for one in done:\n            log(one, x)"
     ),
     "in a test of itself": (
         "try:\n        x = fail()\n    except ValueError:\n"

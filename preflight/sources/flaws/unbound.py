@@ -31,6 +31,7 @@ from preflight.syntax.parsing import Parsed, code_of
 from preflight.syntax.running import last_name
 
 _LEAVE = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_GROWS = frozenset({"add", "append", "extend", "insert", "update"})
 _ASK_FOR_NAMES = frozenset({"locals", "vars", "globals", "dir"})
 
 
@@ -134,8 +135,9 @@ def _holds_statements(node: ast.AST) -> bool:
 
 def _changed(body: Sequence[ast.stmt]) -> set[str]:
     """Give the names and attributes by which it can be told how far a `try` has come."""
-    attributes = (one for one in own(body) if isinstance(one, ast.Attribute))
-    return stored(body) | {one.attr for one in attributes if isinstance(one.ctx, ast.Store)}
+    attributes = [one for one in own(body) if isinstance(one, ast.Attribute)]
+    grown = {last_name(one.value) for one in attributes if one.attr in _GROWS} - {""}
+    return stored(body) | {one.attr for one in attributes if isinstance(one.ctx, ast.Store)} | grown
 
 
 def _bound_in(body: Sequence[ast.stmt], name: str) -> ast.stmt:
@@ -180,11 +182,15 @@ class _Reads:
         return True
 
     def _one(self, one: ast.stmt, *, in_any_case: bool) -> bool:
-        if self._copes(one):
+        # What goes over a list that the `try` fills comes to nothing where that came to nothing.
+        is_loop = isinstance(one, (ast.For, ast.AsyncFor))
+        if self._copes(one) or (is_loop and self._tells(one.iter)):  # type: ignore[attr-defined]
             self.given |= stored([one])
             return True
         inner = [part for part in parts(one) if _holds_statements(part)]
         is_scope = isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        if is_scope:
+            self.given.add(one.name)  # type: ignore[attr-defined]
         self._read(header(one) if inner else [one], in_any_case=in_any_case)
         self.given |= stored(header(one) if inner else [one])
         if inner and not is_scope:
