@@ -23,6 +23,16 @@ from preflight.syntax.surroundings import Around, called, walk
 # Who speaks of the environment says one of these, unless by another name that it has given.
 _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
 
+_SET_BY_WINDOWS = frozenset(
+    {
+        *("ALLUSERSPROFILE", "APPDATA", "COMPUTERNAME", "COMSPEC", "HOMEDRIVE", "HOMEPATH"),
+        *("LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "PATH", "PATHEXT", "PROGRAMDATA"),
+        *("PROGRAMFILES", "PROGRAMFILES(X86)", "PUBLIC", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP"),
+        *("TMP", "USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR"),
+    }
+)
+_ASKS_FOR_WINDOWS = re.compile(r"win(32|dows)|[\"']nt[\"']", re.IGNORECASE)
+
 # Tests around one place that are looked into, and the letters of one.
 _MOST_TESTS = 12
 _LONGEST_TEST = 300
@@ -111,9 +121,17 @@ def _guarded(read: EnvironmentRead, around: Around, soft: set[str]) -> bool:
     launcher = launcher_of(read.variable)
     if around.caught & _CAUGHT_BY[read.raises or ""] or launcher in around.launchers:
         return True
-    if _names_it(read.variable, launcher, around.tested):
+    if _names_it(read.variable, launcher, around.tested) or _is_for_windows(read):
         return True
     return around.conditional and _names_it(read.variable, launcher, soft)
+
+
+def _is_for_windows(read: EnvironmentRead) -> bool:
+    """Whether it is read on Windows alone, which always sets it."""
+    if read.variable.upper() not in _SET_BY_WINDOWS:
+        return False
+    tests = (one for one in read.stands.tests if not one.startswith("not ") and "!=" not in one)
+    return any(map(_ASKS_FOR_WINDOWS.search, tests))
 
 
 def _names_it(variable: str, launcher: str | None, texts: set[str] | frozenset[str]) -> bool:

@@ -108,6 +108,13 @@ match args.launcher:
     "a name that is not constant": 'rank = int(os.environ[f"{prefix}_RANK"])',
     "another's environ": 'rank = config.environ["RANK"]',
     "deleted": 'del os.environ["RANK"]',
+    "of Windows, on it": """
+if sys.platform == "win32":
+    suffixes = os.environ["PATHEXT"].split(os.pathsep)
+elif platform.system() == "Windows":
+    drive = os.environ["systemdrive"]
+""",
+    "of Windows, by os.name": 'd = os.environ["APPDATA"] if os.name == "nt" else "~"',
     "a dict called env": 'env = {}\nrank = env["RANK"]',
 }
 
@@ -265,6 +272,24 @@ ENCODED = {
     "form feed": b'import os\n\x0c\nos.environ["X"]',
     "invalid escape": b'import os\nos.environ["X"]; "\\d"\n',
 }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'r = os.environ["APPDATA"]',
+        'if sys.platform != "win32":\n    r = os.environ["APPDATA"]',
+        'if os.name == "nt":\n    pass\nelse:\n    r = os.environ["APPDATA"]',
+    ],
+)
+def test_what_windows_sets_is_found_where_it_is_read_elsewhere(tmp_path: Path, text: str) -> None:
+    assert bare(tmp_path, f"import os, sys\n{text}\n") == ["APPDATA"]
+
+
+def test_what_windows_does_not_set_is_found_there(tmp_path: Path) -> None:
+    text = 'import os\nif os.name == "nt":\n    r = os.environ["MY_TOKEN"]\n'
+
+    assert bare(tmp_path, text) == ["MY_TOKEN"]
 
 
 @pytest.mark.parametrize("content", ENCODED.values(), ids=ENCODED)
