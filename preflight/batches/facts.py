@@ -9,6 +9,9 @@ from preflight.objects.facts import Definition
 from preflight.sheets.facts import Sheet
 from preflight.users_code.facts import Frame, Lack
 
+NO_TIME = "the budget was used up before its first batch came"
+"""Why none was drawn, where a reader of a GO must know of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:

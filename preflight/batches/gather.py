@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from preflight.batches.facts import Drawn, FirstBatches, OnTheWay
+from preflight.batches.facts import NO_TIME, Drawn, FirstBatches, OnTheWay
 from preflight.batches.pass_facts import Further, RandomDraws, WholePass
 from preflight.batches.taken import taken_for
 from preflight.findings.finding import Location
@@ -155,7 +155,8 @@ def _unseen(first: FirstBatches, at: Location) -> Look | None:
     """Say of a loader of which nothing is known why that is so."""
     fix = "Run preflight where the job runs."
     if first.ended == "not-drawn":
-        return Left(reason=first.reason, kinds=FACTS)
+        noun = "first batch" if first.reason == NO_TIME else None
+        return Left(reason=first.reason, kinds=FACTS, noun=noun)
     if first.ended == "not-made":
         error, fix = f"none of its batches was drawn: {first.reason}", _MADE_EACH_TIME
     elif first.ended == "no-batch":

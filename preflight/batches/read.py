@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from preflight.batches.facts import Drawn, FirstBatches, OnTheWay, Parcel
+from preflight.batches.facts import NO_TIME, Drawn, FirstBatches, OnTheWay, Parcel
 from preflight.batches.stacks import stacks
 from preflight.batches.tracebacks import printed, told
 from preflight.flow.facts import Flow
@@ -28,7 +28,6 @@ _MOST_STARTS = 5
 
 _LOST = "the process that draws from it was lost"
 _LOST_AT = "the process that drew from it was lost at {}"
-_NO_TIME = "the budget was used up before its first batch came"
 
 
 class Watching(NamedTuple):
@@ -89,7 +88,7 @@ def first_batches(
 
 def _undrawn(name: str, left_out: str, failed: str) -> FirstBatches:
     """Say of a loader why none of its batches was drawn: it was left out, or that failed."""
-    meant = left_out or (failed if failed == _NO_TIME else "")
+    meant = left_out or (failed if failed == NO_TIME else "")
     return FirstBatches(
         name=name, ended="not-drawn" if meant else "not-made", reason=meant or failed
     )
@@ -233,7 +232,7 @@ class _Watch:
         """Say so where nothing came for too long, and why."""
         until = self.watching.until
         if until is not None and time.monotonic() > until:
-            self.futile = _NO_TIME
+            self.futile = NO_TIME
             self.spent = "the budget was used up"
             if self._seconds:
                 self._close(ended="enough")

@@ -21,7 +21,7 @@ from preflight.built.rank_process import begun, serve, throttled
 from preflight.built.rounds import Found, Rounds
 from preflight.kinds.asked import Asked
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
-from preflight.ranks.made_facts import RankBatches, RankLost, RankOrder
+from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
 from preflight.users_code.orders import next_order, teller
@@ -121,7 +121,7 @@ class ByRank:
                         return {"lost": f"the process that has ranks make it {how}"}
                 time.sleep(_POLL)
             if self._until is not None and time.monotonic() > self._until:
-                return {"reason": "the budget was used up before ranks had made it"}
+                return {"reason": NO_TIME}
 
 
 # --- in the process that starts the others --------------------------------------------------------

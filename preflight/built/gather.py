@@ -18,7 +18,7 @@ from preflight.kinds.target import Target
 from preflight.loaders.facts import Loaded, Sent
 from preflight.models.facts import Copied
 from preflight.models.read import copied_by
-from preflight.ranks.made_facts import RankBatches, RankLost, RankOrder
+from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.sources.facts import ModelCopy, SourceFacts
 from preflight.targets.targets import Built, Source
 from preflight.users_code.facts import GivesBatches, Unbuilt
@@ -82,6 +82,9 @@ class BuiltTargets(Gather):
                 continue
             if isinstance(one, RankLost):
                 yield self._lost(question, one)
+                continue
+            if isinstance(one, (RankBatches, RankOrder)) and one.reason == NO_TIME:
+                yield Left(reason=one.reason, kinds=(type(one),), noun="rank-by-rank look")
                 continue
             if isinstance(one, (Drawn, Further)):  # judged when it is known what else tells of it
                 self.run.tell(question.target, one)

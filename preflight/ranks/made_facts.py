@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from preflight.objects.facts import Definition
 
+NO_TIME = "the budget was used up before ranks had made it"
+"""Why nobody knows what they have, where a reader of a GO must know of it."""
+
 
 class RankCount(NamedTuple):
     """An epoch of one rank."""

@@ -268,11 +268,17 @@ def test_no_batch_is_drawn_at_the_depth_of_an_index(copies: None, tmp_path: Path
 
 
 def test_the_budget_ends_the_wait(copies: None, tmp_path: Path) -> None:
-    report = look(tmp_path, "hangs_in_getitem", budget=1.0)
-    outcome = next(one for one in report.checks if one.id == "loader-stuck")
+    """A GO says what it is not for; it is none where nothing else was asked."""
+    alone = look(tmp_path, "hangs_in_getitem", budget=1.0)
+    every = look(tmp_path, "hangs_in_getitem", budget=1.0, select=[])
+    outcome = next(one for one in every.checks if one.id == "loader-stuck")
+    loader = next(one for one in every.coverage if one.part == "loader")
 
-    assert found(report) == {}
+    assert found(alone) == found(every) == {}
     assert "the budget was used up" in outcome.skipped[0].reason
+    assert (alone.verdict, alone.complete) == ("cannot-judge", False)
+    assert (every.verdict, every.complete, loader.state) == ("go", False, "part")
+    assert "(but for 1 first batch)" in loader.seen
 
 
 def test_a_live_loader_is_not_drawn_from() -> None:
