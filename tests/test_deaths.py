@@ -17,8 +17,7 @@ import pytest
 import preflight
 from preflight.findings.report import Report
 from tests.children import readers
-
-ROOT = Path(__file__).parents[1]
+from tests.conftest import ROOT, START
 
 pytestmark = [
     pytest.mark.skipif(
@@ -152,10 +151,10 @@ def test_a_crash_of_a_fork_that_is_passed_over_is_none(tmp_path: Path) -> None:
 )
 def test_silence_is_a_hang(tmp_path: Path, body: str) -> None:
     """The line is named at which it hangs, unless it was stopped and could not say it."""
-    report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=10)
+    report = look(tmp_path, f"import os, signal\ndef make():\n    {body}\n", timeout=5)
 
     assert report.verdict == "cannot-judge"
-    assert "said nothing for 10 s, at this step: call make" in broken(report)[0]
+    assert "said nothing for 5 s, at this step: call make" in broken(report)[0]
     assert broken(report)[0].endswith("; it was at train.py:3 in make") == ("STOP" not in body)
 
 
@@ -245,15 +244,17 @@ def test_a_copy_of_our_process_does_not_answer_for_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "patience", "said"),
     [
-        ("exec yes", "said nothing for 3 s"),
-        ("echo nonsense; exit 0", "ended by itself with exit status 0"),
-        ('printf \'{"unfit": "3.8"}\\n\'', "is Python 3.8; 3.10 or newer is needed"),
+        ("exec yes", 1, "said nothing for 1 s"),
+        ("echo nonsense; exit 0", 10, "ended by itself with exit status 0"),
+        ('printf \'{"unfit": "3.8"}\\n\'', 10, "is Python 3.8; 3.10 or newer is needed"),
     ],
     ids=["noise without end", "nonsense", "an interpreter that is too old"],
 )
-def test_an_interpreter_that_is_none_is_told(tmp_path: Path, script: str, said: str) -> None:
+def test_an_interpreter_that_is_none_is_told(
+    tmp_path: Path, script: str, patience: float, said: str
+) -> None:
     """In bounded memory, whatever it says."""
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
@@ -261,7 +262,7 @@ def test_an_interpreter_that_is_none_is_told(tmp_path: Path, script: str, said: 
     (tmp_path / "train.py").write_text("make = 1\n")
 
     report = preflight.run(
-        "train:make", folder=str(tmp_path), python=str(python), timeout=3, elsewhere=True
+        "train:make", folder=str(tmp_path), python=str(python), timeout=patience, elsewhere=True
     )
 
     assert report.verdict == "cannot-judge"
@@ -317,16 +318,22 @@ def test_ten_megabytes_of_prints_reach_only_stderr(tmp_path: Path) -> None:
     assert b"from a shell" in err
 
 
-def begin(folder: Path, *words: str, **env: str) -> subprocess.Popen[bytes]:
+def begin(
+    folder: Path, *words: str, interrupted: bool = False, **env: str
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "preflight", "run", *words],
+        [sys.executable, "-c", START, "run", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # Whoever runs the tests in the background, or under nohup, has it ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+        preexec_fn=_heed_interrupts if interrupted else None,  # noqa: PLW1509
     )
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
@@ -342,7 +349,7 @@ def test_when_preflight_is_ended_nothing_of_it_is_left(tmp_path: Path, end: sign
     )
     mark = f"mark-{tmp_path.name}-{time.monotonic_ns()}"
     words = ("loader=train:make", "--format", "json")
-    process = begin(tmp_path, *words, PREFLIGHT_TEST_MARK=mark)
+    process = begin(tmp_path, *words, interrupted=end is signal.SIGINT, PREFLIGHT_TEST_MARK=mark)
     while not (tmp_path / "begun").exists():
         assert process.poll() is None
         time.sleep(0.02)

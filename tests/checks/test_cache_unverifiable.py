@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import torch
 import preflight
 from preflight.caches.facts import Alike, CacheFolderFacts, Unread
 from preflight.findings.finding import Finding, Location, Severity
+from preflight.formats.bytes.crc import with_zeros
 from preflight.testing import ask
 from tests.contents import archive
 
@@ -86,15 +89,26 @@ def test_a_format_that_is_not_judged_is_passed_over() -> None:
 
 
 def huge(path: Path) -> None:
-    """Write an array of 4 GiB of zeros as numpy packs it: 4 MB, with headers as they should be."""
-    with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
-        file.open("mask.npy", "w", force_zip64=True) as record,
-    ):
-        described = {"descr": "|u1", "fortran_order": False, "shape": (1 << 32,)}
-        np.lib.format.write_array_header_1_0(record, described)
-        for _ in range(1 << 8):
-            record.write(bytes(1 << 24))
+    """Write an array of 4 GiB of zeros as numpy packs it: 18 MB, with headers as they should be.
+
+    Its zeros are packed once, and what that gives is written again and again.
+    """
+    start = io.BytesIO()
+    described = {"descr": "|u1", "fortran_order": False, "shape": (1 << 32,)}
+    np.lib.format.write_array_header_1_0(start, described)
+    packing = zlib.compressobj(1, wbits=-zlib.MAX_WBITS)
+    first = packing.compress(start.getvalue()) + packing.flush(zlib.Z_FULL_FLUSH)
+    zeros = packing.compress(bytes(1 << 24)) + packing.flush(zlib.Z_FULL_FLUSH)
+    packed = first + zeros * (1 << 8) + packing.flush()
+    record = zipfile.ZipInfo("mask.npy")
+    record.compress_type, record.header_offset = zipfile.ZIP_DEFLATED, 0
+    record.CRC = with_zeros(zlib.crc32(start.getvalue()), 1 << 32)
+    record.file_size, record.compress_size = len(start.getvalue()) + (1 << 32), len(packed)
+    with zipfile.ZipFile(path, "w") as file:
+        assert file.fp is not None
+        file.fp.write(record.FileHeader(zip64=True) + packed)
+        file.filelist.append(record)
+        file.start_dir, file._didModify = file.fp.tell(), True  # type: ignore[attr-defined]
 
 
 def test_what_is_too_much_to_be_unpacked_is_told_with_its_sizes(cache: Path) -> None:
