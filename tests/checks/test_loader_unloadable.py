@@ -161,7 +161,7 @@ def make():
 @pytest.mark.usefixtures("at_hand")
 def test_the_advice_names_the_class_and_works(tmp_path: Path) -> None:
     def found() -> list[Finding]:
-        report = preflight.run("train.py:make", folder=str(tmp_path), select=["loader"])
+        report = preflight.run("train.py:make", folder=str(tmp_path), select=["loader-unloadable"])
         return [one for one in report.findings if one.check == "loader-unloadable"]
 
     (tmp_path / "train.py").write_text(NEEDS_A_NAME)
