@@ -17,6 +17,8 @@ from preflight.findings.report import Report
 from preflight.values import braces
 from tests.archives import photo, samples, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
 

@@ -34,6 +34,8 @@ from preflight.formats.stored import look
 from preflight.testing import ask
 from tests.contents import archive, loaded, safetensors, saved, unchecked, written
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 SEEDS = range(500)
 
 

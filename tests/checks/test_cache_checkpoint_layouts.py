@@ -16,6 +16,8 @@ from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
 from tests.files import cut
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def lay(folder: Path, *paths: str) -> Path:
     """Write cached files, each a minute younger than the one before."""

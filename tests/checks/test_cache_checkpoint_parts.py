@@ -13,6 +13,8 @@ from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Report
 from tests.distributed import HOWS, save, save_by_ranks
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 PART = "__0_0.distcp"
 
 

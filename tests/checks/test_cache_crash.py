@@ -11,6 +11,8 @@ import pytest
 import preflight
 from preflight.findings.finding import Finding, Severity
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def found(folder: Path, *ages: float) -> list[Finding]:
     """Leave a cut file for each time, beside ten whole ones of the day before."""

@@ -16,6 +16,8 @@ from preflight.caches.facts import Alike, CacheFolderFacts
 from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def found(folder: Path, *words: str) -> list[Finding]:
     report = preflight.run(

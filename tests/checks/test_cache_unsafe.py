@@ -34,7 +34,10 @@ from tests.conftest import said_by
 from tests.contents import HARM, Harm, case
 from tests.distributed import in_a_group
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of what is new or old in it
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("at_hand"),
+]  # torch warns of what is new or old in it
 
 TORCH = torch.__path__[0]
 

@@ -20,6 +20,8 @@ from preflight.formats.bytes.crc import with_zeros
 from preflight.testing import ask
 from tests.contents import archive
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 @pytest.fixture
 def no_checksums() -> Iterator[None]:

@@ -12,6 +12,8 @@ from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 from tests.archives import photo, shard_facts, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 HEALTHY = {
     "any language": "一只狗在海滩上, собака, café".encode(),
     "line feeds at its end": b"a dog\n\n",

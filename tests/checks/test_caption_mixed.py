@@ -11,6 +11,8 @@ from preflight.findings.finding import Severity
 from tests.archives import epoch, photo, tarred
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 NEIGHBOURS = {
     "one suffix": ["1.jpg", "1.txt", "2.jpg", "2.txt"],
     "the other": ["1.jpg", "1.caption", "2.jpg", "2.caption"],

@@ -287,9 +287,16 @@ def test_a_loader_that_was_built_overrules_an_expression(
 ) -> None:
     job_of(tmp_path, 2, 4, resampled=resampled)
 
-    report = preflight.run("{0..1}.tar", "train:make", folder=str(tmp_path), elsewhere=True)
+    report = preflight.run(
+        "{0..1}.tar",
+        "train:make",
+        folder=str(tmp_path),
+        elsewhere=True,
+        select=["dataset", "loader-unpicklable"],
+    )
 
     assert report.verdict == ("go" if resampled else "no-go")
+    assert (report.findings == ()) == resampled
 
 
 def test_an_expression_that_nobody_knows_is_a_warning_that_names_it(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from preflight.shards.facts import ShardFacts
 from preflight.testing import ask
 from tests.archives import photo, shard_facts, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 NO_CAPTION = Unpaired(name="dog.jpg", lacks="caption", expected="dog.txt")
 TO_IMAGES = "to images in preflight.toml if the job reads it"
 NO_IMAGE = Unpaired(name="dog.txt", lacks="image", expected="dog.jpg")

@@ -13,6 +13,8 @@ from preflight.shards.facts import Shared
 from preflight.testing import ask
 from tests.archives import samples, shard_facts, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def found(folder: Path, names: list[str]) -> list[Finding]:
     return ask("shard-duplicate", shard_facts(folder, names, rule="none"))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
+import pytest
+
 import preflight
 from preflight.targets.facts import Absent
 from preflight.testing import ask
 from tests.archives import tarred
+
+pytestmark = pytest.mark.usefixtures("at_hand")
 
 
 def test_a_path_that_no_range_names_is_left_to_another_check() -> None:

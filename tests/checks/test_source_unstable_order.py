@@ -14,6 +14,8 @@ from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 ID = "source-unstable-order"
 
 

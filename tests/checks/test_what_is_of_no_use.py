@@ -15,6 +15,8 @@ from preflight.testing import ask
 from tests.archives import shard_facts
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def folder(**more: Any) -> FolderFacts:
     nothing = Pairing(rule="none", samples=0, images=9, captions=0)

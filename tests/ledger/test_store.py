@@ -23,6 +23,8 @@ from tests.archives import zeroed
 from tests.conftest import ROOT, said_by
 from tests.files import HOUR, stamp, write
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 VERSION = "of the readers"
 
 

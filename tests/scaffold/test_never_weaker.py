@@ -20,6 +20,8 @@ from preflight.targets.words.discover import Discovered, discover
 from tests.archives import samples, tarred
 from tests.files import WHOLE, put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 ROOT = Path(__file__).parents[2]
 FIXTURES = sorted(path.parent.name for path in ROOT.glob("fixtures/*/make.py"))
 

@@ -13,6 +13,8 @@ from preflight.settings.merge import make_job
 from tests.archives import samples, tarred
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 
 def written(folder: Path, *names: str) -> Job:
     """Write settings for a folder in which shards of these names lie in `data`."""

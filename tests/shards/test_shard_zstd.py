@@ -18,6 +18,8 @@ from preflight.targets.targets import CaptionRule, Shard
 from preflight.testing import ask
 from tests.archives import SAMPLE, flipped, photo, samples, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 zstandard = pytest.importorskip("zstandard")
 
 WHOLE = tarred(samples(6))

@@ -19,6 +19,8 @@ from preflight.findings.finding import Finding, Severity
 from preflight.testing import ask
 from tests.archives import epoch, shard_facts, tarred
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 PAGE = 4096
 
 

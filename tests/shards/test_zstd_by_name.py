@@ -15,7 +15,10 @@ from tests.archives import epoch, samples, tarred
 
 zstandard = pytest.importorskip("zstandard")
 
-pytestmark = pytest.mark.skipif(tarfile_unpacks(), reason="tarfile reads zstd by itself")
+pytestmark = [
+    pytest.mark.skipif(tarfile_unpacks(), reason="tarfile reads zstd by itself"),
+    pytest.mark.usefixtures("at_hand"),
+]
 
 
 def job(folder: Path, script: str | None = None) -> list[tuple[Severity, str]]:

@@ -12,6 +12,8 @@ import preflight
 from preflight.findings.report import Report
 from preflight.sources.makers.offers import scripts_in
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 SCRIPT = """
 import os
 {imports}

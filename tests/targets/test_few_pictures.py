@@ -13,6 +13,8 @@ from preflight.scaffold.settings import write
 from tests.archives import photo
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 TRAIN = b"import torch\n"
 PICTURE = photo()
 

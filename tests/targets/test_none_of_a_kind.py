@@ -13,6 +13,8 @@ from preflight.targets.targets import BUILT
 from preflight.targets.words.patterns import words
 from tests.files import put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 ODD = {
     "settings.json": b'{"a": 1}',
     "train.bin": b"\x01\x02" * 700,

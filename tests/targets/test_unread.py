@@ -15,6 +15,8 @@ from preflight.targets.words.discover import discover
 from tests.archives import photo
 from tests.files import WHOLE, put
 
+pytestmark = pytest.mark.usefixtures("at_hand")
+
 LARGE = b"x" * (1 << 20)
 
 
