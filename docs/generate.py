@@ -36,6 +36,8 @@ PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
+DEMO = "preflight demo"
+
 # Groups of a page that are shown; what follows is said with a mark.
 _SHOWN = 3
 
@@ -69,9 +71,14 @@ def _demo(_: str) -> str:
         encoding="utf-8",
         check=False,
     )
-    if "this machine has none" not in done.stdout:
+    return shown_of_demo(done.stdout)
+
+
+def shown_of_demo(page: str) -> str:
+    """Give what is shown of what `preflight demo` has printed."""
+    if "this machine has none" not in page:
         raise CannotMakeError("this machine has a GPU, and the page is of one without")
-    return _console("preflight demo", done.stdout)
+    return _console(DEMO, page)
 
 
 def _case(fixture: str) -> str:
@@ -280,7 +287,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
-    "preflight demo": _demo,
+    DEMO: _demo,
     "preflight run on fixtures/": _case,
     "docs/examples/": lambda path: _file(f"docs/examples/{path}"),
     "fixtures/": lambda path: _file(f"fixtures/{path}"),

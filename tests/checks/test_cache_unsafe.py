@@ -33,6 +33,7 @@ from preflight.testing import ask
 from tests.conftest import said_by
 from tests.contents import HARM, Harm, case
 from tests.distributed import in_a_group
+from tests.warming import start_copies
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
@@ -508,7 +509,9 @@ def test_names_of_python_2_are_given_as_python_has_them() -> None:
 
 # Everything that torch allows by itself, once all modules that add to its list are imported.
 ASK_TORCH = """
-import json, torch
+import json, warnings
+warnings.simplefilter("ignore")
+import torch
 from torch import _weights_only_unpickler as unpickler
 import torch._dynamo, torch.distributed._serialization, torch.distributed.tensor, torch.nested
 allowed = {*unpickler._get_allowed_globals(), *unpickler._get_user_allowed_globals()}
@@ -522,7 +525,9 @@ print(json.dumps([torch.__version__, sorted(allowed), names]))
 @pytest.fixture(scope="module")
 def of_torch() -> tuple[str, list[str], list[str]]:
     """Ask torch, in another process: its version, what it allows, and what there is in it."""
-    version, allowed, names = json.loads(said_by(ASK_TORCH, "-W", "ignore").splitlines()[-1])
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        version, allowed, names = json.loads(said_by(ASK_TORCH).splitlines()[-1])
     return version, allowed, names
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from preflight import demo
 from tests.archives import photo, tarred
 from tests.conftest import ROOT, Run, on_a_terminal
 from tests.files import WHOLE, put
@@ -780,40 +779,6 @@ def test_a_bar_and_the_first_error_are_shown_on_a_terminal_only(cache: Path) -> 
     assert b"looks around" in shown
     assert b"first error: cache-damaged" in shown
     assert "looks around" not in page
-
-
-def test_demos_leave_one_folder_and_their_report_where_they_were_typed(
-    preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setenv("TEMP", str(temporary))
-    # Its loader has no end: each rank draws from it for seconds, and what is spawned imports torch.
-    quick = {"PREFLIGHT_WORLD_SIZE": "1", "PREFLIGHT_START_METHOD": "fork"}
-
-    assert preflight("demo").returncode == 1
-    assert preflight("demo", "--healthy", env=quick).returncode == 0
-
-    assert len(list(temporary.glob("preflight-demo*"))) == 1
-    shown = preflight("report", "--format", "json")
-    assert json.loads(shown.stdout)["verdict"] == "go"
-
-
-def test_a_folder_that_lies_where_the_demo_would_is_left_alone(
-    preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setenv("TEMP", str(temporary))
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    mine = Path(demo.place())
-    put(mine, "mine.txt", content=b"mine")
-
-    assert preflight("demo").returncode == 1
-
-    assert [one.name for one in mine.iterdir()] == ["mine.txt"]
 
 
 @pytest.mark.fresh
