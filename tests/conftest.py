@@ -29,11 +29,12 @@ _SCRUBBED_NAMES = {
 
 
 def pytest_configure() -> None:
-    """Compile our sources once, as an installer does, and have no thread wait by running.
+    """Compile our sources once, as an installer does; keep what pytest makes; wait idly.
 
     Where a shell wants no byte code kept, each of the thousands of processes here would compile.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as many run at once as there is room for
+    sys.dont_write_bytecode = False
     if "PYTEST_XDIST_WORKER" not in os.environ:
         for package in ("preflight", "checks"):
             compileall.compile_dir(ROOT / package, quiet=2)

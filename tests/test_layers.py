@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 from collections import Counter
 from collections.abc import Iterator
@@ -108,8 +109,13 @@ def module_of(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-def imported(path: Path) -> Iterator[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """Every module of ours that a file imports, also inside functions, relative ones resolved."""
+    return frozenset(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -122,6 +128,7 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{home}.{alias.name}" for alias in node.names)
 
 
+@functools.cache
 def folder_of(name: str) -> str:
     """Give the folder of a module, or of what is in one; files at the top stand above all."""
     parts = name.split(".")
