@@ -108,7 +108,7 @@ def run(folder: Path, *words: str) -> list[dict[str, Any]]:
         [sys.executable, *words],
         cwd=folder,
         start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(folder / "more")},
+        env={**os.environ, "PYTHONPATH": str(folder / "more"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -350,6 +350,8 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
         import faulthandler
 
         faulthandler.enable()
+    if environment.get("OMP_NUM_THREADS") == "1":  # torch has read that of the template
+        sys.modules["torch"].set_num_threads(1)
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     words = told["words"]
     if _is_ours(words, environment):

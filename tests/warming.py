@@ -13,6 +13,10 @@ import pytest
 
 CAN_COPY = sys.platform == "linux"
 
+# Threads of torch that have nothing to do sleep: by itself, each computes until it is given more,
+# which takes several times as long as the little that tests compute.
+_AT_REST = {"OMP_WAIT_POLICY": "passive"}
+
 OPTIMIZERS = ("torch._dynamo",)
 """What the first optimizer of a process imports, which takes as long as torch itself."""
 
@@ -41,7 +45,7 @@ def _template(*also: str) -> Any:
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-c", _START, str(theirs.fileno()), *told],
-            env=clean | ROOM,
+            env=clean | ROOM | _AT_REST,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
