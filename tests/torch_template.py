@@ -204,11 +204,14 @@ def main(number: int, home: str, also: Sequence[str]) -> None:
 
     import torch.utils.data  # noqa: F401  this is what takes so long
 
+    if Template.ours is not None:  # a template that begins as a copy of another
+        Template.ours.end()
     for name in also:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
-    _path.extend(sys.path)
-    _import_ours(home)
+    if not _ours:
+        _path.extend(sys.path)
+        _import_ours(home)
     _let_nothing_go()
     _use_huge_pages()
     settings = settings_of(os.environ)

@@ -20,6 +20,15 @@ _AT_REST = {"OMP_WAIT_POLICY": "passive"}
 OPTIMIZERS = ("torch._dynamo",)
 """What the first optimizer of a process imports, which takes as long as torch itself."""
 
+TRAINERS = (
+    *OPTIMIZERS,
+    *("transformers.models", "pandas", "datasets", "torchmetrics", "lightning_fabric"),
+)
+"""What the trainers of transformers and Lightning import, which takes as long again.
+
+None of it has names of its own for what a rehearsal wraps: they are wrapped as they are imported.
+"""
+
 _START = """
 import sys
 sys.path[:1] == [''] and sys.path.pop(0)
@@ -42,7 +51,9 @@ def _template(*also: str) -> Any:
     told = (here, os.path.dirname(here), *also)
     ours, theirs = socket.socketpair()
     clean = {name: value for name, value in os.environ.items() if name not in HEEDED}
-    with theirs:
+    with theirs, pytest.MonkeyPatch.context() as patch:
+        if also == TRAINERS:  # of which the first part is done
+            start_copies(patch)
         process = subprocess.Popen(
             [sys.executable, "-c", _START, str(theirs.fileno()), *told],
             env=clean | ROOM | _AT_REST,

@@ -26,7 +26,7 @@ from preflight.settings.told import told_of
 from preflight.testing import ask
 from preflight.training.facts import Steps
 from tests.conftest import ROOT
-from tests.warming import start_copies
+from tests.warming import OPTIMIZERS, TRAINERS, start_copies
 
 SCRIPTS = ROOT / "fixtures" / "scripts"
 
@@ -68,6 +68,7 @@ _LAUNCHED = {
     "MASTER_PORT": "0",
 }
 
+_TRAINERS = r"^(import|from) (transformers|pytorch_lightning|peft)\b"
 _NEEDS = {"huggingface_trainer.py": "transformers", "lora_peft.py": "peft"}
 
 
@@ -107,6 +108,12 @@ def line_of(path: Path, text: str) -> int:
     return line
 
 
+def known_to(path: Path) -> tuple[str, ...]:
+    """Say what a process has imported of which that of a script is a copy."""
+    text = path.read_text(encoding="utf-8")
+    return TRAINERS if re.search(_TRAINERS, text, re.MULTILINE) else OPTIMIZERS
+
+
 def rehearse(
     path: Path, *args: str, wants: Sequence[str] = ("SavedState",), **options: object
 ) -> Seen:
@@ -127,7 +134,7 @@ def rehearse(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("OMP_NUM_THREADS", "1")
-        start_copies(patch)
+        start_copies(patch, known_to(path))
         facts = list(look(asked))
     found = [
         finding
@@ -145,7 +152,7 @@ def rehearse(
 def run_plainly(path: Path, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script as `python train.py` does, to its end, in a copy of a process that has torch."""
     with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+        start_copies(patch, known_to(path))
         return subprocess.run(
             [sys.executable, path.name, *args],
             cwd=path.parent,
