@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from multiprocessing import util
 from typing import Any
 
 import pytest
@@ -66,14 +67,16 @@ def _template(*also: str) -> Any:
 
 
 def start_copies(patch: pytest.MonkeyPatch, also: tuple[str, ...] = OPTIMIZERS) -> None:
-    """Have `subprocess` start processes of Python as copies of one that has imported torch.
+    """Have processes of Python and workers start as copies of one that has imported torch.
 
     Where a process cannot be copied after it has imported much, they are started as ever.
     """
     if not CAN_COPY:
         return
-    from tests.torch_template import starting_by
+    from tests.torch_template import start_workers_by, starting_by
 
     template = functools.partial(_template, *also)
-    template()  # now, and not while a test has set variables
+    begun = template()  # now, and not while a test has set variables
     patch.setattr(subprocess.Popen, "_execute_child", starting_by(template))
+    patch.setattr(util, "spawnv_passfds", util.spawnv_passfds)
+    start_workers_by(begun)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import preflight
 from preflight.findings.report import Report
-
-pytestmark = pytest.mark.usefixtures("at_hand")
+from tests.warming import start_copies
 
 SOURCE = """
 import torch
@@ -86,6 +86,13 @@ NOT_SEEN = (
     "loader-unloadable",
     "loader-unpicklable",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sooner() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
+        yield
 
 
 @pytest.fixture(scope="module")

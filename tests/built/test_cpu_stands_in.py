@@ -13,8 +13,7 @@ import pytest
 import preflight
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Broken, Report
-
-pytestmark = pytest.mark.usefixtures("at_hand")
+from tests.warming import start_copies
 
 NET = """
 import copy
@@ -37,6 +36,7 @@ class Net(nn.Module):
 @pytest.fixture(scope="module", autouse=True)
 def _no_gpu() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch)
         patch.setenv("CUDA_VISIBLE_DEVICES", "")
         yield
 

@@ -101,14 +101,19 @@ def test_a_module_below_the_jobs_folder_is_left_alone(tmp_path: Path) -> None:
 def test_the_jobs_own_modules_are_no_rivals_of_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last two of three loaders find their module loaded; no process is started for that."""
+    """The last two of three loaders find their module loaded; no process is started for that.
+
+    One that were started would be no copy, and is counted.
+    """
     note = "import os\nwith open(os.environ['NOTE'], 'a') as note:\n    note.write('.')\n"
     put(tmp_path, "lib/sitecustomize.py", content=note.encode())
     put(tmp_path, "train.py", content=TRAIN + b"def a(): return make()\ndef b(): return make()\n")
     before = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'lib'}{os.pathsep}{before}")
+    start_copies(monkeypatch)
     started = []
     for words in (["train:make"], ["train:make", "train:a", "train:b"]):
+        put(tmp_path, f"{len(words)}.txt", content=b"")
         monkeypatch.setenv("NOTE", str(tmp_path / f"{len(words)}.txt"))
         preflight.run(*words, folder=str(tmp_path), select=["loader-unpicklable"])
         started.append((tmp_path / f"{len(words)}.txt").stat().st_size)
