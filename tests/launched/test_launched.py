@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from preflight.findings.report import Report
-from tests.conftest import ROOT
+from tests.conftest import ROOT, START
 from tests.launched.starting import Done, as_ranks, preflight
 from tests.scripts.rehearsing import line_of, planted
+from tests.warming import CAN_COPY
 
 pytestmark = pytest.mark.slow
 
 COMMAND = preflight("train.py")
+
+TORCHRUN = ("-m", "torch.distributed.run")
 
 ILL = (
     "        for inputs, labels in loader:\n",
@@ -39,6 +43,17 @@ JOINED = (
 def main():
 """,
 )
+
+# In a copy of a process that has torch: the ranks that it starts are such copies, too.
+COPYING_TORCHRUN = """
+import subprocess
+import torch_template
+from torch.distributed.run import main
+
+template = torch_template.Template.ours
+subprocess.Popen._execute_child = torch_template.starting_by(lambda: template)
+main()
+"""
 NOT_SHARED = ("(data, seed=1)", "(data, num_replicas=1, rank=0)")
 
 
@@ -47,10 +62,12 @@ def script(folder: Path, *changes: tuple[str, str]) -> Path:
     return path.rename(folder / "train.py")
 
 
-def by_torchrun(folder: Path) -> subprocess.CompletedProcess[str]:
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+def by_torchrun(
+    folder: Path, torchrun: Sequence[str] = TORCHRUN, words: Sequence[str] = ("-m", "preflight")
+) -> subprocess.CompletedProcess[str]:
+    launch = [*torchrun, "--standalone", "--nproc-per-node", "2", *words]
     return subprocess.run(
-        [sys.executable, *launch, "-m", "preflight", "run", "--format", "json", "train.py"],
+        [sys.executable, *launch, "run", "--format", "json", "train.py"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -72,10 +89,15 @@ def told(ranks: list[Done]) -> tuple[Report, list[str]]:
 HERE = {"LOCAL_WORLD_SIZE": "2"}
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_ranks_of_torchrun_go_on_together_from_what_rank_0_saved(tmp_path: Path) -> None:
     """Its store still holds where the ranks were to be found in their first run."""
     planted(tmp_path, "ranks_resume.py").rename(tmp_path / "train.py")
-    done = by_torchrun(tmp_path)
+    if CAN_COPY:
+        command = ("--no-python", sys.executable, "-c", START)
+        done = by_torchrun(tmp_path, ("-c", COPYING_TORCHRUN), command)
+    else:
+        done = by_torchrun(tmp_path)
     report = Report.from_json(done.stdout)
 
     assert (done.returncode, report.verdict, report.findings) == (0, "go", ()), done.stderr
@@ -85,9 +107,9 @@ def test_ranks_of_torchrun_go_on_together_from_what_rank_0_saved(tmp_path: Path)
     assert sorted(one.name for one in tmp_path.iterdir()) == [".preflight", "train.py"]
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_a_rank_that_does_not_go_on_is_told_at_its_line(tmp_path: Path) -> None:
-    """These are no copies, of which one now and then does not come back from its `main`."""
-    ill = ('print("goes on"', 'assert not rank; print("goes on"')
+    ill = ('sys.stderr.write(f"goes on', 'assert not rank; sys.stderr.write(f"goes on')
     path = planted(tmp_path, "ranks_resume.py", ill).rename(tmp_path / "train.py")
     report, places = told(as_ranks(tmp_path, [COMMAND] * 2, **HERE))
     plain = as_ranks(tmp_path, [["train.py"]] * 2)
@@ -157,12 +179,9 @@ def test_ranks_with_other_batches_packages_and_variables_are_told(tmp_path: Path
     assert [one.code for one in plain] != [0, 0]
 
 
+@pytest.mark.usefixtures("at_hand")
 def test_ranks_that_join_may_have_other_batches(tmp_path: Path) -> None:
-    """Plainly, such ranks come to their end.
-
-    They are no copies: now and then, one that is does not come back from its `main`, maybe since
-    threads of torch do not outlive a fork.
-    """
+    """Plainly, such ranks come to their end."""
     joins = ("in loader:\n", "in joined(model, loader):\n")
     path = script(tmp_path, FEWER, NOT_SHARED, joins, JOINED)
     plain = as_ranks(tmp_path, [["train.py"]] * 2)
