@@ -132,6 +132,25 @@ def test_a_worker_sees_what_a_fresh_one_sees(
     assert first == second
 
 
+@pytest.mark.parametrize(("seed", "is_a_copy"), [("2", True), ("1", False)])
+def test_sets_are_ordered_by_the_seed_that_is_said(
+    seed: str, *, is_a_copy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each template has a seed, and none of its copies can have another."""
+
+    def told(code: str) -> str:
+        return subprocess.check_output([sys.executable, "-c", code], text=True)
+
+    monkeypatch.setenv("PYTHONHASHSEED", seed)
+    fresh = told("print(hash('a name'))")
+    monkeypatch.delenv("PYTHONHASHSEED")
+    start_copies(monkeypatch, also=())
+    monkeypatch.setenv("PYTHONHASHSEED", seed)
+
+    assert told("print(hash('a name'))") == fresh
+    assert told("import sys; print('torch_template' in sys.modules)") == f"{is_a_copy}\n"
+
+
 def test_a_process_sees_what_a_fresh_one_sees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

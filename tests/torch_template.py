@@ -51,12 +51,16 @@ _HUGE = 2 << 20
 # Of its own environment, what leaves room for that of a copy.
 ROOM = {"TORCH_TEMPLATE_ROOM": "." * 60_000}
 
+SEED = {"PYTHONHASHSEED": "2"}
+"""Of its own environment, what orders its sets: who says nothing of it may have any order."""
+
 # What an environment says to Python that a copy heeds.
 HEEDED = {"PYTHONPATH", "PYTHONFAULTHANDLER", "PYTHONDONTWRITEBYTECODE"}
 
 # What a process of preflight's own runs, as it is started.
 _COMMAND = "from preflight.__main__ import start; start()"
 _CHILD = "import preflight.processes.child; "
+_ANEW = "importlib.import_module(module), name); sys.path.remove(home); run()"
 
 _path: list[str] = []
 """Where a fresh process finds modules, but for its own folder and its environment's."""
@@ -127,7 +131,7 @@ def _is_known(words: Sequence[str]) -> bool:
 def settings_of(environment: Mapping[str, str]) -> dict[str, str]:
     """Give what an environment says to Python as it starts, and that a copy cannot heed."""
     names = {name for name in environment if name.startswith(("PYTHON", "LANG", "LC_"))} - HEEDED
-    return {name: environment[name] for name in names}
+    return dict({(name, environment[name]) for name in names} - SEED.items())
 
 
 def start_workers_by(template: Template) -> None:
@@ -359,7 +363,7 @@ def _become(told: Mapping[str, Any], received: Sequence[int]) -> None:
     words = told["words"]
     if _is_ours(words, environment):
         _start_by_copies()
-        alone = _CHILD not in "".join(words)  # else the user's code is to come
+        alone = _COMMAND in "".join(words)  # else the user's code is to come
         # With a second `multiprocessing.queues`, what we know of its threads would be of the first.
         kept = ("preflight", "multiprocessing")
         sys.modules.update(
@@ -410,7 +414,7 @@ def _is_ours(words: Sequence[str], environment: Mapping[str, str]) -> bool:
     home = os.path.dirname(os.path.dirname(str(_ours["preflight"].__file__)))
     first = environment.get("PYTHONPATH", "").partition(os.pathsep)[0]
     return home in (*words, first) and any(
-        code in word for word in words for code in (_COMMAND, _CHILD)
+        code in word for word in words for code in (_COMMAND, _CHILD, _ANEW)
     )
 
 

@@ -46,7 +46,7 @@ def _template(*also: str) -> Any:
 
     It imports some packages more, where they are installed.
     """
-    from tests.torch_template import HEEDED, ROOM, Template, settings_of
+    from tests.torch_template import HEEDED, ROOM, SEED, Template, settings_of
 
     here = os.path.dirname(os.path.abspath(__file__))
     told = (here, os.path.dirname(here), *also)
@@ -57,7 +57,7 @@ def _template(*also: str) -> Any:
             start_copies(patch)
         process = subprocess.Popen(
             [sys.executable, "-c", _START, str(theirs.fileno()), *told],
-            env=clean | ROOM | _AT_REST,
+            env=SEED | clean | ROOM | _AT_REST,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -30,7 +30,7 @@ from preflight.settings.told import told_of
 from preflight.targets.targets import Loader
 from preflight.values.wire import to_exact, to_wire
 from tests.archives import tarred
-from tests.warming import start_copies
+from tests.warming import TRAINERS, start_copies
 
 SHORT = {"strided", "nothing", "stream", "shards"}
 """Those of which the first of two ranks has more batches."""
@@ -99,7 +99,7 @@ def look(job: Path) -> Callable[..., Seen]:
             if ranks == 1:
                 patch.setenv("RANK", "0")
                 patch.setenv("WORLD_SIZE", "1")
-            start_copies(patch)
+            start_copies(patch, also=TRAINERS)
             report = preflight.run(
                 f"loader=train.py:{part}",
                 folder=str(job),
@@ -127,7 +127,7 @@ def real(job: Path) -> dict[int, list[dict[str, int]]]:
     if sys.platform != "linux":
         pytest.skip("ranks are forked of a process that has torch")
     with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+        start_copies(patch, also=TRAINERS)
         patch.setenv("RANK", "0")
         patch.setenv("WORLD_SIZE", "1")
         done = subprocess.run(
@@ -188,7 +188,7 @@ def test_ranks_stop_where_real_ranks_do(
     world: int, look: Callable[..., Seen], real: dict[int, list[dict[str, int]]]
 ) -> None:
     """Each goes on with the others, step by step, until one of them has no batch left."""
-    seen = look("divided", world).steps
+    seen = look("divided", world, ("world-steps",)).steps
 
     assert seen.keys() == real[world][0].keys()
     for name, facts in seen.items():
@@ -258,7 +258,9 @@ def test_fresh_processes_tell_what_copies_tell(
     seen = look(part, 2)
     monkeypatch.setattr(by_rank, "CAN_COPY", False)
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    start_copies(monkeypatch)  # of a process that has imported torch, and none of ours
+    start_copies(
+        monkeypatch, also=TRAINERS
+    )  # of a process that has imported torch, and none of ours
     settings = Job(root=str(job), launch=Launch(world_size=2))
     options = {**told_of(settings), "wants": [wanted.__name__]}
     plain = to_wire(Loader(spec=f"train.py:{part}"))
