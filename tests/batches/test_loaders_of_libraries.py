@@ -13,7 +13,7 @@ import preflight
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.batches.epochs import Rows, of
-from tests.warming import start_copies
+from tests.warming import TRAINERS, start_copies
 
 FILES = [Path(__file__).with_name(name) for name in ("libraries.py", "of_lightning.py")]
 
@@ -54,7 +54,7 @@ def of_loaders(report: Report) -> list[Finding]:
 @pytest.fixture(scope="module", autouse=True)
 def copies() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+        start_copies(patch, also=TRAINERS)
         yield
 
 
