@@ -115,8 +115,12 @@ class Synthetic(Stream):
 
 
 class Endless(Stream):
+    """Takes its time, as a stream that is read does: whoever runs it for long computes little."""
+
     def __iter__(self) -> Any:
-        return (self.sample(number) for number in itertools.count())
+        for number in itertools.count():
+            time.sleep(0.002)
+            yield self.sample(number)
 
 
 class EndlessWithLength(Endless):

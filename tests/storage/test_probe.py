@@ -30,6 +30,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     folder.rmdir()
 
 
+@pytest.fixture
+def write_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have four processes write for a moment only, where something else is what is tested."""
+    monkeypatch.setattr(probe, "_RENAMED", 0.05)
+    monkeypatch.setattr(probe, "_OVERWRITTEN", 0.05)
+
+
 def seen(path: Path, simulated: str | None = None, *, is_written: bool = True) -> StorageProbe:
     """Look at a place, by a layer of the tests where one is simulated."""
     name = layer.PLAIN if simulated is None else f"{LAYERS}:{simulated}"
@@ -70,6 +77,7 @@ def test_a_simulated_rename_that_copies_is_seen_and_nothing_else(tmp_path: Path)
     assert found.flock.lost == 0
 
 
+@pytest.mark.usefixtures("write_briefly")
 def test_simulated_locks_that_do_nothing_are_seen_and_nothing_else(tmp_path: Path) -> None:
     found = tried(tmp_path, "IdleLocks")
 
@@ -79,6 +87,7 @@ def test_simulated_locks_that_do_nothing_are_seen_and_nothing_else(tmp_path: Pat
     assert (found.renamed.bad, found.created_twice) == (0, 0)
 
 
+@pytest.mark.usefixtures("write_briefly")
 def test_a_simulated_mount_without_flock_says_why(tmp_path: Path) -> None:
     found = tried(tmp_path, "NoFlock")
 
@@ -97,10 +106,12 @@ def test_a_simulated_system_without_locks_says_so(tmp_path: Path) -> None:
     assert (found.renamed.bad, found.late) == (0, "")
 
 
+@pytest.mark.usefixtures("write_briefly")
 def test_a_simulated_creation_by_several_is_seen(tmp_path: Path) -> None:
     assert tried(tmp_path, "SharedCreation").created_twice > 0
 
 
+@pytest.mark.usefixtures("write_briefly")
 def test_a_simulated_file_system_that_folds_case_is_seen(tmp_path: Path) -> None:
     assert tried(tmp_path, "FoldedCase").folds_case
     assert not probe._folds_case(str(tmp_path), layer.Files())
@@ -138,6 +149,7 @@ def test_a_simulated_refusal_is_said_and_nothing_is_left(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.usefixtures("write_briefly")
 def test_a_cache_that_is_still_to_be_made_is_tried_in_what_is_there(tmp_path: Path) -> None:
     facts = look_at(str(tmp_path / "out" / "cache"), str(tmp_path), lambda: None)
 
@@ -146,6 +158,7 @@ def test_a_cache_that_is_still_to_be_made_is_tried_in_what_is_there(tmp_path: Pa
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.usefixtures("write_briefly")
 def test_a_link_to_a_folder_is_tried_where_it_leads(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "cache").symlink_to("disk")
