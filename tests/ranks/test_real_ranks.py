@@ -18,7 +18,7 @@ from preflight.ranks.real_splits import of_accelerate
 from preflight.ranks.rules import RULES, Place, shards_or_samples
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
-from tests.warming import start_copies
+from tests.warming import TRAINERS, start_copies
 
 COUNTS = (1, 3, 5, 16, 48)
 WORLDS = (2, 4)
@@ -130,7 +130,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int, int],
     script.write_text(SCRIPT, encoding="utf-8")
     asked = json.dumps([str(folder), WORLDS, COUNTS, WORKERS])
     with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+        start_copies(patch, also=TRAINERS)
         done = subprocess.run(
             [sys.executable, str(script), asked],
             capture_output=True,
