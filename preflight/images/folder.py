@@ -63,7 +63,8 @@ def list_folder(folder: Folder, root: str) -> FolderListing:
         return FolderListing(facts=facts, contents=(alone,), captions=folder.captions)
     with os.scandir(top):
         pass  # what is wrong with the folder that was named goes up
-    contents = tuple(list_all(top, root))
+    extension = folder.captions.extension or ""
+    contents = tuple(list_all(top, root, extension if "." in extension else ""))
     pairing = pair_contents(contents, folder.captions)
     unreadable: list[tuple[str, ...]] = [
         (one.place, one.error) for one in contents if one.error is not None

@@ -83,7 +83,9 @@ class FolderContents:
         """Give the images and captions that are no files, and why not."""
         captions = {one.lower() for one in pairing.looks_for}
         for name, why in self.no_files.items():
-            is_caption = name in self.beside_images and split(name)[1].lower() in captions
+            is_caption = name in self.beside_images and any(
+                name.lower().endswith(f".{one}") for one in captions
+            )
             if is_caption or is_image(name):
                 yield self.inside(name), why
 
@@ -106,8 +108,13 @@ class FolderContents:
         return name if self.place == "." else f"{self.place}/{name}"
 
 
-def split(name: str) -> tuple[str, str]:
-    """Split a file's name into its stem and its suffix, without the dot."""
+def split(name: str, longer: str = "") -> tuple[str, str]:
+    """Split a file's name into its stem and its suffix, without the dot.
+
+    A suffix of several parts (`cap.txt`) is one where it is the one that is asked for.
+    """
+    if longer and name.endswith(f".{longer}"):
+        return name[: -len(longer) - 1], longer
     stem, dot, suffix = name.rpartition(".")
     return (stem, suffix) if dot else (name, "")
 
@@ -119,8 +126,8 @@ def count_of(stems: Stems, is_one: Callable[[str], bool]) -> int:
     )
 
 
-def list_all(top: str, root: str) -> Iterator[FolderContents]:
-    """Give what is in each folder.
+def list_all(top: str, root: str, longer: str = "") -> Iterator[FolderContents]:
+    """Give what is in each folder; `longer` is a suffix of several parts that files may have.
 
     Links are followed; a folder that was met before, by whatever path, is not entered again.
     """
@@ -139,7 +146,7 @@ def list_all(top: str, root: str) -> Iterator[FolderContents]:
             continue
         folders = sorted((one for one, why in others.items() if why == _FOLDER), reverse=True)
         no_files = {one: others[one] for one in sorted(others) if _is_none(one, others[one], place)}
-        found = _contents(path, place, files, no_files)
+        found = _contents(path, place, files, no_files, longer)
         paths = ((os.path.join(path, one), found.inside(one)) for one in folders)
         waiting += (one for one in paths if not leads_to_system(one[0]))
         yield found
@@ -164,13 +171,15 @@ def _is_none(name: str, why: str, place: str) -> bool:
     return why != _FOLDER or (is_image(name) and place.rpartition("/")[2] != "@eaDir")
 
 
-def _contents(path: str, place: str, files: list[str], no_files: dict[str, str]) -> FolderContents:
+def _contents(
+    path: str, place: str, files: list[str], no_files: dict[str, str], longer: str
+) -> FolderContents:
     count = len(files)
     files += no_files
     kinds: dict[tuple[int, str], int] = {}  # each: another (0: none) with a suffix more
     held: dict[str, int] = {}
     while files:  # each is let go of when its stem is held: a folder may be all that fits
-        stem, suffix = split(files.pop())
+        stem, suffix = split(files.pop(), longer)
         held[stem] = kinds.setdefault((held.get(stem, 0), suffix), len(kinds) + 1)
     made_of = [(0, ""), *kinds]
 
@@ -180,7 +189,9 @@ def _contents(path: str, place: str, files: list[str], no_files: dict[str, str])
             yield suffix
 
     beside_images = frozenset(
-        one for one in no_files if any(map(is_image_suffix, suffixes_of(held[split(one)[0]])))
+        one
+        for one in no_files
+        if any(map(is_image_suffix, suffixes_of(held[split(one, longer)[0]])))
     )
     alike: defaultdict[int, list[str]] = defaultdict(list)
     while held:

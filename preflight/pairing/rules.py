@@ -113,9 +113,10 @@ class Rule(NamedTuple):
 
     def is_caption(self, suffix: str) -> bool:
         """Whether a file of this suffix is read as a caption."""
-        extension = extension_of(suffix)
-        listed = (extension if self.literal else extension.lower()) in self.captions
-        return listed and not self.is_stray(suffix)
+        read = suffix if self.literal else suffix.lower()
+        if "." in read and read in self.captions:  # `cap.txt`, as the settings name it
+            return True
+        return extension_of(read) in self.captions and not self.is_stray(suffix)
 
     def takes(self, suffix: str) -> bool:
         """Whether an image of this suffix is one that the pipeline takes."""

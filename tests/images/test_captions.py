@@ -116,11 +116,14 @@ def test_what_is_done_comes_to_what_there_is_to_do(folder: Path, options: dict[s
 # --- suffixes that the settings name --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("extension", [".desc", "DESC", ".prompt", ".csv", ".jsonl", ".npz"])
+EXTENSIONS = [".desc", "DESC", ".prompt", ".csv", ".jsonl", ".npz", ".cap.txt", ".v2.JSON"]
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
 def test_captions_of_any_suffix_that_the_settings_name_are_read(
     tmp_path: Path, extension: str
 ) -> None:
-    """In a folder and in shards; nothing says of them that nobody read them."""
+    """In a folder and in shards; nobody says that they are not read, or that images have none."""
     suffix = extension.lstrip(".")
     texts = [b"a cat", b"", b"caf\xe9"]
     for number, text in enumerate(texts * 2):
@@ -133,7 +136,7 @@ def test_captions_of_any_suffix_that_the_settings_name_are_read(
     settings = f'[[data]]\npath = "photos"\n{said}[[data]]\nshards = "shards/0.tar"\n{said}'
     write(tmp_path / "preflight.toml", settings.encode())
 
-    report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["caption"])
+    report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["caption", "sample"])
 
     found = {(one.check, str(one.at.file).partition("/")[0]) for one in report.findings}
     kinds = ("caption-damaged", "caption-empty")
