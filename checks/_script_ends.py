@@ -11,8 +11,8 @@ from preflight.values.names import counted, shown
 
 
 def in_evaluation(raised: Raised) -> bool:
-    """Whether the script was evaluating when it raised."""
-    return raised.while_at == "evaluation"
+    """Whether the script was evaluating when it raised; what a thread was at is chance."""
+    return raised.while_at == "evaluation" and not raised.thread
 
 
 def every(facts: Rehearsal) -> Iterator[Raised]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from preflight.facts import Ended, Frame, Met, Raised, Rehearsal
 from preflight.testing import ask
 
@@ -47,9 +49,12 @@ def test_what_may_only_need_more_batches_is_given_them() -> None:
     )
 
 
-def test_a_thread_in_the_background_is_told_though_the_script_went_on() -> None:
-    raised = Raised(error="NameError: name 'x'", frames=(INNER,), thread="writer")
+@pytest.mark.parametrize("at", ["setup", "training", "evaluation"])
+def test_a_thread_in_the_background_is_told_though_the_script_went_on(at: str) -> None:
+    """Whatever that was at just then."""
+    raised = Raised(error="NameError: name 'x'", frames=(INNER,), thread="writer", while_at=at)
     (finding,) = ask("script-stopped", rehearsal(threads=(raised,)))
+    assert ask("script-eval", rehearsal(threads=(raised,))) == []
 
     assert finding.message == "thread writer raises NameError: name 'x'"
     assert "goes on without what it was to do" in (finding.why or "")
