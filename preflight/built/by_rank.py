@@ -179,11 +179,11 @@ def _with_lost(
     if not lost or any(one.talks for one in found):
         return facts
     reasons = [*dict.fromkeys(reason for _, reason in lost)]
-    others = f" (and {len(reasons) - 1:,} more gave no answer)" if len(reasons) > 1 else ""
+    others = f" (and {len(reasons) - 2:,} more gave no answer)" if len(reasons) > 2 else ""
     return [
         *(one for one in facts if getattr(one, "reason", "") not in reasons),
         RankLost(
-            error=reasons[0] + others,
+            error="; ".join(reasons[:2]) + others,
             batches=any(not making.cause for making, _ in lost),
             order=any(making.items for making, _ in lost),
         ),
