@@ -33,7 +33,8 @@ def pytest_configure() -> None:
 
     Where a shell wants no byte code kept, each of the thousands of processes here would compile.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as many run at once as there is room for
+    # By itself, a thread of torch that has nothing to do computes until it is given more.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.dont_write_bytecode = False
     if "PYTEST_XDIST_WORKER" not in os.environ:
         for package in ("preflight", "checks"):

@@ -14,10 +14,6 @@ import pytest
 
 CAN_COPY = sys.platform == "linux"
 
-# Threads of torch that have nothing to do sleep: by itself, each computes until it is given more,
-# which takes several times as long as the little that tests compute.
-_AT_REST = {"OMP_WAIT_POLICY": "passive"}
-
 OPTIMIZERS = ("torch._dynamo",)
 """What the first optimizer of a process imports, which takes as long as torch itself."""
 
@@ -57,7 +53,7 @@ def _template(*also: str) -> Any:
             start_copies(patch)
         process = subprocess.Popen(
             [sys.executable, "-c", _START, str(theirs.fileno()), *told],
-            env=SEED | clean | ROOM | _AT_REST,
+            env=SEED | clean | ROOM,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -45,6 +45,7 @@ class Launched(Gather):
         """Of each row that tells of single files, what it tells of each."""
 
         self._told = False
+        self._compares = any(map(self.needs, run.targets))
 
     def needs(self, target: Target) -> bool:
         """Whether ranks are compared: then all is looked at that they should see alike."""
@@ -54,7 +55,7 @@ class Launched(Gather):
 
     def hear(self, _target: Target, facts: Any) -> None:
         """Take in what should be alike on all ranks, where there are others."""
-        if not any(map(self.needs, self.run.targets)):
+        if not self._compares:
             return
         row = kind_of_facts(type(facts))
         alike = None if row is None else row.alike.get(type(facts))
