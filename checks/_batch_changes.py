@@ -17,7 +17,6 @@ _NUMBERS = frozenset({"int", "float", "bool"})
 # Parts of which a batch is made at most, where they are not its samples.
 _MOST_FIELDS = 8
 
-_DATA = frozenset({"tensor", "array"})
 _HOLDING = frozenset({"tuple", "list", "dict"})
 
 
@@ -34,24 +33,17 @@ class Change(NamedTuple):
     """Whether no code that takes the one takes the other."""
 
 
-def changes(
-    one: Structure, other: Structure, at: str = "", *, in_sample: bool = False
-) -> Iterator[Change]:
-    """Give what is different in a later batch; each sample of a list may lack what it likes."""
+def changes(one: Structure, other: Structure, at: str = "") -> Iterator[Change]:
+    """Give what is different in a later batch."""
     if _kind(one) != _kind(other):
-        is_none = "none" in (one.kind, other.kind)
-        if not at or not is_none or (not in_sample and (_has_data(one) or _has_data(other))):
+        if not at or "none" not in (one.kind, other.kind):
             yield Change(at, f"is {described(other)}, and not {described(one)}", stops=not at)
-    elif one.kind in _DATA:
+    elif one.kind in ("tensor", "array"):
         yield from _of_tensor(one, other, at)
     elif one.kind == "dict":
-        yield from _of_dict(one, other, at, in_sample=in_sample)
+        yield from _of_dict(one, other, at)
     elif one.kind in _HOLDING:
-        yield from _of_row(one, other, at, in_sample=in_sample)
-
-
-def _has_data(what: Structure) -> bool:
-    return what.kind in _DATA or any(map(_has_data, what.parts))
+        yield from _of_row(one, other, at)
 
 
 def _kind(what: Structure) -> str:
@@ -68,7 +60,7 @@ def _of_tensor(one: Structure, other: Structure, at: str) -> Iterator[Change]:
         yield Change(at, f"is of {other.dtype} and not of {one.dtype}", stops=False)
 
 
-def _of_dict(one: Structure, other: Structure, at: str, *, in_sample: bool) -> Iterator[Change]:
+def _of_dict(one: Structure, other: Structure, at: str) -> Iterator[Change]:
     if any(each.length != len(each.keys) for each in (one, other)):
         return
     both = [key for key in one.keys if key in other.keys]
@@ -82,19 +74,19 @@ def _of_dict(one: Structure, other: Structure, at: str, *, in_sample: bool) -> I
         yield Change(at, " and ".join(said), stops=False)
     for key in both:
         mine, others = (each.parts[each.keys.index(key)] for each in (one, other))
-        yield from changes(mine, others, f"{at}[{key!r}]", in_sample=in_sample)
+        yield from changes(mine, others, f"{at}[{key!r}]")
 
 
-def _of_row(one: Structure, other: Structure, at: str, *, in_sample: bool) -> Iterator[Change]:
+def _of_row(one: Structure, other: Structure, at: str) -> Iterator[Change]:
     if _is_samples(one) and _is_samples(other):
         mine, others = _sample(one), _sample(other)
         if mine is not None and others is not None:
-            yield from changes(mine, others, f"{at}[0]", in_sample=True)
+            yield from changes(mine, others, f"{at}[0]")
     elif one.length != other.length:
         yield Change(at, f"has {other.length} parts and not {one.length}", stops=not at)
     else:
         for place, (mine, others) in enumerate(zip(one.parts, other.parts, strict=False)):
-            yield from changes(mine, others, f"{at}[{place}]", in_sample=in_sample)
+            yield from changes(mine, others, f"{at}[{place}]")
 
 
 def _is_samples(what: Structure) -> bool:

@@ -7,11 +7,10 @@ What it finds
     that cannot be taken apart so, and dicts that can, so that names stand for keys; a loop over
     Lightning's CombinedLoader takes three: a batch of each loader, and two numbers. Found as well:
     batches that are None or False, and batches that differ in their parts, keys, types or
-    dimensions, also behind the first ones, as far as the loader is run: a part that is None in some
-    of them and a tensor in others, too, unless the loop asks. How many samples there are, how long
-    texts and sequences are, and what single samples of a list lack, may differ. And a step number
-    that stays as it is or falls: what a loop takes as `step`, or the batch has under the key
-    `global_step`, `step` or `iteration`.
+    dimensions, also behind the first ones, as far as the loader is run. How many samples there are,
+    and how long texts and sequences are, may differ. And a step number that stays as it is or
+    falls: what a loop takes as `step`, or the batch has under the key `global_step`, `step` or
+    `iteration`.
 
 Why it matters
     The job stops at that line, with `cannot unpack non-iterable int object`; or it goes on with the
