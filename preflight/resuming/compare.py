@@ -40,6 +40,8 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         number = saved[-1].owners.index(at_save)
         after = later.owners[number] if later and number < len(later.owners) else None
         found += _of_owner(start, at_save, after, owner, saved)
+    if not any(one.what == "rate" for one in found):
+        found += _of_schedules(begun[0], saved[-1], first, again)
     found += _of_counts(first, again)
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed)
@@ -77,11 +79,7 @@ def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> It
     if any(_same(now.rates, one) for one in known) or len(now.rates) != len(expected):
         return
     began = _same(now.rates, start.rates)
-    place = next(
-        number
-        for number, (one, two) in enumerate(zip(now.rates, expected, strict=True))
-        if not _close(one, two)
-    )
+    place = _first_unlike(now.rates, expected)
     text = f"goes on with a learning rate of {now.rates[place]:.3g}, not {expected[place]:.3g}"
     yield Difference(
         what="rate",
@@ -89,6 +87,35 @@ def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> It
         is_fault=began,
         at=now.at,
     )
+
+
+def _of_schedules(
+    start: Moment, saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
+) -> Iterator[Difference]:
+    """Compare rates at the next save: at its first step, a loaded optimizer has the right one.
+
+    Runs that are made short may take unlike numbers of steps until then. So another rate is told
+    where the schedule counts no further than it had, or is where it had been.
+    """
+    later = next((one for one in first if one.what == SAVE and one.steps > saved.steps), None)
+    now = next((one for one in again if one.what == SAVE and one.steps), None)
+    if later is None or now is None:
+        return
+    for begun, at_save, owner in _pairs(start, saved, now):
+        rates, number = owner.rates, saved.owners.index(at_save)
+        expected = later.owners[number].rates if number < len(later.owners) else ()
+        has_moved = not _same(begun.rates, at_save.rates) and not _same(at_save.rates, expected)
+        if not has_moved or _same(rates, expected) or len(rates) != len(expected):
+            continue
+        if _same(rates, at_save.rates) or owner.scheduled <= at_save.scheduled:
+            place = _first_unlike(rates, expected)
+            text = f"has a learning rate of {rates[place]:.3g} at its next save, "
+            text += f"not {expected[place]:.3g}: its schedule begins anew"
+            yield Difference(what="rate", text=text, at=owner.at)
+
+
+def _first_unlike(one: Sequence[float], two: Sequence[float]) -> int:
+    return next(at for at, (a, b) in enumerate(zip(one, two, strict=True)) if not _close(a, b))
 
 
 def _same(one: Sequence[float], two: Sequence[float]) -> bool:

@@ -26,6 +26,9 @@ class Owner:
     rates: tuple[float, ...] = ()
     """The learning rate of each group."""
 
+    scheduled: int = 0
+    """How often its schedule has moved them, as far as torch counts it."""
+
     has_state: bool = False
     """Whether it keeps something of the steps before."""
 

@@ -95,6 +95,53 @@ def test_the_rate_of_the_save_and_that_of_the_next_step_are_both_right() -> None
     assert differences(first, [step(0, later, 2)]) == []
 
 
+def scheduled(rate: float, count: int) -> Owner:
+    return replace(TRAINED, rates=(rate,), scheduled=count)
+
+
+MOVED = (
+    step(0, owner(), 1),
+    save(2, scheduled(0.05, 1)),
+    step(2, scheduled(0.05, 1), 2),
+    save(4, scheduled(0.02, 2)),
+)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        scheduled(0.048, 1),  # it multiplies the rate that was loaded, as at its beginning
+        scheduled(0.05, 0),  # it sets the rate, as at its beginning; nobody counts
+    ],
+)
+def test_a_schedule_that_begins_anew_shows_itself_at_the_next_save(now: Owner) -> None:
+    """The rate was right at the first step, since the optimizer was loaded."""
+    (told,) = differences(MOVED, [step(0, scheduled(0.05, 0), 2), save(2, now)])
+
+    assert (told.what, told.is_fault) == ("rate", True)
+    rate = now.rates[0]
+    assert told.text.startswith(f"has a learning rate of {rate} at its next save, not 0.02: its")
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        scheduled(0.02, 2),
+        scheduled(0.02, 1),  # what it does hangs on what the script counts
+        scheduled(0.03, 3),  # it has taken other steps than the run before did
+    ],
+)
+def test_a_schedule_that_goes_on_is_left_alone(now: Owner) -> None:
+    assert differences(MOVED, [step(0, scheduled(0.05, 1), 2), save(2, now)]) == []
+
+
+def test_a_schedule_that_has_not_moved_the_rate_tells_nothing() -> None:
+    """It warms up for long, or waits for a plateau."""
+    still = (*MOVED[:3], save(4, scheduled(0.05, 2)))
+
+    assert differences(still, [step(0, scheduled(0.05, 0), 2), save(2, scheduled(0.04, 1))]) == []
+
+
 def test_the_batch_of_the_beginning_is_told_where_another_would_come() -> None:
     assert said(step(0, TRAINED, 1)) == {"data": False}
     assert said(step(0, TRAINED, 3)) == {}

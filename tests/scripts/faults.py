@@ -84,6 +84,12 @@ FAULTS: Mapping[str, Fault] = {
         ),
         at='torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
     ),
+    "a schedule that begins anew": Fault(
+        PLAIN,
+        RESUME,
+        (('        scheduler.load_state_dict(checkpoint["scheduler"])\n', ""),),
+        at='torch.save(state, os.path.join(args.output, "last.pt.tmp"))',
+    ),
     # --- weights that two names share
     "weights that share memory": Fault(
         TIED,

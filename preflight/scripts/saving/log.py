@@ -50,6 +50,7 @@ class Log:
 
         self._saved: dict[str, tuple[str, Frame | None]] = {}
         self._optimizers: list[tuple[weakref.ref[Any], Frame | None]] = []
+        self._schedules: list[weakref.ref[Any]] = []
         self._steps = 0
         self._is_noted = False
         self._first_saved: int | None = None
@@ -62,6 +63,10 @@ class Log:
         """Take in an optimizer that the script has made."""
         self._optimizers.append((weakref.ref(optimizer), self.watch.place()))
         optimizer.register_step_pre_hook(self.before_step)
+
+    def scheduled(self, schedule: Any) -> None:
+        """Take in a schedule of learning rates."""
+        self._schedules.append(weakref.ref(schedule))
 
     def before_step(self, _optimizer: Any, *_: Any) -> None:
         """Note where the first step begins, and the first one after each save."""
@@ -79,6 +84,7 @@ class Log:
                 kind=type(one).__name__,
                 at=at,
                 rates=tuple(float(group.get("lr", 0.0)) for group in one.param_groups),
+                scheduled=max((each.last_epoch for each in self._schedules_of(one)), default=0),
                 has_state=any(map(bool, one.state.values())),
                 weights=sum(each.numel() for group in one.param_groups for each in group["params"]),
                 sample=sample_of(one),
@@ -86,6 +92,13 @@ class Log:
             for one, at in made
             if one is not None
         )
+
+    def _schedules_of(self, optimizer: Any) -> Iterator[Any]:
+        """Give what moves the rates of an optimizer, which accelerate may have wrapped."""
+        for schedule in (ref() for ref in self._schedules):
+            own = getattr(schedule, "optimizer", None)
+            if optimizer in (own, getattr(own, "optimizer", None)):
+                yield schedule
 
     @contextmanager
     def saving(self) -> Iterator[bool]:

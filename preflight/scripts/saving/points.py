@@ -116,6 +116,16 @@ def _optimizer(original: Callable[..., None], watch: Watch) -> Callable[..., Non
     return made
 
 
+def _schedule(original: Callable[..., None], watch: Watch) -> Callable[..., None]:
+    @functools.wraps(original)
+    def made(schedule: Any, *args: Any, **named: Any) -> None:
+        original(schedule, *args, **named)
+        if watch.is_here:
+            log_of(watch).scheduled(schedule)
+
+    return made
+
+
 def _batch(original: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]:
     @functools.wraps(original)
     def give(batches: Any) -> Any:
@@ -184,5 +194,6 @@ POINTS = (
         wrap=_saver("torch.distributed.checkpoint.save", _path_in(9, "checkpoint_id")),
     ),
     Point(module="torch.optim.optimizer", name="Optimizer.__init__", wrap=_optimizer),
+    Point(module="torch.optim.lr_scheduler", name="LRScheduler.__init__", wrap=_schedule),
     Point(module="torch.utils.data.dataloader", name="_BaseDataLoaderIter.__next__", wrap=_batch),
 )
