@@ -57,6 +57,13 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what mostly waits: at the end, one such test would be waited for by all."""
+    waiting = {item.path for item in items if item.get_closest_marker("waits")}
+    items.sort(key=lambda item: item.path not in waiting)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Run one test more than there are processors: many wait for others to start or to end."""

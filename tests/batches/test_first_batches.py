@@ -15,6 +15,8 @@ from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.warming import start_copies
 
+pytestmark = pytest.mark.waits
+
 # Seconds of silence that a busy machine may take for imports, too.
 HUNG = 12.0
 

@@ -18,6 +18,8 @@ from preflight.testing import ask
 from tests.hosts import reason
 from tests.warming import start_copies
 
+pytestmark = pytest.mark.waits
+
 ID = "loader-shm"
 MIB = 2**20
 

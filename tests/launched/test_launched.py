@@ -16,7 +16,7 @@ from tests.launched.starting import Done, as_ranks, preflight
 from tests.scripts.rehearsing import line_of, planted
 from tests.warming import CAN_COPY
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.waits]
 
 COMMAND = preflight("train.py")
 

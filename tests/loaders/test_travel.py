@@ -17,6 +17,8 @@ from preflight.values.wire import from_wire
 from tests.loaders.test_loaded_in_runs import TOP as NUMBERS
 from tests.warming import CAN_COPY, start_copies
 
+pytestmark = pytest.mark.waits
+
 ROOT = Path(__file__).parents[2]
 
 TOP = """

@@ -18,9 +18,12 @@ import preflight
 from preflight.processes import orphans
 from tests.conftest import ROOT, START, Run
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("setsid") is None, reason="needs Linux, and setsid"
-)
+pytestmark = [
+    pytest.mark.waits,
+    pytest.mark.skipif(
+        sys.platform != "linux" or shutil.which("setsid") is None, reason="needs Linux, and setsid"
+    ),
+]
 
 LOADER = "import os, signal, subprocess, sys, time\nfrom torch.utils.data import DataLoader\n"
 
