@@ -84,8 +84,14 @@ def look(job: Path) -> Callable[..., Seen]:
     known: dict[tuple[Any, ...], Seen] = {}
 
     def once(
-        part: str, ranks: int, select: tuple[str, ...] = ("world",), timeout: float = 120
+        part: str,
+        ranks: int,
+        select: tuple[str, ...] = ("world",),
+        timeout: float = 120,
+        *,
+        seeded: bool = False,
     ) -> Seen:
+        """Where all processes have one hash seed, none is started anew that has another."""
         if (part, ranks, select) in known:
             return known[part, ranks, select]
         checks, bad = registry.load()
@@ -96,6 +102,8 @@ def look(job: Path) -> Callable[..., Seen]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(registry, "load", lambda: (listening, bad))
             patch.delenv("PYTHONHASHSEED", raising=False)
+            if seeded:
+                patch.setenv("PYTHONHASHSEED", "2")  # that of the copies
             if ranks == 1:
                 patch.setenv("RANK", "0")
                 patch.setenv("WORLD_SIZE", "1")
@@ -344,7 +352,7 @@ def test_what_a_rank_raises_for_want_of_what_is_not_here_cannot_be_judged(
 
 def test_a_rank_that_leaves_by_itself_is_found_at_its_line(look: Callable[..., Seen]) -> None:
     """As `sys.exit` in a script: rank 1 ends, and the others wait for it."""
-    seen = look("leaves", 2, ("target", "world")).report
+    seen = look("leaves", 2, ("target", "world"), seeded=True).report
 
     (found,) = (one for one in seen.findings if one.check == "target-unbuildable")
     assert "on rank 1 of 2: SystemExit" in found.message
@@ -369,7 +377,8 @@ def test_a_rank_that_gives_no_answer_cannot_be_judged(
     part: str, said: str, look: Callable[..., Seen]
 ) -> None:
     """Whoever ended it: nobody knows what the job does then."""
-    seen = look(part, 2, ("target", "world"), timeout=20 if part == "sleeps" else 120)
+    timeout = 20 if part == "sleeps" else 120
+    seen = look(part, 2, ("target", "world"), timeout, seeded=part != "killed")
 
     assert seen.report.verdict == "cannot-judge"
     assert seen.report.findings == ()
@@ -382,7 +391,7 @@ def test_a_rank_that_gives_no_answer_cannot_be_judged(
 def test_what_others_have_is_compared_where_one_between_them_is_lost(
     look: Callable[..., Seen],
 ) -> None:
-    seen = look("killed", 4, ("target", "world"))
+    seen = look("killed", 4, ("target", "world"), seeded=True)
 
     assert "rank 1 was killed" in seen.unjudged("world-steps")
     assert seen.unjudged("world-order") == ""
@@ -392,7 +401,7 @@ def test_what_others_have_is_compared_where_one_between_them_is_lost(
 def test_a_rank_that_ends_for_want_of_what_others_say_is_not_judged(
     look: Callable[..., Seen],
 ) -> None:
-    seen = look("asks_and_ends", 2, ("target", "world"))
+    seen = look("asks_and_ends", 2, ("target", "world"), seeded=True)
 
     assert seen.report.findings == ()
     assert seen.unjudged("world-steps") == ""
