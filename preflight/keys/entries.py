@@ -14,8 +14,8 @@ from preflight.keys.index import OF_TEXT, EntryIndex, keys_of, places_of
 from preflight.kinds.asked import CannotLookError
 from preflight.kinds.question import stamp_of
 from preflight.settings.key_rule import KeyRule
-from preflight.values.first_few import First
 from preflight.values.listing import leads_to_system
+from preflight.values.tally import First
 
 SUFFIXES = frozenset({".pt", ".pth", ".npz", ".npy", ".safetensors", ".bin", ".ckpt"})
 """Of cached files, in small letters."""

@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
+from preflight.values.own_files import PACKAGE
 
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def is_users(path: str, base: str) -> bool:
@@ -22,7 +21,7 @@ def is_users(path: str, base: str) -> bool:
 
     What an extension was compiled from is told relative to where that was done, and is not here.
     """
-    mine = path.startswith(base) and not path.startswith(_OURS)
+    mine = path.startswith(base) and not path.startswith(PACKAGE)
     installed = "site-packages" in path.split(os.sep)
     return mine and not installed and os.path.isfile(path)
 
