@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
 from preflight.users_code.asked_for_gpu import ASKS_FOR_GPU, stands_behind_gpu
 from preflight.users_code.facts import ASKED_FOR, Lack
+from preflight.users_code.frames import text_of
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
 
@@ -78,13 +79,6 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         following = following.__cause__ or (None if hidden else following.__context__)
 
 
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        return ""
-
-
 def _line(error: BaseException) -> str:
     """Give the innermost line of the traceback that has a text: Python's own have none."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
@@ -95,7 +89,7 @@ def _line(error: BaseException) -> str:
 
 
 def _launch(error: BaseException) -> Lack | None:
-    text = _text(error)
+    text = text_of(error)
     expected = re.search(_EXPECTED, text)
     if expected is not None:
         return Lack(kind="group", name=expected[1])
@@ -136,7 +130,7 @@ def _is_launchers(variable: str) -> bool:
 
 
 def _gpu(error: BaseException) -> Lack | None:
-    text = _text(error)
+    text = text_of(error)
     if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GPU.search(text):
         return Lack(kind="gpu", name=_what_gpu(text))
     if isinstance(error, (TypeError, AttributeError)) and _WITHOUT_CUDA.search(text):
@@ -198,7 +192,7 @@ def _package(error: BaseException, folders: Sequence[str]) -> Lack | None:
 
 
 def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
-    text, name = _text(error), error.name or ""
+    text, name = text_of(error), error.name or ""
     top = name.partition(".")[0]
     if isinstance(error, ModuleNotFoundError):
         return name if top and not _is_own(top, folders) else None
