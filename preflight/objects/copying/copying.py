@@ -17,11 +17,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
-from preflight.objects.copying.made_of import Steps, names_of_parts, of_copier, of_state, own_copier
+from preflight.objects.copying.made_of import Steps, of_copier, of_state, own_copier
 from preflight.objects.copying.refusing import below_refusing
 from preflight.objects.paths import (
     Way,
+    attribute,
     holders_on,
     item,
     parts_of_partial,
@@ -212,7 +214,7 @@ class _Walk:
             return [*parts_of_partial(thing), *of_state(rest)]
         if getattr(function, "__name__", "") in ("__newobj__", "__newobj_ex__"):
             arguments = arguments[1:]
-        names = names_of_parts(thing) if arguments else {}
+        names = _names_of_parts(thing) if arguments else {}
         steps: Steps = [
             (names.get(id(one), f".<argument {n}>"), one) for n, one in enumerate(arguments or ())
         ]
@@ -243,3 +245,11 @@ def _out_of_the_way(way: Way) -> bool:
     return any(
         step.startswith((".func", ".args", ".keywords", ".__self__", ".<")) for _, step in way
     )
+
+
+def _names_of_parts(thing: object) -> dict[int, str]:
+    """Give the attributes under which an object and its table of modules hold things, by id."""
+    held = own_attributes(thing)
+    modules = held.get("_modules")
+    inner = dict.items(modules) if type(modules) is dict else ()
+    return {id(value): attribute(name) for name, value in (*list(held.items()), *inner)}

@@ -25,14 +25,6 @@ def of_state(state: Any) -> Iterator[tuple[str, object]]:
         yield ".<state>", state
 
 
-def names_of_parts(thing: object) -> dict[int, str]:
-    """Give the attributes under which an object and its table of modules hold things, by id."""
-    held = own_attributes(thing)
-    modules = held.get("_modules")
-    inner = dict.items(modules) if type(modules) is dict else ()
-    return {id(value): attribute(name) for name, value in (*list(held.items()), *inner)}
-
-
 def own_copier(thing: object) -> Any:
     """Find `__deepcopy__` on the type, where asking the instance might run its `__getattr__`."""
     for cls in type.__dict__["__mro__"].__get__(type(thing)):
