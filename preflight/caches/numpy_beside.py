@@ -7,13 +7,19 @@ file is nothing odd; beside many that numpy wrote, one that it did not write is 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from preflight.caches.table import DTYPES, WHOLE, CacheTable
 from preflight.file_access.facts import Damage
-from preflight.values.names import VARYING, counted
+from preflight.values.names import counted
+
+# What differs in the names of files that were made by one program: numbers, hashes, UUIDs.
+_VARYING = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
+)
 
 _FEWEST = 3
 """Files of one sort of name that say what such a file is."""
@@ -70,7 +76,7 @@ def unlike_others(files: Iterable[Seen]) -> Iterator[tuple[int, Damage]]:
     groups: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
     for one in files:
         folder, base = posixpath.split(one.name)
-        groups[folder, VARYING.sub("#", base)].append(one)
+        groups[folder, _VARYING.sub("#", base)].append(one)
     others: defaultdict[str, list[Seen]] = defaultdict(list)
     for (folder, _), group in groups.items():
         if len(group) >= _FEWEST:

@@ -8,6 +8,7 @@ free: height and width of latents, the number of tokens.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
@@ -22,10 +23,14 @@ from preflight.tensors.odd import (
     size_text,
     zeros_of,
 )
-from preflight.values.names import VARYING
 
 # Different files that are held against each other; where all differ, nothing is usual.
 _MOST_FORMS = 10_000
+
+# What differs in the names of files that were made by one program: numbers, hashes, UUIDs.
+_VARYING = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
+)
 
 _Held: TypeAlias = Mapping[str, tuple[int | None, int, int]]
 """By path, the dimension that is the same in nearly all files, its size, and in how many."""
@@ -146,7 +151,7 @@ def _usual_name(group: _Group) -> str | None:
 
 
 def _sort_of_name(name: str) -> str:
-    return VARYING.sub("#", name.rpartition("/")[2])
+    return _VARYING.sub("#", name.rpartition("/")[2])
 
 
 def _is_meant_alike(file: _File, form: _Form, like: _Form, usual_name: str | None) -> bool:

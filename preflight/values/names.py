@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Iterable, Sequence
 
 # Categories that change what a reader sees instead of being seen (Unicode 15, table 2-3), and the
 # separators that would start a new line.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-VARYING = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
-)
-"""What differs in the names of files that were made by one program: numbers, hashes, UUIDs."""
 
 # Joins the parts of one emoji; harmless, and part of ordinary names.
 _JOINERS = frozenset({"\u200d", "\ufe0f"})
