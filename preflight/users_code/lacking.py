@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
 from preflight.users_code.asked_for_gpu import ASKS_FOR_GPU, stands_behind_gpu
 from preflight.users_code.facts import ASKED_FOR, Lack
-from preflight.users_code.frames import text_of
+from preflight.users_code.frames import text_of as _text
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
 
@@ -89,7 +89,7 @@ def _line(error: BaseException) -> str:
 
 
 def _launch(error: BaseException) -> Lack | None:
-    text = text_of(error)
+    text = _text(error)
     expected = re.search(_EXPECTED, text)
     if expected is not None:
         return Lack(kind="group", name=expected[1])
@@ -130,7 +130,7 @@ def _is_launchers(variable: str) -> bool:
 
 
 def _gpu(error: BaseException) -> Lack | None:
-    text = text_of(error)
+    text = _text(error)
     if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GPU.search(text):
         return Lack(kind="gpu", name=_what_gpu(text))
     if isinstance(error, (TypeError, AttributeError)) and _WITHOUT_CUDA.search(text):
@@ -192,7 +192,7 @@ def _package(error: BaseException, folders: Sequence[str]) -> Lack | None:
 
 
 def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
-    text, name = text_of(error), error.name or ""
+    text, name = _text(error), error.name or ""
     top = name.partition(".")[0]
     if isinstance(error, ModuleNotFoundError):
         return name if top and not _is_own(top, folders) else None
