@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from preflight.check import check
 from preflight.facts import WriterTrial
 from preflight.finding import Finding, Location, Severity
+from preflight.formats.by_name import TORCH
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
@@ -39,7 +40,6 @@ _SAVE = {
     ".npz": "np.savez(f, value)",
     ".safetensors": "f.write(safetensors.torch.save(value))",
 }
-_TORCH = (".pt", ".pth", ".ckpt", ".bin")
 
 
 def _nothing_read(facts: WriterTrial, _: Job) -> str | None:
@@ -70,7 +70,7 @@ def _severity(job: Job) -> Severity:
 
 
 def _pattern(facts: WriterTrial) -> str:
-    save = _SAVE.get(facts.suffix, "torch.save(value, f)" if facts.suffix in _TORCH else "")
+    save = _SAVE.get(facts.suffix, "torch.save(value, f)" if facts.suffix in TORCH else "")
     save = save or "f.write(data)"
     return (
         "Write under a name of its own, then rename:  tmp = f'{path}.{uuid.uuid4().hex}';  "

@@ -147,7 +147,7 @@ def _nothing(facts: FirstBatches) -> Finding | None:
     which = "each batch" if len(empty) == len(every) else f"batch {at}"
     return loader_contract.found(
         f"gives {name} as {which}",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         why="A loop that does not ask for that stops there, or trains on nothing.",
         fix="Return the batch at the end of the collate function or of the iterator, and leave out "
         "what is none.",
@@ -169,7 +169,7 @@ def _changed(facts: FirstBatches) -> Iterator[Finding]:
             part = f", at {shown(one.at)}," if one.at else ""
             yield loader_contract.found(
                 f"gives a batch {number} that{part} {one.what}",
-                at=_place(facts),
+                at=facts.defined.at(facts.name),
                 severity=Severity.ERROR if one.stops else Severity.WARNING,
                 why=f"What takes the first batch does not take this one: step {number - 1} stops, "
                 "or trains on something else.",
@@ -198,7 +198,7 @@ def _not_counted(facts: FirstBatches) -> Iterator[Finding]:
         why += f" It looks as if each of its {facts.num_workers} workers counts by itself."
     yield loader_contract.found(
         f"gives a step number, {name}, that does not grow from batch to batch: {numbers}",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         severity=Severity.WARNING,
         why=why,
         fix=f"Count in the loop: for {name}, batch in enumerate(loader).",
@@ -225,10 +225,5 @@ def _numbered(facts: FirstBatches) -> list[tuple[int, Structure]]:
 # --- places ---------------------------------------------------------------------------------------
 
 
-def _place(facts: FirstBatches) -> Location:
-    made = facts.defined
-    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)
-
-
 def _made_at(facts: FirstBatches) -> tuple[Location, ...]:
-    return (_place(facts),) if facts.defined.file else ()
+    return (facts.defined.at(facts.name),) if facts.defined.file else ()

@@ -77,7 +77,7 @@ def loader_end(facts: Sent | FirstBatches | WholePass, _job: Job) -> Iterator[Fi
 def _empty(facts: Sent | FirstBatches, message: str, fix: str) -> Finding:
     return loader_end.found(
         message,
-        at=Location(file=facts.defined.file, line=facts.defined.line, name=facts.name),
+        at=facts.defined.at(facts.name),
         why="The loop over it ends at once, without an error, and nothing is trained.",
         fix=fix,
         about="empty",
@@ -102,13 +102,14 @@ def _epochs(facts: WholePass) -> Iterator[Finding]:
     elif any(one.ended == "over" and not one.batches for one in facts.epochs):
         yield _nothing(facts)
     elif facts.among is not None:
-        yield among_workers(loader_end.found, facts, facts.among, _place(facts), _evidence(facts))
+        place = facts.defined.at(facts.name)
+        yield among_workers(loader_end.found, facts, facts.among, place, _evidence(facts))
     elif _differ(facts):
         yield _uneven(facts)
     else:
         if facts.length is not None and not _agrees(facts, facts.length):
             yield _miscounted(facts, facts.length)
-        yield from left_out(loader_end.found, facts, _place(facts), _evidence(facts))
+        yield from left_out(loader_end.found, facts, facts.defined.at(facts.name), _evidence(facts))
 
 
 # --- epochs that end badly ------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def _broken(facts: WholePass, last: Epoch) -> Finding:
         what,
         at=Location(file=frames[-1].file, line=frames[-1].line, name=facts.name)
         if frames
-        else _place(facts),
+        else facts.defined.at(facts.name),
         also=tuple(Location(file=one.file, line=one.line) for one in frames[:-1]),
         why=f"Training {'stands' if last.ended == 'stuck' else 'stops'} there"
         + (", when its first epoch was trained." if which else "."),
@@ -154,7 +155,7 @@ def _nothing(facts: WholePass) -> Finding:
     gave = f"gives {counted(first, *_BATCH)} in its first epoch" if first else "gives batches once"
     return loader_end.found(
         f"{gave}, and none in its second",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         why="Each epoch but the first is over at once, and the job goes on as if it had trained."
         + (
             " Workers that outlive an epoch keep what they have used up." if _used_up(facts) else ""
@@ -192,7 +193,7 @@ def _uneven(facts: WholePass) -> Finding:
     return loader_end.found(
         f"gives {counted(first.batches, *_BATCH)} in its first epoch, and {more}{second.batches:,} "
         "in its second",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         severity=Severity.WARNING,
         why="What an epoch leaves behind changes the next one; ranks whose epochs differ wait for "
         "each other for ever.",
@@ -226,7 +227,7 @@ def _miscounted(facts: WholePass, length: int) -> Finding:
         why = f"A schedule of {length:,} steps does not come to its end"
     return loader_end.found(
         f"len() is {length:,}, and {more}{counted(first.batches, *_BATCH)} come",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         severity=Severity.WARNING if first.ended == "over" else Severity.NOTE,
         why=f"{why}; a loop over the loader has another number.",
         fix="Have __len__ give what comes: samples, of a data set; batches, of a batch sampler.",
@@ -246,11 +247,6 @@ def _telling(standing: tuple[Standing, ...]) -> Standing | None:
     """Give the process whose place tells most: a worker in a line of the user's own."""
     users = [one for one in standing if one.users]
     return users[-1] if users else next((one for one in standing if one.lines), None)
-
-
-def _place(facts: WholePass) -> Location:
-    made = facts.defined
-    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)
 
 
 def _evidence(facts: WholePass) -> dict[str, str | int | float]:

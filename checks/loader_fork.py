@@ -29,9 +29,11 @@ from collections.abc import Iterator, Sequence
 
 from preflight.check import check
 from preflight.facts import Held, Inherited, Sent
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
+
+from ._objects import WITHOUT_WORKERS, cut_evidence, cut_short
 
 _NOUNS = {
     "cuda-tensor": "memory of a GPU",
@@ -96,20 +98,16 @@ def _matters(one: Held, sent: Sent, *, forked: bool) -> bool:
 
 def _found(one: Held, sent: Sent, job: Job, *, cut: Sequence[str]) -> Finding:
     forked = sent.start_method == "fork"
-    first, *others = (shown(path) for path in one.paths)
     kept = one.defined if one.defined.file else sent.defined
-    file, line = kept.file, kept.line
+    at, *also = (kept.at(shown(path)) for path in one.paths)
     return loader_fork.found(
-        _message(one) + _cut_short(cut),
+        _message(one) + cut_short(cut),
         severity=_severity(one, forked=forked),
-        at=Location(file=file, line=line, name=first),
-        also=tuple(Location(file=file, line=line, name=path) for path in others),
+        at=at,
+        also=tuple(also),
         why=_why(one, sent, job),
-        fix=_fix(one, first),
-        workaround="num_workers=0 runs today; the training process then loads every batch itself, "
-        "and the GPU waits for it."
-        if forked
-        else None,
+        fix=_fix(one, at.name or ""),
+        workaround=WITHOUT_WORKERS if forked else None,
         evidence={
             "kind": one.kind,
             "type": one.type,
@@ -117,7 +115,7 @@ def _found(one: Held, sent: Sent, job: Job, *, cut: Sequence[str]) -> Finding:
             "loader": sent.name,
             **({"file": shown(one.file)} if one.file else {}),
             **({"by_position": one.by_position} if one.kind == "h5py" else {}),
-            **({"cut": "; ".join(map(shown, cut[:10]))} if cut else {}),
+            **cut_evidence(cut),
         },
         about=sent.name,
         line_text=kept.line_text,
@@ -151,11 +149,6 @@ def _message(one: Held) -> str:
     return f"is {_NOUNS.get(one.kind, shown(one.type))}{of}, opened before the workers start{many}"
 
 
-def _cut_short(cut: Sequence[str]) -> str:
-    """Say, behind the last finding, why it may not be the last."""
-    return f"; the look stopped short ({shown(cut[0])}), so there may be more" if cut else ""
-
-
 def _why(one: Held, sent: Sent, job: Job) -> str:
     workers = counted(sent.num_workers, "worker")
     if sent.start_method != "fork":
@@ -187,7 +180,7 @@ def _forked(sent: Sent, job: Job) -> str:
 
 def _of_process(facts: Inherited, sent: Sent, job: Job) -> Iterator[Finding]:
     """Tell what of the process itself a fork does not copy well; most jobs have it and are fine."""
-    made = Location(file=sent.defined.file, line=sent.defined.line, name=sent.name)
+    made = sent.defined.at(sent.name)
     if facts.cuda:
         yield loader_fork.found(
             "CUDA is started before its workers are forked",

@@ -35,6 +35,8 @@ from preflight.job import Job
 from preflight.sizes import format_size
 from preflight.values.names import counted, shown
 
+from ._objects import started
+
 NOTED = 256 << 20
 """Bytes for a worker from which on it is worth knowing."""
 
@@ -158,7 +160,7 @@ def _where_spawned(loaded: Loaded, weight: Weight) -> Finding:
 
 
 def _place(loaded: Loaded) -> Location:
-    return Location(file=loaded.defined.file, line=loaded.defined.line, name=shown(loaded.name))
+    return loaded.defined.at(shown(loaded.name))
 
 
 def _sent(weight: Weight, text: str) -> str:
@@ -192,9 +194,8 @@ def _too_much(loaded: Loaded, need: _Need, room: int) -> str:
 
 
 def _why(loaded: Loaded, job: Job, trip: Trip | None, weight: Weight, *, killed: bool) -> str:
-    origin = job.said_in(loaded.start_method_from)
-    way = "spawned" if loaded.start_method == "spawn" else "started by a forkserver"
-    text = f"The workers of this job are {way} ({shown(origin)}): each gets a copy of its own."
+    begun = started(loaded.start_method, loaded.start_method_from, job)
+    text = f"{begun}: each gets a copy of its own."
     text += _wait(loaded, trip, weight)
     if killed:
         text += " Where memory runs out, processes are killed: often a worker, hours into the run."

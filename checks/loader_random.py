@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import RandomDraws
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import first_of
 
@@ -41,13 +41,12 @@ def loader_random(facts: RandomDraws, _job: Job) -> Iterator[Finding]:
         *(["all workers"] if facts.workers_alike else []),
         *(["all epochs"] if facts.epochs_alike else []),
     ]
-    made = facts.defined
     held = first_of(facts.generators, len(facts.generators)) if facts.generators else ""
     where = f" ({held})" if held else ""
     yield loader_random.found(
         f"{' and '.join(who)} draw the same random numbers: {facts.dataset}{where} gave one sample "
         f"in {facts.draws} random versions, and the same {facts.draws} again",
-        at=Location(file=made.file, line=made.line if made.file else None, name=facts.name),
+        at=facts.defined.at(facts.name),
         why="The generator was seeded before the workers were started, or alike in each: each gets "
         "a copy of it, and draws from its begin.",
         fix="Make it in the worker, when it is first needed, from torch.initial_seed(), which "

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from preflight.check import check
 from preflight.facts import FirstBatches, OnTheWay
-from preflight.finding import Finding, Location, Scope, Severity
+from preflight.finding import Finding, Scope, Severity
 from preflight.job import Job
 from preflight.sizes import format_size
 from preflight.values.names import counted
@@ -105,7 +105,7 @@ def _of_memory(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
         f"has {counted(room.batches, 'batch', 'batches')}{ranks} of {format_size(each)} on their "
         f"way at a time, {format_size(need)} in all, and {format_size(free)} of the "
         f"{format_size(size)} of /dev/shm are free",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         why="A worker is killed with `Bus error`, or waits for ever, as soon as the workers are "
         f"ahead of the GPU: {counted(room.workers, 'worker')} with prefetch_factor={way.prefetch}.",
         fix=f"Start the container with `docker run --shm-size {wanted}g`, {fewer}.",
@@ -158,7 +158,7 @@ def _of_files(facts: FirstBatches, room: _Room) -> Iterator[Finding]:
     yield loader_shm.found(
         f"has {counted(each, 'tensor')} in a batch, each an open file on its way: {who} {held} "
         f"{need:,} of them, and may have {limit:,} open",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         severity=Severity.ERROR if is_sure else Severity.WARNING,
         why="The job stops with `Too many open files` or `received 0 items of ancdata`, or a "
         "worker loses the batch and training waits for ever.",
@@ -192,7 +192,7 @@ def _stopped(facts: FirstBatches, way: OnTheWay) -> Finding:
     came = counted(len(facts.batches), "batch", "batches")
     return loader_shm.found(
         f"stopped after {came} for want of {what}",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         why="The job stops at the same place, and its message names neither the loader nor the "
         "limit.",
         fix=fix,
@@ -203,8 +203,3 @@ def _stopped(facts: FirstBatches, way: OnTheWay) -> Finding:
 
 
 _FILES = re.compile("Too many open files|ancdata")
-
-
-def _place(facts: FirstBatches) -> Location:
-    made = facts.defined
-    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import Loaded
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
@@ -52,7 +52,7 @@ def loader_start_method(loaded: Loaded, job: Job) -> Iterator[Finding]:
     here = loaded.start_method
     yield loader_start_method.found(
         f"works with {_listed(works)}, and not with {_listed(fails)}{tail}",
-        at=Location(file=loaded.defined.file, line=loaded.defined.line, name=shown(loaded.name)),
+        at=loaded.defined.at(shown(loaded.name)),
         why=f"The workers of this job are started by {here} "
         f"({job.said_in(loaded.start_method_from)}), with which it "
         f"{'works' if here in works else 'does not work' if here in fails else 'was not tried'}."

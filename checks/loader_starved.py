@@ -75,7 +75,7 @@ def loader_starved(facts: Flow, _: Job) -> Iterator[Finding]:
         _message(facts, first),
         at=Location(file=place.file, line=place.line, name=facts.name)
         if place is not None
-        else Location(file=facts.defined.file, line=facts.defined.line, name=facts.name),
+        else facts.defined.at(facts.name),
         also=_also(first, place),
         rows=tuple(_rows(losses)) if len(losses) > 1 else (),
         severity=Severity.ERROR if stops or share > _LITTLE else Severity.WARNING,

@@ -225,8 +225,7 @@ def _others(facts: FirstBatches, but: Standing | None) -> tuple[Location, ...]:
 def _place(frames: tuple[Frame, ...], facts: FirstBatches) -> Location:
     if frames:
         return Location(file=frames[-1].file, line=frames[-1].line, name=facts.name)
-    made = facts.defined
-    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)
+    return facts.defined.at(facts.name)
 
 
 def _evidence(facts: FirstBatches) -> dict[str, str | int | float]:

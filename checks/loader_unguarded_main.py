@@ -31,10 +31,8 @@ from preflight.host.start_method import SPAWNING
 from preflight.job import Job
 from preflight.values.names import shown
 
-_WORKAROUND = (
-    "num_workers=0 runs today; the training process then loads every batch itself, and the GPU "
-    "waits for it."
-)
+from ._objects import WITHOUT_WORKERS
+
 _STOPS = (
     "stops: RuntimeError, An attempt has been made to start a new process before the current "
     "process has finished its bootstrapping phase."
@@ -79,7 +77,7 @@ def _seen_in_source(one: Unguarded, facts: SourceFacts, job: Job) -> Iterator[Fi
         also=() if (call.file, call.line) == (one.at, one.line) else (loader,),
         why=_why(call, one, method, origin, known=bool(known)),
         fix=shown(one.guard),
-        workaround=_WORKAROUND,
+        workaround=WITHOUT_WORKERS,
         evidence={
             "script": one.file,
             "start_method": method or "unknown",
@@ -168,7 +166,7 @@ def _seen_in_worker(loaded: Loaded, job: Job) -> Iterator[Finding]:
         else Location(file=loaded.defined.file, name=shown(loaded.started_work)),
         why=_why_seen(loaded, job),
         fix='Put what starts the training under `if __name__ == "__main__":`.',
-        workaround=_WORKAROUND,
+        workaround=WITHOUT_WORKERS,
         evidence={"loader": loaded.name, "start_method": loaded.start_method},
         about=f"confirmed by {loaded.name}",
     )

@@ -30,6 +30,8 @@ from preflight.job import Job
 from preflight.values.code_name import command_for
 from preflight.values.names import counted, shown
 
+from ._objects import WITHOUT_WORKERS, started
+
 _GUESSED = "; a guess, since zeros stood in for its large data"
 
 
@@ -54,17 +56,15 @@ def loader_unloadable(loaded: Loaded, job: Job) -> Iterator[Finding]:
     """Tell each object once, with all its paths."""
     for one in loaded.objects:
         spawned = loaded.start_method in one.methods
-        first, *others = (shown(path) for path in one.paths)
-        file, line = one.defined.file, one.defined.line
+        at, *also = (one.defined.at(shown(path)) for path in one.paths)
         yield loader_unloadable.found(
             _message(one),
             severity=_severity(one, loaded),
-            at=Location(file=file, line=line, name=first),
-            also=(*_raised(one), *(Location(file=file, line=line, name=path) for path in others)),
+            at=at,
+            also=(*_raised(one), *also),
             why=_why(loaded, job) if spawned else _why_elsewhere(one, loaded),
             fix=_fix(one, loaded, job),
-            workaround="num_workers=0 runs today; the training process then loads every batch "
-            "itself, and the GPU waits for it.",
+            workaround=WITHOUT_WORKERS,
             evidence={
                 "type": one.type,
                 "error": one.error,
@@ -107,13 +107,11 @@ def _raised(one: Unloadable) -> tuple[Location, ...]:
 
 
 def _why(loaded: Loaded, job: Job) -> str:
-    origin = job.said_in(loaded.start_method_from)
-    way = "spawned" if loaded.start_method == "spawn" else "started by a forkserver"
+    begun = started(loaded.start_method, loaded.start_method_from, job)
     return (
-        f"The workers of this job are {way} ({origin}): none of the "
-        f"{counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} comes through its "
-        "start, and the first batch fails with `DataLoader worker exited unexpectedly`, which "
-        "names nothing."
+        f"{begun}: none of the {counted(loaded.num_workers, 'worker')} of {shown(loaded.name)} "
+        "comes through its start, and the first batch fails with `DataLoader worker exited "
+        "unexpectedly`, which names nothing."
     )
 
 

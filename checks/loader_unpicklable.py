@@ -24,14 +24,16 @@ What to do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import Sent, Unsendable
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.host.start_method import SPAWNING
 from preflight.job import Job
 from preflight.values.names import counted, shown
+
+from ._objects import WITHOUT_WORKERS, cut_evidence, cut_short, started
 
 _REASONS = {
     "lambda": "pickle sends functions by name, and a lambda has none",
@@ -84,17 +86,15 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
     why = _why(sent, job) if spawned else _why_elsewhere(sent)
     for number, one in enumerate(sent.objects, 1):
         cut = sent.cut if number == len(sent.objects) else ()
-        first, *others = (shown(path) for path in one.paths)
-        file, line = one.defined.file, one.defined.line
+        at, *also = (one.defined.at(shown(path)) for path in one.paths)
         yield loader_unpicklable.found(
-            _message(one) + _cut_short(cut),
+            _message(one) + cut_short(cut),
             severity=Severity.ERROR if spawned else Severity.WARNING,
-            at=Location(file=file, line=line, name=first),
-            also=tuple(Location(file=file, line=line, name=path) for path in others),
+            at=at,
+            also=tuple(also),
             why=why,
             fix=_fix(one),
-            workaround="num_workers=0 runs today; the training process then loads every batch "
-            "itself, and the GPU waits for it.",
+            workaround=WITHOUT_WORKERS,
             evidence={
                 "kind": one.kind,
                 "type": one.type,
@@ -102,7 +102,7 @@ def loader_unpicklable(sent: Sent, job: Job) -> Iterator[Finding]:
                 "paths": len(one.paths),
                 **({"objects": one.count} if one.count > 1 else {}),
                 "loader": sent.name,
-                **({"cut": "; ".join(map(shown, cut[:10]))} if cut else {}),
+                **cut_evidence(cut),
             },
             about=sent.name,
             line_text=one.defined.line_text,
@@ -118,17 +118,11 @@ def _message(one: Unsendable) -> str:
     return f"cannot be sent to a worker: {one.text}{many}{holding}; {reason}"
 
 
-def _cut_short(cut: Sequence[str]) -> str:
-    """Say, behind the last finding, why it may not be the last."""
-    return f"; the look stopped short ({shown(cut[0])}), so there may be more" if cut else ""
-
-
 def _why(sent: Sent, job: Job) -> str:
-    origin = job.said_in(sent.start_method_from)
-    way = "spawned" if sent.start_method == "spawn" else "started by a forkserver"
+    begun = started(sent.start_method, sent.start_method_from, job)
     many = sum(one.count for one in sent.objects)
-    text = f"The workers of this job are {way} ({origin}): the first loop over {shown(sent.name)} "
-    text += f"stops here, before its {counted(sent.num_workers, 'worker')} can start."
+    text = f"{begun}: the first loop over {shown(sent.name)} stops here, before its "
+    text += f"{counted(sent.num_workers, 'worker')} can start."
     if many > 1:
         text += f" Python names only the first of the {many} objects; each fix uncovers the next."
     return text

@@ -22,14 +22,16 @@ What to do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from preflight.check import check
 from preflight.facts import Copied, Remedy, Uncopyable
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.sizes import format_size
 from preflight.values.names import shown
+
+from ._objects import cut_evidence, cut_short
 
 _FIXES = {
     "process-group": "Keep the group behind a function that gives it",
@@ -57,13 +59,12 @@ def model_uncopyable(copied: Copied, _job: Job) -> Iterator[Finding]:
     why = _why(copied)
     for number, one in enumerate(copied.objects, 1):
         cut = copied.cut if number == len(copied.objects) else ()
-        first, *others = (shown(path) for path in one.paths)
-        file, line = one.defined.file, one.defined.line
+        at, *also = (one.defined.at(shown(path)) for path in one.paths)
         yield model_uncopyable.found(
-            _message(one) + _cut_short(cut),
-            at=Location(file=file, line=line, name=first),
+            _message(one) + cut_short(cut),
+            at=at,
             severity=_severity(copied),
-            also=tuple(Location(file=file, line=line, name=path) for path in others),
+            also=tuple(also),
             why=why,
             fix=_fix(one, copied),
             evidence={
@@ -75,7 +76,7 @@ def model_uncopyable(copied: Copied, _job: Job) -> Iterator[Finding]:
                 "bytes": copied.bytes,
                 "stopped_after": copied.stopped_after,
                 "model": copied.name,
-                **({"cut": "; ".join(map(shown, cut[:10]))} if cut else {}),
+                **cut_evidence(cut),
             },
             about=copied.name,
             line_text=one.defined.line_text,
@@ -107,11 +108,6 @@ def _severity(copied: Copied) -> Severity:
     """Only note it where no line of the job makes the copy that was tried."""
     only_noted = copied.averages_parameters or copied.copied_with_memo
     return Severity.NOTE if only_noted else Severity.ERROR
-
-
-def _cut_short(cut: Sequence[str]) -> str:
-    """Say, behind the last finding, why it may not be the last."""
-    return f"; the look stopped short ({shown(cut[0])}), so there may be more" if cut else ""
 
 
 def _why(copied: Copied) -> str:

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from preflight.check import check
 from preflight.facts import OtherItems, RankOrder
-from preflight.finding import Finding, Location, Severity
+from preflight.finding import Finding, Severity
 from preflight.job import Job
 from preflight.values.names import counted, shown
 
@@ -88,7 +88,7 @@ def _others(facts: RankOrder, one: OtherItems) -> Finding:
     return world_order.found(
         f"gives rank 0 other samples {cause.when}: {one.others:,} of {one.of:,} that were compared"
         f"{example}",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         about=one.cause,
         severity=cause.severity,
         why=f"{cause.why}, so that {counted(facts.ranks, 'rank')} divide lists that differ: some "
@@ -106,15 +106,10 @@ def _others(facts: RankOrder, one: OtherItems) -> Finding:
 def _reordered(facts: RankOrder, one: OtherItems) -> Finding:
     return world_order.found(
         f"gives rank 0 the same samples in another order {_CAUSES[one.cause].when}",
-        at=_place(facts),
+        at=facts.defined.at(facts.name),
         about=f"{one.cause} order",
         severity=Severity.NOTE,
         why="No seed of the job's repeats a run, or goes on where one has stopped.",
         fix="Sort what comes out of a set, as in  sorted(set(names))",
         evidence={"cause": one.cause, "others": 0, "compared": one.of, "ranks": facts.ranks},
     )
-
-
-def _place(facts: RankOrder) -> Location:
-    made = facts.defined
-    return Location(file=made.file, line=made.line if made.file else None, name=facts.name)

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from preflight.check import Foreign, check
 from preflight.facts import RankBatches, RankCount, WorldFacts
-from preflight.finding import Finding, Location, Row, Severity
+from preflight.finding import Finding, Row, Severity
 from preflight.job import Job
 from preflight.values.names import counted
 
@@ -116,11 +116,10 @@ def _really_made(facts: RankBatches) -> Iterator[Finding]:
     goes_on = "" if last.ended else " and more"
     tried = len(facts.counts)
     some = f", of {tried:,} of {facts.ranks:,} ranks that were made" if tried < facts.ranks else ""
-    made = facts.defined
     yield world_steps.found(
         f"gives rank {first.rank} {counted(first.batches, *_BATCH)} and rank {last.rank} "
         f"{last.batches:,}{goes_on}{some}",
-        at=Location(file=made.file, line=made.line if made.file else None, name=facts.name),
+        at=facts.defined.at(facts.name),
         rows=tuple(map(_row, facts.counts[:_RANKS])),
         why=f"It was made by each of these ranks, and counted. {_hangs(first.rank, first.batches)}",
         fix=_evens_out(facts, first),

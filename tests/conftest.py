@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warming import start_copies
+from tests.warming import copies, start_copies
 
 ROOT = Path(__file__).parents[1]
 
@@ -96,6 +96,13 @@ def at_hand(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """
     if request.node.get_closest_marker("fresh") is None:
         start_copies(monkeypatch)
+
+
+@pytest.fixture(scope="module", name="copies")
+def _copies() -> Iterator[None]:
+    """Do so for all tests of a module, and for what they have in common."""
+    with copies():
+        yield
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.warming import start_copies
+from tests.warming import copies
 
 
 def state(scale: float = 1.0) -> dict[str, Any]:
@@ -92,8 +92,7 @@ def _saved_by_ranks() -> tempfile.TemporaryDirectory[str] | str:
     made = tempfile.TemporaryDirectory()
     script = Path(made.name) / "save_by_ranks.py"
     script.write_text(RANKS, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         done = subprocess.run(
             [sys.executable, str(script), made.name, *HOWS],
             capture_output=True,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from preflight.findings.registry import built_in
 from preflight.host.facts import Gpus, HostFacts
-from preflight.settings.job import Job
 
 
 def host(gpus: Gpus, environment: Mapping[str, str] | None = None) -> HostFacts:
@@ -21,10 +19,3 @@ def host(gpus: Gpus, environment: Mapping[str, str] | None = None) -> HostFacts:
         gpus=gpus,
         environment=environment or {},
     )
-
-
-def reason(check: str, facts: object, job: Job) -> str | None:
-    """Say why a check does not apply."""
-    skip = built_in()[check].skip
-    assert skip is not None
-    return skip(facts, job)

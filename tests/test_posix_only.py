@@ -50,7 +50,7 @@ CATCHES = ("ImportError", "AttributeError", "Exception")
 
 ELSEWHERE = {
     "preflight/batches/stacks.py:_aborted": "`stacks` returns before it where there is no signal",
-    "preflight/loaders/workers.py:_end": "ends what multiprocessing starts on POSIX only",
+    "preflight/loaders/left_alone.py:_end": "ends what multiprocessing starts on POSIX only",
     "preflight/processes/child.py:_let_tracker_clean": "there is no such process on Windows",
     "preflight/scripts/surroundings/standard_input.py:opened": "its path is one of /proc",
     "preflight/scripts/stacks.py:write_when_asked": "`asking` gives nothing where it is missing",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from multiprocessing import util
 from typing import Any
 
@@ -60,6 +62,14 @@ def _template(*also: str) -> Any:
         )
     process.returncode = 0  # it outlives whoever started it
     return Template(ours, process.pid, settings_of(os.environ))
+
+
+@contextlib.contextmanager
+def copies(also: tuple[str, ...] = OPTIMIZERS) -> Iterator[pytest.MonkeyPatch]:
+    """Have processes start as copies for a while, in which more may be patched."""
+    with pytest.MonkeyPatch.context() as patch:
+        start_copies(patch, also)
+        yield patch
 
 
 def start_copies(patch: pytest.MonkeyPatch, also: tuple[str, ...] = OPTIMIZERS) -> None:

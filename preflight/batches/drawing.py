@@ -23,10 +23,11 @@ from preflight.batches.tracebacks import Printed, printed
 from preflight.flow.fitted import fit
 from preflight.host.start_method import SPAWNING
 from preflight.loaders.around import BatchSource, real_loader
+from preflight.loaders.epoch import length_of
 from preflight.loaders.starting import parts_of
 from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Lack
-from preflight.users_code.frames import said_by, user_frames
+from preflight.users_code.frames import said_by, text_of, user_frames
 from preflight.users_code.lacking import lacking
 from preflight.values.wire import to_wire
 
@@ -86,14 +87,6 @@ def draw(
         finally:
             if fitted is not None:
                 fitted.undo()
-
-
-def length_of(loader: Any) -> int | None:
-    """Give the `len()` of a loader; None where it has none."""
-    try:
-        return len(loader)
-    except Exception:  # noqa: BLE001  of a stream it is a TypeError, or whatever its author chose
-        return None
 
 
 def _drawn(
@@ -189,10 +182,10 @@ def raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str,
 
 def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str, Any]:
     trace = traceback.extract_tb(error.__traceback__)
-    inside = _IN_WORKER.search(_text(error))
-    own = printed(_text(error)) if inside is not None else []
+    inside = _IN_WORKER.search(text_of(error))
+    own = printed(text_of(error)) if inside is not None else []
     said = own[-1] if own else Printed("", said_by(error), tuple(trace))
-    ended = _ENDED.search(_text(error))
+    ended = _ENDED.search(text_of(error))
     status, worker = None, None
     lost = inside is None and isinstance(error, (EOFError, ConnectionError))
     if ended is not None or lost:
@@ -205,13 +198,6 @@ def _raised(error: BaseException, root: str, folders: Sequence[str]) -> dict[str
         "worker": int(inside[1]) if inside is not None else worker,
         "exit_status": status,
     }
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        return ""
 
 
 def _lacking(error: BaseException, said: Printed, folders: Sequence[str]) -> Lack | None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflight.batches import often, rows
 from preflight.batches.among import Noted, compare
-from preflight.batches.drawing import Drawable, length_of, raised, structure_or_type
+from preflight.batches.drawing import Drawable, raised, structure_or_type
 from preflight.batches.facts import Form
 from preflight.batches.pass_facts import Epoch
 from preflight.batches.structure import form_of
 from preflight.flow.fitted import Fitted, fit
 from preflight.loaders.around import as_it_comes, real_loader
-from preflight.loaders.epoch import batch_size_of
-from preflight.loaders.indices import gives_none, never_asked_for
+from preflight.loaders.epoch import batch_size_of, gives_none, length_of, never_asked_for
 from preflight.loaders.sent import resamples
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.where import defined
@@ -158,7 +156,7 @@ def _lacking(loader: Any, first: Epoch, about: Mapping[str, Any], root: str) -> 
     try:
         if first.rows is not None and first.rows < (about["takes"] or 0):
             return {"gives_none": gives_none(own)}
-        never, sampler = never_asked_for(own, os.path.abspath(root) + os.sep)
+        never, sampler = never_asked_for(own, root)
     except Exception:  # noqa: BLE001  the user's code, which is not asked for this by the job
         return {}
     at = to_wire(defined(type(sampler), root).at) if never else {}

@@ -50,8 +50,7 @@ def blaming_users(root: str) -> Iterator[None]:
         raise
     except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)
-        base = os.path.abspath(root) + os.sep
-        if frames and is_users(os.path.abspath(frames[-1].filename), base):
+        if frames and is_users(frames[-1].filename, root):
             raise RaisedError("look", error) from error
         raise
 

@@ -17,14 +17,14 @@ from typing import Any
 
 from preflight.built.making import Named, named, unsaid
 from preflight.built.plan import CAUSES, HASH_SEED, Making, plan_of
-from preflight.built.rank_process import begun, serve, throttled
+from preflight.built.rank_process import serve, throttled
 from preflight.built.rounds import Found, Rounds
 from preflight.kinds.asked import Asked
 from preflight.ranks.compare import Told, batches_of, order_of, raised_by
 from preflight.ranks.made_facts import NO_TIME, RankBatches, RankLost, RankOrder
 from preflight.users_code import anew
 from preflight.users_code.facts import Unbuilt
-from preflight.users_code.orders import next_order, teller
+from preflight.users_code.orders import begun, next_order, teller
 from preflight.values.exit_status import ending
 from preflight.values.wire import from_wire, to_wire
 

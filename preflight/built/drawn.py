@@ -33,7 +33,7 @@ from preflight.objects.stand_in import StoodIn
 from preflight.users_code import anew
 from preflight.users_code.frames import said_by
 from preflight.users_code.importing import files_of_workers, import_torch
-from preflight.users_code.orders import next_order, settle, teller
+from preflight.users_code.orders import begun, next_order, teller
 from preflight.values.code_name import write_pick
 
 WHOLE, DRAWS, FLOW = "WholePass", "RandomDraws", "Flow"
@@ -166,12 +166,7 @@ def _told_already(found: Iterable[Facts]) -> dict[str, str]:
 
 def main() -> None:
     """Run in a fresh process: import what is named, and draw when that is ordered."""
-    orders, answers = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    told = next_order(orders)
-    settle(told["folder"])
+    orders, answers, told = begun()
     stood_in = StoodIn()
     its = named(told["wire"], told["options"])
     tell = teller(answers)

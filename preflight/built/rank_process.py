@@ -23,7 +23,7 @@ from preflight.ranks.conditions import WAITING, list_otherwise, seed, stand_for
 from preflight.ranks.epoch_items import Wanted, told_of_epoch
 from preflight.users_code.frames import said_by, user_frames
 from preflight.users_code.importing import import_torch
-from preflight.users_code.orders import next_order, settle, teller
+from preflight.users_code.orders import begun, next_order, teller
 from preflight.values.wire import to_wire
 
 _HEARTBEAT = 0.5
@@ -54,17 +54,6 @@ def main() -> None:
     orders, answers, told = begun()
     import_torch()
     serve(named(told["wire"], told["options"]), orders, answers)
-
-
-def begun() -> tuple[int, int, dict[str, Any]]:
-    """Take our ends of the pipes out of the way of the user's code, and hear what is asked."""
-    orders, answers = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    told = next_order(orders)
-    settle(told["folder"])
-    return orders, answers, told
 
 
 def serve(its: Named, orders: int, answers: int) -> None:

@@ -26,7 +26,7 @@ from preflight.file_access.outline import look_at_outline
 from preflight.formats.stored import StoredFile, look_at_whole
 from preflight.formats.stored import look as look_at
 from preflight.formats.suffixes.dcp import PART
-from preflight.kinds.asked import Asked
+from preflight.kinds.asked import Asked, reason_of
 from preflight.values.names import name_of
 from preflight.values.stamps import GONE, YOUNG, Mark, marked, unsure
 
@@ -95,7 +95,7 @@ def _read(asked: Asked, path: str, seen: _Seen) -> None:
     except (OSError, MemoryError) as error:
         said = f"it takes more than {asked.memory:,} bytes of memory"
         if isinstance(error, OSError):
-            said = f"{error.strerror or error} ({type(error).__name__})"
+            said = reason_of(error)
         seen.broken.append(said)
         seen.note(BROKEN, unsure(before))
         return

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from preflight.cached_files.cache_listing import list_cache
@@ -15,7 +15,7 @@ from preflight.caches.job_torch import torch_of
 from preflight.caches.kind import CACHE, SECONDS
 from preflight.caches.numpy_beside import compared, is_compared
 from preflight.caches.table import WHOLE
-from preflight.caches.whole import WholeCache
+from preflight.caches.under_way import OFTEN, TIMES, Cache, same_as
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Left, Look, Looked
 from preflight.kinds.gather import Gather, Run, mend, unreadable
@@ -23,7 +23,6 @@ from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question, stamp_of
 from preflight.kinds.rooms import facts_of, gives
 from preflight.ledger.rows import Remembered
-from preflight.settings.job import Job
 from preflight.targets.targets import CacheFolder
 from preflight.targets.told_once import own_files
 from preflight.tensors.facts import CacheContents, Content
@@ -32,44 +31,6 @@ from preflight.values.stamps import digest_of, stamps_of
 
 # Files that are asked about together, so that they can be shared out evenly.
 _TOGETHER = 128
-
-# Seconds of work that a run which is killed may lose, and how many times as long as it takes to
-# keep what was seen.
-_OFTEN = 2.0
-_TIMES = 30
-
-
-@dataclass(slots=True, kw_only=True)
-class Cache(WholeCache):
-    """A folder of cached files, as far as they have been read."""
-
-    contents: list[Content] = field(default_factory=list)
-    """What torch has read in its files, where it was asked to."""
-
-    read: bool = False
-    """Whether any file was read now."""
-
-    begun: float = field(default_factory=time.time)
-    """When the first of what is known was read, in seconds since the epoch."""
-
-    kept: float = field(default_factory=time.monotonic)
-    wait: float = _OFTEN
-    recalled: frozenset[int] = frozenset()
-    """Places of files that were not read now."""
-
-    left_behind: frozenset[str] | None = None
-    """Names of checkpoints, but for the newest; None: nobody has asked yet."""
-
-    def appeared(self) -> int:
-        """Count the files that were put in since the folder was listed."""
-        changed = [path for path, then in self.listing.folders if stamp_of(path)[1] != then]
-        if not changed:
-            return 0
-        try:
-            now = list_cache(self.target.path)
-        except OSError:
-            return 0
-        return len(set(own_files(now, self.target).files) - set(self.listing.files))
 
 
 class Caches(Gather):
@@ -289,22 +250,5 @@ class Caches(Gather):
         seen = Remembered(one.begun, one.table.to_text())
         self._memory.ledger.remember_folder(self._how, one.target.path, mark, seen)
         one.kept = time.monotonic()
-        one.wait = max(_OFTEN, _TIMES * (one.kept - begun))
+        one.wait = max(OFTEN, TIMES * (one.kept - begun))
         one.read = False
-
-
-def same_as(target: CacheFolder, job: Job) -> str | None:
-    """Name an earlier entry of the settings that leads to the same folder.
-
-    Two that say how their entries are named, and each otherwise, do share it on purpose.
-    """
-    if target.entry is None:
-        return None
-    here = os.path.realpath(target.path)
-    key = job.cache[target.entry].key
-    for other in job.cache[: target.entry]:
-        if key is not None and other.key not in (None, key):
-            continue
-        if os.path.realpath(os.path.join(job.root, other.path)) == here:
-            return other.path
-    return None

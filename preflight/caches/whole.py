@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from preflight.cached_files.cache_listing import CacheListing
 from preflight.cached_files.facts import CacheFacts
 from preflight.caches.facts import Alike, Burst, CacheFolderFacts, Unread
+from preflight.caches.hashed_names import NAMED, grouped
 from preflight.caches.table import WHOLE, CacheTable
 from preflight.checkpoints.facts import CheckpointFacts
 from preflight.checkpoints.state_names import is_unfinished
@@ -20,15 +20,8 @@ from preflight.targets.targets import CacheFolder
 from preflight.tensors.facts import CacheContents, Content
 from preflight.values.names import name_of
 
-# Names of one kind that are told.
-_NAMED = 5
-
 # Temporary files and locks that are named.
 _MOST_LEFT_OVER = 20
-
-# A name that begins with a hash, as caches of captions have it: MD5 to SHA-512.
-_SHORTEST_HASH = 32
-_HASHED = re.compile(r"([0-9a-f]{32,128})(?![0-9A-Za-z])(.*)", re.DOTALL)
 
 # Damaged files were most likely left by one crash where so many were written within so many
 # seconds of one another.
@@ -111,7 +104,7 @@ class WholeCache:
     def facts(self) -> CacheFolderFacts:
         """Give what is known of the folder as a whole."""
         left_over = [self._below(path) for path in self.listing.left_over]
-        patterns, apart = _patterns(self.table.names)
+        patterns, apart = grouped(self.table.names)
         formats, unverified = self._formats()
         unread, damaged = self._unread(), len(self._damaged)
         return CacheFolderFacts(
@@ -120,7 +113,7 @@ class WholeCache:
             damaged=damaged,
             formats=formats,
             unverified=unverified,
-            unread=tuple(unread[:_NAMED]),
+            unread=tuple(unread[:NAMED]),
             unread_count=len(unread),
             patterns=patterns,
             apart=apart,
@@ -135,7 +128,7 @@ class WholeCache:
         """Count whole files by format; and, of these, those without checksums."""
         table, apart = self.table, Counter(self.table.seen[place] for place in self.misfits)
         rows = [
-            (*WHOLE[chr(code)], count - apart[code], table.places(chr(code), _NAMED))
+            (*WHOLE[chr(code)], count - apart[code], table.places(chr(code), NAMED))
             for code, count in Counter(table.seen).items()
             if chr(code) in WHOLE and count > apart[code]
         ]
@@ -153,7 +146,7 @@ class WholeCache:
             counts[what] += count
             places[what] += those
         return tuple(
-            Alike(what=what, count=count, names=tuple(self._names(sorted(places[what])[:_NAMED])))
+            Alike(what=what, count=count, names=tuple(self._names(sorted(places[what])[:NAMED])))
             for what, count in counts.most_common()
         )
 
@@ -266,35 +259,6 @@ def is_in(path: str, places: AbstractSet[str]) -> bool:
             return False
         path = above
     return True
-
-
-def _patterns(paths: Iterable[str]) -> tuple[tuple[Alike, ...], float]:
-    """Group names that begin with a hash by what follows it, and see which hashes stand alone.
-
-    Of folders in which all are of one kind nothing is said: each may be a cache of its own.
-    """
-    of_place: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for path in paths:
-        if len(path) < _SHORTEST_HASH:
-            continue
-        place, name = os.path.split(path)
-        match = _HASHED.fullmatch(name)
-        if match is not None:
-            of_place[place][match[2]].add(match[1])
-    counted: Counter[str] = Counter()
-    names: dict[str, list[str]] = defaultdict(list)
-    kinds_of: Counter[tuple[str, str]] = Counter()
-    for place, kinds in of_place.items():
-        for kind, hashes in kinds.items() if len(kinds) > 1 else ():
-            counted[kind] += len(hashes)
-            names[kind] += [one + kind for one in sorted(hashes)[:_NAMED]]
-            kinds_of.update((place, one) for one in hashes)
-    alone = sum(count == 1 for count in kinds_of.values())
-    told = tuple(
-        Alike(what=kind, count=count, names=tuple(names[kind][:_NAMED]))
-        for kind, count in counted.most_common()
-    )
-    return told, alone / len(kinds_of) if kinds_of else 0.0
 
 
 def _bursts(times: Iterable[float]) -> Iterator[Burst]:

@@ -7,8 +7,9 @@ from io import FileIO
 
 from preflight.file_access.opened import reading
 from preflight.formats.arrays.safetensors_usual import is_whole
+from preflight.formats.by_name import SAFETENSORS
 from preflight.formats.bytes.blocks import Hole, LongRead, Look, shorter
-from preflight.formats.stored import SAFETENSORS, StoredFile, look
+from preflight.formats.stored import StoredFile, look
 
 # Bytes that are read at a time: a page, in which the next thing asked for is likely to be.
 _NEAR = 4096

@@ -20,7 +20,8 @@ from preflight.findings.exit_codes import (
 from preflight.findings.finding import Finding, Scope, Severity
 from preflight.findings.registry import fits
 from preflight.findings.report import Accepted, Outcome, Report
-from preflight.settings.job import Ignore, Job
+from preflight.settings.how_to_look import Ignore
+from preflight.settings.job import Job
 from preflight.values.names import counted, first_of
 from preflight.values.sampling import OUTSIDE
 from preflight.values.small_files import read_small

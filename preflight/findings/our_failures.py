@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 
 from preflight.values.exit_status import ending
+from preflight.values.own_files import HOME, PACKAGE
 
 REPORT_IT = (
     "Open an issue with the traceback on stderr and with what this prints:  preflight report"
 )
 """What to do about one."""
 
-# The folder that has `preflight` in it, and `checks` where nothing was installed.
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_OURS = (os.path.join(_HOME, "preflight", ""), os.path.join(_HOME, "checks", ""))
+_OURS = (PACKAGE, os.path.join(HOME, "checks", ""))
 
 # Lines of ours that are named: the innermost.
 _LINES = 2
@@ -28,7 +27,7 @@ def in_words(error: BaseException) -> str:
     kind = type(error).__name__
     text = f"{kind}: {error}" if str(error) else kind
     lines = [
-        f"{one.filename.removeprefix(_HOME).replace(os.sep, '/')}:{one.lineno}"
+        f"{one.filename.removeprefix(HOME + os.sep).replace(os.sep, '/')}:{one.lineno}"
         for one in traceback.extract_tb(error.__traceback__)
         if one.filename.startswith(_OURS)
     ]

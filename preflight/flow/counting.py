@@ -23,22 +23,27 @@ _WAITING = {"warn_and_continue": True, "warn_and_stop": False}
 
 _NAME = "_preflight_flow_counting"
 _LOAD = (
-    "(lambda sys, util: sys.modules.get({name!r}) or (lambda module: ("
+    "object.__new__((lambda sys, util: sys.modules.get({name!r}) or (lambda module: ("
     "sys.modules.__setitem__({name!r}, module), module.__spec__.loader.exec_module(module), module"
     ")[-1])(util.module_from_spec(util.spec_from_file_location({name!r}, {path!r}))))"
-    "(__import__('sys'), __import__('importlib.util').util).{kind}.again(*{given!r})"
+    "(__import__('sys'), __import__('importlib.util').util).{kind})"
 )
 
 _OWN = os.path.abspath(__file__)
 
 
-def _sent(kind: type, given: tuple[object, ...], state: object = None) -> tuple[Any, ...]:
-    """Say to pickle how a worker makes it again, without a name of ours that it would import."""
-    code = _LOAD.format(name=_NAME, path=_OWN, kind=kind.__name__, given=given)
-    return (eval, (code,)) if state is None else (eval, (code,), state)
+class _Sent:
+    """What a worker makes again of its attributes, without a name of ours that it would import."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        code = _LOAD.format(name=_NAME, path=_OWN, kind=type(self).__name__)
+        return eval, (code,), self._told()
+
+    def _told(self) -> dict[str, Any]:
+        return vars(self)
 
 
-class Tally:
+class Tally(_Sent):
     """Where the processes of one run count: a file of numbers for each, and one of reasons."""
 
     def __init__(self, folder: str, stages: int, bases: tuple[str, ...]) -> None:
@@ -125,20 +130,12 @@ def _places(error: BaseException, bases: tuple[str, ...]) -> tuple[str, tuple[st
     return caught, inner
 
 
-class Tap:
+class Tap(_Sent):
     """Stands behind a stage of a pipeline, and counts what it gives."""
 
     def __init__(self, tally: Tally, stage: int) -> None:
         self.tally = tally
         self.stage = stage
-
-    @classmethod
-    def again(cls, stage: int, *given: Any) -> Tap:
-        """Make it in a worker."""
-        return cls(Tally(*given), stage)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _sent(Tap, (self.stage, *self.tally.given))
 
     def __call__(self, source: Any) -> Any:
         """Count as a stage."""
@@ -167,26 +164,17 @@ class _Counted:
         return getattr(self._source, name)
 
 
-class Handler:
+class Handler(_Sent):
     """Stands for an exception handler of the job's, and counts what it swallows."""
 
-    def __init__(self, tally: Tally, stage: int, handler: Callable[..., Any] | None) -> None:
+    def __init__(self, tally: Tally, stage: int, handler: Callable[..., Any]) -> None:
         self.tally = tally
         self.stage = stage
         self.handler = handler
 
-    @classmethod
-    def again(cls, stage: int, *given: Any) -> Handler:
-        """Make it in a worker, which is given the job's own behind that."""
-        return cls(Tally(*given), stage, None)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _sent(Handler, (self.stage, *self.tally.given), {"handler": self.handler})
-
     def __call__(self, error: BaseException, *more: Any, **named: Any) -> Any:
         """Handle an error."""
         handler = self.handler
-        assert handler is not None  # noqa: S101  for the type checker
         name = getattr(handler, "__name__", "") if type(handler) is type(_text) else ""
         if name in _WAITING and handler.__module__ == "webdataset.handlers":
             goes_on: Any = _WAITING[name]
@@ -201,7 +189,7 @@ class Handler:
 # --- errors that a function of the user's own swallows --------------------------------------------
 
 
-class Swallows:
+class Swallows(_Sent):
     """Notes the errors that end in some functions of the user's own, by tracing these alone."""
 
     def __init__(
@@ -226,20 +214,8 @@ class Swallows:
 
         self._known: dict[int, tuple[CodeType, int | None]] = {}
 
-    @classmethod
-    def again(
-        cls,
-        functions: Mapping[tuple[str, int, str], int],
-        yielding: tuple[int, ...],
-        drops: tuple[tuple[Any, ...], ...],
-        *given: Any,
-    ) -> Swallows:
-        """Make it in a worker."""
-        return cls(Tally(*given), functions, yielding, drops)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        given = (dict(self.functions), self.yielding, self.drops, *self.tally.given)
-        return _sent(Swallows, given, {"then": self.then} if self.then else None)
+    def _told(self) -> dict[str, Any]:
+        return {**vars(self), "_known": {}}
 
     def __call__(self, source: Any = None) -> Any:
         """Begin, where nobody else traces; as a stage, hand on what comes."""

@@ -91,7 +91,6 @@ class _Fitting:
         self.found: list[_Found] = []
         self._lines = lines
         self._root = root
-        self._base = os.path.abspath(root) + os.sep
         self._seen: list[object] = []
         self._functions: dict[tuple[str, int, str], int] = {}
         self._unit = "sample"
@@ -172,7 +171,7 @@ class _Fitting:
         self.stages.append(replace(stage, pipeline=self._pipelines))
 
     def _is_users(self, function: types.FunctionType) -> bool:
-        return is_users(os.path.abspath(function.__code__.co_filename), self._base)
+        return is_users(function.__code__.co_filename, self._root)
 
     def _trace(self, users: list[types.FunctionType], stage: int) -> None:
         for one in users:
@@ -207,7 +206,8 @@ class _Fitting:
         return Fitted(self._about(tally, resampled=False), undo, swallows)
 
     def _tally(self) -> Tally:
-        bases = tuple(dict.fromkeys((self._base, os.path.abspath(os.getcwd()) + os.sep)))
+        places = (os.path.abspath(one) + os.sep for one in (self._root, os.curdir))
+        bases = tuple(dict.fromkeys(places))
         return Tally(tempfile.mkdtemp(dir=_folder()), len(self.stages), bases)
 
     def _about(self, tally: Tally, *, resampled: bool) -> dict[str, Any]:

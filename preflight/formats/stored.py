@@ -9,6 +9,15 @@ from typing import NamedTuple
 
 from preflight.formats.arrays import npy, safetensors
 from preflight.formats.arrays.npz import Arrays
+from preflight.formats.by_name import (
+    IS_CALLED,
+    MAY_HOLD,
+    NUMPY,
+    SAFETENSORS,
+    TORCH,
+    is_foreign,
+    wanted,
+)
 from preflight.formats.bytes import causes
 from preflight.formats.bytes.blocks import BLOCK, Held, LongRead, Read, reads_every, teller_of
 from preflight.formats.bytes.crc import crc32_for
@@ -31,50 +40,11 @@ from preflight.formats.zip.directory import (
 )
 from preflight.values.names import shown
 
-TORCH = frozenset({".pt", ".pth", ".bin", ".ckpt"})
-NUMPY = frozenset({".npy", ".npz"})
-SAFETENSORS = ".safetensors"
-
-# What each kind of name may hold. numpy.load goes by content, and takes pickles too; a trainer may
-# compress its cache and keep the name.
-_MAY_HOLD = {
-    **dict.fromkeys(TORCH, frozenset({"torch zip", "torch legacy", "pickle", "gzip"})),
-    **dict.fromkeys(NUMPY, frozenset({"npz", "npy", "zip", "pickle", "gzip"})),
-    SAFETENSORS: frozenset({"safetensors"}),
-}
-_IS_CALLED = {
-    "torch zip": "a zip archive of torch.save",
-    "torch legacy": "a file of torch.save",
-    "zip": "a zip archive",
-    "npz": "a numpy archive (npz)",
-    "npy": "a numpy array (npy)",
-    "safetensors": "a safetensors file",
-    "pickle": "a pickle",
-    "gzip": "a gzip stream",
-}
-
 _BEGINNINGS = (
     (MAGIC, "zip"),
     (END_MAGIC, "zip"),
     (npy.MAGIC, "npy"),
     (b"\x1f\x8b\x08", "gzip"),
-)
-
-# What nobody caches under any name; the rest of what can be named may be a user's own format.
-_NEVER_MEANT = frozenset({"HTML page", "XML document", "Git LFS pointer"})
-
-# Beginnings too long to be those of a raw array by chance.
-_NO_ARRAYS = frozenset(
-    {
-        *("PNG image", "GIF image", "WebP image", "RAR archive", "7z archive", "xz stream"),
-        *("HDF5 file", "SQLite database", "Arrow file", "JPEG XL image"),
-    }
-)
-
-# Of a name for torch these are left alone: corpora in Portuguese end in .pt, Python's own path
-# files in .pth; a trainer may compress what it caches; torch wrote tar archives before 2017.
-_LEFT_ALONE = frozenset(
-    {"text file", "tar archive", "bzip2 stream", "lz4 stream", "xz stream", "zstd stream"}
 )
 
 
@@ -112,7 +82,7 @@ def look(read: Read, size: int, suffix: str) -> StoredFile:
         return _not_whole("unknown", "empty", "is empty: most likely killed between open and write")
     head = bytes(read(0, HEAD))
     kind = _format_of(head, size, suffix)
-    allowed = _MAY_HOLD.get(suffix)
+    allowed = MAY_HOLD.get(suffix)
     if kind in _CHECKS and (allowed is None or kind in allowed):
         return _checked(kind, read, size)
     if kind == "zip":
@@ -167,7 +137,7 @@ def _look_at_zip(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
     try:
         parts = read_archive(read, size)
         kind = _kind_of_zip(parts)
-        if suffix in _MAY_HOLD and kind not in _MAY_HOLD[suffix]:
+        if suffix in MAY_HOLD and kind not in MAY_HOLD[suffix]:
             return _foreign(kind, suffix)
         if kind == "torch zip":
             if not torch_finds(parts, size):
@@ -195,49 +165,34 @@ def _kind_of_zip(parts: ZipDirectory) -> str:
 
 
 def _foreign(kind: str, suffix: str) -> StoredFile:
-    return _not_whole(kind, "foreign", f"is {_IS_CALLED[kind]}, not {_wanted(suffix)}")
+    return _not_whole(kind, "foreign", f"is {IS_CALLED[kind]}, not {wanted(suffix)}")
 
 
 def _not_whole(kind: str, flaw: str, text: str) -> StoredFile:
     return StoredFile(kind, Flaw(kind=flaw, text=text, offset=0))
 
 
-def _wanted(suffix: str) -> str:
-    if suffix in TORCH:
-        return "what torch.save writes"
-    return {".npy": "a numpy array", ".npz": "a numpy archive"}.get(suffix, "safetensors")
-
-
 def _look_at_unknown(read: Read, size: int, head: bytes, suffix: str) -> StoredFile:
     """Judge a beginning that is none of the formats', as far as its name allows."""
     name = what_is(head)
-    if suffix in _MAY_HOLD and (said := said_by_server(head, size)) is not None:
-        text = f"is what a server says in place of a file ({shown(said)}), not {_wanted(suffix)}"
+    if suffix in MAY_HOLD and (said := said_by_server(head, size)) is not None:
+        text = f"is what a server says in place of a file ({shown(said)}), not {wanted(suffix)}"
         return _not_whole("unknown", "foreign", text)
-    if name == "run of zero bytes" and suffix in _MAY_HOLD:
+    if name == "run of zero bytes" and suffix in MAY_HOLD:
         return _look_at_zeros(read, size, suffix)
-    if name is not None and (name in _NEVER_MEANT or _is_foreign(name, suffix)):
-        return _not_whole("unknown", "foreign", f"is {with_article(name)}, not {_wanted(suffix)}")
+    if name is not None and is_foreign(name, suffix):
+        return _not_whole("unknown", "foreign", f"is {with_article(name)}, not {wanted(suffix)}")
     if suffix == SAFETENSORS:
         return _checked("safetensors", read, size)
     if suffix in NUMPY and b"'descr'" in head[:128]:
         text = f"has a numpy header that does not begin as one, but with {head[:6].hex(' ')}"
         return _not_whole("npy", "structure", text)
     if (suffix in TORCH or suffix == ".npz") and name in (None, "text file"):
-        strange = f"begins with the bytes {head[:4].hex(' ')}, and so is not {_wanted(suffix)}"
+        strange = f"begins with the bytes {head[:4].hex(' ')}, and so is not {wanted(suffix)}"
         otherwise = _not_whole("unknown", "foreign", strange)
         may_be_own = suffix in TORCH and name is not None
         return _look_at_old_pickle(read, size, StoredFile("unknown") if may_be_own else otherwise)
     return StoredFile("unknown")
-
-
-def _is_foreign(name: str, suffix: str) -> bool:
-    # Raw arrays (numpy.memmap) are often called .npy, and may begin with anything.
-    if suffix == ".npy":
-        return name in _NO_ARRAYS
-    if suffix not in _MAY_HOLD:
-        return False
-    return suffix == SAFETENSORS or name not in _LEFT_ALONE
 
 
 def _look_at_old_pickle(read: Read, size: int, otherwise: StoredFile) -> StoredFile:
@@ -272,7 +227,7 @@ def _look_at_zeros(read: Read, size: int, suffix: str) -> StoredFile:
     elif suffix == ".npy":
         return StoredFile("unknown")  # a raw array may begin so
     else:
-        text = f"begins with {zeros:,} zero bytes, and so is not {_wanted(suffix)}"
+        text = f"begins with {zeros:,} zero bytes, and so is not {wanted(suffix)}"
     return _not_whole("unknown", "zeros", text)
 
 

@@ -16,7 +16,7 @@ from preflight.keys.facts import SharedKey
 from preflight.keys.index import ANY_HASH, ANY_SIZE, OF_TEXT
 from preflight.keys.layouts import Finder, Way, captions_for
 from preflight.keys.sample import Sample
-from preflight.values.first_few import NAMED, First
+from preflight.values.tally import NAMED, First
 
 # By how many seconds an entry may be older: clocks differ, and FAT counts in twos.
 _SKEW = 2.0

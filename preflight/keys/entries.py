@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from preflight.cached_files.cache_listing import is_unfinished
+from preflight.formats.by_name import NUMPY, SAFETENSORS, TORCH
 from preflight.keys.index import OF_TEXT, EntryIndex, keys_of, places_of
 from preflight.kinds.asked import CannotLookError
 from preflight.kinds.question import stamp_of
 from preflight.settings.key_rule import KeyRule
-from preflight.values.first_few import First
 from preflight.values.listing import leads_to_system
+from preflight.values.tally import First
 
-SUFFIXES = frozenset({".pt", ".pth", ".npz", ".npy", ".safetensors", ".bin", ".ckpt"})
+SUFFIXES = TORCH | NUMPY | {SAFETENSORS}
 """Of cached files, in small letters."""
 
 # Of tables and data bases: diffusion-pipe and the scripts of diffusers keep theirs so.

@@ -12,7 +12,7 @@ from preflight.keys.facts import LackedKind
 from preflight.keys.index import ANY_NUMBER, OF_TEXT
 from preflight.keys.layouts import Finder
 from preflight.keys.sample import Sample
-from preflight.values.first_few import First
+from preflight.values.tally import First
 
 # The share of samples that have a kind of entries from which on the others lack it. No job reads
 # latents without texts, or texts without latents: of these two, more than so many will do.

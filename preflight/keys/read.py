@@ -30,8 +30,8 @@ from preflight.settings.key_rule import (
 from preflight.targets.targets import CacheOf
 from preflight.users_code.key_function import UsersKey, users_key
 from preflight.values.code_name import parse_spec
-from preflight.values.first_few import NAMED, First
 from preflight.values.names import name_of
+from preflight.values.tally import NAMED, First
 from preflight.values.wire import from_wire
 
 _NOT_SAID = (None, "auto")

@@ -52,3 +52,8 @@ class CannotLookError(Exception):
 
 class MistypedError(Exception):
     """The module or the name does not exist; the text says what was tried."""
+
+
+def reason_of(error: OSError) -> str:
+    """Say why the system refuses a file, without its path, which is named already."""
+    return f"{error.strerror or error} ({type(error).__name__})"

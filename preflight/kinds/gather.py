@@ -263,8 +263,3 @@ def mend(reason: str) -> str:
     if "ermission" in reason:
         return READABLE
     return "Put back what it should be, or take it out of the folder."
-
-
-def reason_of(error: OSError) -> str:
-    """Say why the system refuses a file."""
-    return f"{error.strerror or error} ({type(error).__name__})"

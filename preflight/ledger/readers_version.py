@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
+from preflight.values.own_files import PACKAGE
 from preflight.values.version import __version__
-
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 _DECODERS = ("PIL", "simplejpeg", "pillow_heif", "pillow_jxl", "pillow_avif")
 
@@ -25,7 +24,7 @@ def readers_version() -> str:
 
     files: list[Sequence[object]] = [[__version__, sys.version, zlib.ZLIB_RUNTIME_VERSION]]
     # What Python compiles on the way is no other version: a first run makes folders for it.
-    folders_of_ours = (folder for folder, _, names in os.walk(_HOME) if "__init__.py" in names)
+    folders_of_ours = (folder for folder, _, names in os.walk(PACKAGE) if "__init__.py" in names)
     files += [list(_files_in(folder, ".py")) for folder in folders_of_ours]
     for package in _DECODERS:
         spec = importlib.util.find_spec(package)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
-import sys
 from collections.abc import Iterator
 
 from preflight.host.start_method import default_start_method
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.syntax.surroundings import called
+from preflight.users_code.frames import own_sources
 from preflight.values.names import name_of
 
 _WORD = b"set_start_method"
@@ -36,10 +35,7 @@ def fixed_by(method: str, root: str) -> str:
 
 def _calls(root: str) -> Iterator[tuple[str, str | None]]:
     """Give the calls in modules of the job that are imported, with the method where it is said."""
-    base = os.path.abspath(root) + os.sep
-    for file in sorted({os.path.abspath(file) for file in _files()}):
-        if not file.startswith(base) or "site-packages" in file.split(os.sep):
-            continue
+    for file in own_sources(root):
         try:
             with open(file, "rb") as source:
                 content = source.read()
@@ -49,13 +45,6 @@ def _calls(root: str) -> Iterator[tuple[str, str | None]]:
         for node in nodes:
             if isinstance(node, ast.Call) and called(node) == _WORD.decode():
                 yield f"{name_of(file, root)}:{node.lineno}", _given(node)
-
-
-def _files() -> Iterator[str]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.endswith(".py"):
-            yield file
 
 
 def _given(call: ast.Call) -> str | None:

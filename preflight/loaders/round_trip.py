@@ -16,12 +16,12 @@ from typing import Any
 
 from preflight.loaders.culprits import Culprit, Search, work_begun
 from preflight.loaders.facts import Trip
+from preflight.loaders.left_alone import nothing_left_over
 from preflight.loaders.workers import (
     METHODS,
     Outlet,
     Surroundings,
     Worker,
-    nothing_left_over,
     start,
 )
 from preflight.objects.random_state import kept_random_state

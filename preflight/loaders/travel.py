@@ -21,6 +21,7 @@ from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
 from preflight.objects.sending.stand_ins import LeftOut
 from preflight.objects.sending.weights import heaviest, weigh
+from preflight.users_code.frames import is_users
 from preflight.values.names import counted, name_of, shown
 
 _LEAST, _MOST = 64 << 20, 2 << 30
@@ -145,10 +146,8 @@ def _said(culprit: Culprit) -> str:
 
 def _raised(culprit: Culprit, root: str) -> Definition:
     """Give the user's own line that raised in the worker, the innermost one."""
-    base = os.path.abspath(root) + os.sep
     for file, line, function, text in reversed(culprit.frames):
-        path = os.path.abspath(file)
-        if path.startswith(base) and "site-packages" not in path.split(os.sep):
-            name = name_of(path, root)
+        if is_users(file, root):
+            name = name_of(os.path.abspath(file), root)
             return Definition(file=name, line=line, line_text=text, qualname=function)
     return Definition()

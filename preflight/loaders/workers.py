@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import itertools
 import multiprocessing
 import os
 import queue
-import signal
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from json import dumps, loads
-from multiprocessing import connection, context, forkserver, process, resource_tracker, util
+from multiprocessing import connection
 from typing import Any
 
+from preflight.loaders.left_alone import as_if_nothing_was_started
 from preflight.objects.sending import arrival
 from preflight.objects.sending.pickle_trial import Enough
 from preflight.values.exit_status import ending
@@ -196,7 +194,7 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     text = f"{inspect.getsource(arrival)}\nmain(channel, path)\n"
     given = {"__name__": "arrival", "channel": theirs, "path": place}
     try:
-        with theirs, _as_if_nothing_was_started(surroundings.path):
+        with theirs, as_if_nothing_was_started(surroundings.path):
             started = chosen.Process(target=exec, args=(text, given), daemon=True)
             started.start()
     except BaseException:
@@ -207,70 +205,6 @@ def start(method: str, surroundings: Surroundings) -> Worker:
     names = (*_IMPORTS, *surroundings.modules)
     worker.order(imports=names, files=dict(surroundings.files))
     return worker
-
-
-@contextlib.contextmanager
-def _as_if_nothing_was_started(path: Sequence[str]) -> Iterator[None]:
-    """Start with the path that the user's code has left, and leave multiprocessing as it was.
-
-    Even explicit contexts settle what the default one is, and count the processes that they start.
-    """
-    default: Any = vars(context)["_default_context"]
-    names: Any = vars(process)
-    before = sys.path[:], default._actual_context, names["_process_counter"]  # noqa: SLF001
-    sys.path[:], names["_process_counter"] = path, itertools.count(1)
-    try:
-        yield
-    finally:
-        sys.path[:], default._actual_context, names["_process_counter"] = before  # noqa: SLF001
-
-
-@contextlib.contextmanager
-def nothing_left_over() -> Iterator[None]:
-    """End what multiprocessing starts beside its workers, unless it ran before."""
-    server: Any = vars(forkserver).get("_forkserver")
-    tracker: Any = vars(resource_tracker).get("_resource_tracker")
-    config: Any = process.current_process()._config  # type: ignore[attr-defined]  # noqa: SLF001
-    had_server = getattr(server, "_forkserver_pid", None) is not None
-    had_tracker = getattr(tracker, "_fd", None) is not None
-    had_folder = config.get("tempdir") is not None
-    try:
-        yield
-    finally:
-        if not had_server and getattr(server, "_forkserver_pid", None) is not None:
-            _end(server, "_forkserver_alive_fd", "_forkserver_pid")
-            server._forkserver_address = None  # noqa: SLF001
-        if not had_tracker and getattr(tracker, "_fd", None) is not None:
-            _end(tracker, "_fd", "_pid")
-        if not had_folder and config.get("tempdir") is not None:
-            _remove_folder()
-
-
-def _remove_folder() -> None:
-    """Remove multiprocessing's own temporary folder now, as it does itself at the end."""
-    names: Any = vars(util)
-    for last_thing in list(names["_finalizer_registry"].values()):
-        if last_thing._callback is names.get("_remove_temp_dir"):  # noqa: SLF001
-            last_thing()
-
-
-def _end(helper: Any, alive: str, pid: str) -> None:
-    """Let a process of multiprocessing end, as its own `_stop` does, and not wait for ever.
-
-    It waits for the end of a pipe, which whatever a worker has left behind may hold open.
-    """
-    os.close(getattr(helper, alive))
-    number = getattr(helper, pid)
-    setattr(helper, alive, None)
-    setattr(helper, pid, None)
-    until = time.monotonic() + _GOODBYE
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(number, os.WNOHANG) == (0, 0):
-            if time.monotonic() > until:
-                os.kill(number, signal.SIGKILL)
-                os.waitpid(number, 0)
-                break
-            time.sleep(0.01)
 
 
 # --- a stream to several workers ------------------------------------------------------------------

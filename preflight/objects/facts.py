@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from preflight.findings.finding import Location
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
@@ -15,6 +17,10 @@ class Definition:
     line: int | None = None
     line_text: str | None = None
     qualname: str | None = None
+
+    def at(self, name: str) -> Location:
+        """Give this place for what has a name there."""
+        return Location(file=self.file, line=self.line if self.file else None, name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

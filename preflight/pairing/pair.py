@@ -28,8 +28,6 @@ from preflight.pairing.rules import (
 from preflight.pairing.side_files import mask_of
 from preflight.targets.targets import CaptionRule
 
-__all__ = ["FileGroup", "pair"]
-
 
 def pair(
     groups: Sequence[FileGroup],

@@ -22,7 +22,7 @@ from typing import Any
 import preflight.file_access.opened
 import preflight.targets.targets  # noqa: F401
 from preflight.findings import our_failures
-from preflight.kinds.asked import Asked, CannotLookError, MistypedError
+from preflight.kinds.asked import Asked, CannotLookError, MistypedError, reason_of
 from preflight.processes import hanging, life_line, orphans
 from preflight.values.wire import to_brief
 
@@ -133,7 +133,7 @@ def _answer(channel: Channel, asked: Mapping[str, Any]) -> None:
         try:
             facts = list(_look(question, options, channel))
         except OSError as error:
-            channel.say(broken=index, error=_said_by(error))
+            channel.say(broken=index, error=reason_of(error))
         except MemoryError:
             channel.say(broken=index, error=f"it takes more than {MEMORY_LIMIT:,} bytes of memory")
         except CannotLookError as error:
@@ -241,11 +241,6 @@ def _limit_memory(questions: list[Mapping[str, Any]]) -> None:
             largest = max(stamp_of(path)[0] for path in loaded)
             limit += psutil.Process().memory_info().vms + largest
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def _said_by(error: OSError) -> str:
-    """Say why a file could not be read, without its path, which is named already."""
-    return f"{error.strerror or error} ({type(error).__name__})"
 
 
 def _let_tracker_clean() -> None:

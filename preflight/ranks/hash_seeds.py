@@ -17,16 +17,10 @@ from typing import Any
 from preflight.kinds.asked import CannotLookError
 from preflight.ranks.divide import Splitter
 from preflight.settings.split import Steps
+from preflight.values.own_files import running
 
 MOST = 8
 """Interpreters that are started at most."""
-
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-_BOOT = (
-    "import sys; sys.path[:1] == [''] and sys.path.pop(0); sys.path.insert(0, sys.argv[1]); "
-    "from preflight.ranks.hash_seeds import main; sys.path.pop(0); del sys.argv[1:]; main()"
-)
 
 
 def parts_of(splitter: Splitter, count: int, ranks: Iterable[int], world: int) -> list[list[int]]:
@@ -88,7 +82,7 @@ def _asked(seeds: Iterable[int], order: Mapping[str, Any], timeout: float) -> li
 
 def _started(seed: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", _BOOT, _HOME],
+        [sys.executable, *running("preflight.ranks.hash_seeds:main")],
         env={**os.environ, "PYTHONHASHSEED": str(seed)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -11,6 +11,9 @@ from preflight.findings.report import NOT_LOOKED_AT, Report
 from preflight.render.groups import Group, Unseen
 from preflight.values.names import counted, first_of
 
+# Suffixes whose files are counted by themselves; those of all others are counted together.
+_SUFFIXES = 3
+
 _LABELS = {"go": "GO", "no-go": "NO-GO", "cannot-judge": "CANNOT JUDGE"}
 
 
@@ -103,14 +106,14 @@ def left_over(report: Report) -> str:
     return f"Not looked at: {'; '.join(said)}." if said else ""
 
 
-def unread_files(coverage: Sequence[Covered], most: int = 3) -> str:
+def unread_files(coverage: Sequence[Covered]) -> str:
     """Count files that no reader reads: `12 .jsonl and 3 .bin`; those of most suffixes together."""
     counts: Counter[str] = Counter()
     for one in coverage:
         counts.update(one.unread)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{number:,} {suffix}".rstrip() for suffix, number in ranked[:most]]
-    more = sum(number for _, number in ranked[most:])
+    said = [f"{number:,} {suffix}".rstrip() for suffix, number in ranked[:_SUFFIXES]]
+    more = sum(number for _, number in ranked[_SUFFIXES:])
     said += [f"{more:,} other"] if more else []
     return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
 

@@ -11,7 +11,8 @@ from preflight.findings.looks import Looked
 from preflight.keys.facts import CacheKeys
 from preflight.session.look import Looks
 from preflight.session.run import nobody_watches
-from preflight.settings.job import CacheSettings, DataSettings, Job, Look
+from preflight.settings.how_to_look import Look
+from preflight.settings.job import CacheSettings, DataSettings, Job
 from preflight.targets.words.discover import discover
 
 # A file with settings is to be there soon; what was not compared by then stays a guess.

@@ -15,17 +15,14 @@ class OwnFiles:
 
     def __init__(self, root: str, folder: str) -> None:
         self.root = root
-        places = dict.fromkeys(os.path.abspath(one) + os.sep for one in (root, folder, os.getcwd()))
-        self._bases = tuple(places)
+        self._places = tuple(map(os.path.abspath, (root, folder, os.getcwd())))
         self._known: dict[str, bool] = {}
 
     def has(self, file: str) -> bool:
         """Whether a file is the script's own."""
         known = self._known.get(file)
         if known is None:
-            path = os.path.abspath(file)
-            known = any(is_users(path, base) for base in self._bases)
-            self._known[file] = known
+            known = self._known[file] = is_users(file, *self._places)
         return known
 
     def frame(self, file: str, line: int, function: str) -> Frame:

@@ -15,8 +15,7 @@ from preflight.scripts.inside import ASKED
 from preflight.scripts.stacks import below, computed
 from preflight.scripts.surroundings import standard_input
 from preflight.scripts.watch import TOLD
-
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from preflight.values.own_files import HOME
 
 # Which part of its time a process computes that only waits.
 _AT_REST = 0.02
@@ -89,7 +88,7 @@ def start(wire: Mapping[str, Any], options: Mapping[str, Any]) -> ScriptProcess:
     stdin = standard_input.opened(wire.get("stdin"))
     try:
         popen = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, _HOME, scratch], stdin=stdin, stdout=2, env=settings
+            [sys.executable, "-c", _BOOT, HOME, scratch], stdin=stdin, stdout=2, env=settings
         )
     finally:
         if stdin >= 0:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
 from preflight.scripts.points import Point
 from preflight.scripts.watch import Watch
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from preflight.values.own_files import PACKAGE
 
 
 def leave_us_out(error: BaseException) -> None:
@@ -41,7 +39,7 @@ def _without_us(trace: TracebackType | None) -> TracebackType | None:
 def _is_ours(frame: FrameType) -> bool:
     """Whether a frame is of our files, or the one that has begun with them."""
     file = frame.f_code.co_filename
-    return file.startswith(_OURS) or (file == "<string>" and frame.f_back is None)
+    return file.startswith(PACKAGE) or (file == "<string>" and frame.f_back is None)
 
 
 def _walk(original: Callable[[Any], Iterator[Any]], _watch: Watch) -> Callable[[Any], Any]:

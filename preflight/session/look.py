@@ -14,8 +14,8 @@ from preflight.findings.check import Check
 from preflight.findings.finding import Finding
 from preflight.findings.looks import Cleared, Failed, Left, Look, Looked
 from preflight.findings.registry import fits
-from preflight.kinds.asked import MistypedError
-from preflight.kinds.gather import Gather, Run, SoFar, reason_of, unreadable
+from preflight.kinds.asked import MistypedError, reason_of
+from preflight.kinds.gather import Gather, Run, SoFar, unreadable
 from preflight.kinds.kind import Kind
 from preflight.kinds.question import Question
 from preflight.kinds.rooms import gives, kind_of_facts, kinds, kinds_of, load

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-FailOn = Literal["error", "warning", "note", "never"]
+from preflight.settings.how_to_look import Gate, Ignore, Look, Table
+
 StartMethod = Literal["fork", "spawn", "forkserver"]
-Depth = Literal["index", "bytes", "decode"]
-Device = Literal["cpu"]
 Captions = Literal["auto", "textfile", "filename", "prompt", "json", "table", "none"]
 
 
-class _Table:
-    """Read from a settings file by pydantic; an unknown key is told, and not passed over."""
-
-    __slots__ = ()
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch(_Table):
+class Launch(Table):
     """How the job is started, and what it needs to start."""
 
     nodes: int = 1
@@ -58,7 +50,7 @@ class Launch(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataSettings(_Table):
+class DataSettings(Table):
     """One data set: a folder of images, or shards."""
 
     name: str | None = None
@@ -109,7 +101,7 @@ class DataSettings(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CacheSettings(_Table):
+class CacheSettings(Table):
     """One folder of cached embeddings or latents."""
 
     path: str
@@ -147,7 +139,7 @@ class CacheSettings(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Factory(_Table):
+class Factory(Table):
     """How a loader or a model is made: `module:name` or `file.py:name`, and with what."""
 
     call: str
@@ -182,7 +174,7 @@ class Factory(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceSettings(_Table):
+class SourceSettings(Table):
     """Python sources of the job, which are read and never run."""
 
     path: str
@@ -190,7 +182,7 @@ class SourceSettings(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptSettings(_Table):
+class ScriptSettings(Table):
     """A training script, which a run with these settings runs in short."""
 
     run: str
@@ -201,107 +193,7 @@ class ScriptSettings(_Table):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look(_Table):
-    """How hard to look."""
-
-    timeout: float = 120.0
-    """Seconds of silence in one step of the user's code before it counts as hung."""
-
-    jobs: int | None = None
-    """Processes that read files at the same time; where it is not said, one a core."""
-
-    state: str = ".preflight"
-    """The folder, under the job's, where the last report and the ledger are kept."""
-
-    no_ledger: bool = False
-    """Read every file, and remember none."""
-
-    reread: float = 30 * 86_400.0
-    """Seconds after which a file is read again that has not changed, since bytes rot on disks."""
-
-    max_findings: int = 10_000
-    """Findings kept for each check; beyond that they are counted by file."""
-
-    import_anyway: bool = False
-    """Import a module even where its source starts work outside a main guard."""
-
-    deep: bool = False
-    """Load cached files with torch (weights_only), and look at the numbers in them."""
-
-    trust_caches: bool = False
-    """Load them also where torch is older than 2.6, and a file could make it run code."""
-
-    probe_storage: bool = False
-    """Try the storage of every cache with files of ours, also of those that nobody says are written
-    to; of one with `written = false`, never."""
-
-    depth: Depth = "bytes"
-    """How deep to look into shards and images. `index`: names, structure, and both ends of each
-    file; `bytes`: every byte once, and a decoder where something looks odd; `decode`: every image
-    decoded."""
-
-    sample: str | None = None
-    """How much of each data set is looked at: `500` shards or images, or `10%`; None: all."""
-
-    budget: float | None = None
-    """Seconds after which what is left of the data is left out; None: all of it is looked at."""
-
-    batches: int = 2
-    """Batches that each loader of a script gives in an epoch, when the script is run in short."""
-
-    epochs: int = 2
-    """Epochs after which such a script is stopped."""
-
-    device: Device | None = None
-    """`cpu`: what a script asks of a GPU is done on the CPU."""
-
-    allow_writes: bool = False
-    """Whether what a script writes goes where it says; else into a folder that is removed."""
-
-    resume_with: str | None = None
-    """The arguments by which a script goes on from what it saved: `--resume {checkpoint}`."""
-
-    show_batch: str | None = None
-    """A `.png` that shows the first batch of each loader; None: none is drawn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate(_Table):
-    """What makes a GO of findings."""
-
-    fail_on: FailOn = "error"
-    """The lowest severity that makes a NO-GO."""
-
-    baseline: str | None = None
-    """A saved report; what it holds does not gate again."""
-
-    require: tuple[str, ...] = ()
-    """Checks that must look at all that was named: where one is skipped, if only for a part of it
-    that it is about, the verdict is CANNOT JUDGE."""
-
-    may_skip: tuple[str, ...] = ()
-    """Checks that may break without making the verdict CANNOT JUDGE."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ignore(_Table):
-    """Findings that somebody decided to live with, and why."""
-
-    check: str
-    """The check, by id or first word."""
-
-    reason: str
-    """Why; the page repeats it."""
-
-    at: str | None = None
-    """File, name or whole place of what is found; `*` stands for anything. Else: all places."""
-
-    until: str | None = None
-    """The last day on which it holds, such as `2027-01-31`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job(_Table):
+class Job(Table):
     """The settings as understood."""
 
     name: str | None = None

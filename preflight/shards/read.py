@@ -6,7 +6,6 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from io import FileIO
 
 from preflight.file_access.facts import Damage
@@ -28,16 +27,13 @@ from preflight.images.facts import ImageDamage
 from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
-from preflight.pairing.facts import Pairing
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
-from preflight.pairing.pair import pair
 from preflight.shards.arriving import Cut, arriving
 from preflight.shards.facts import ShardFacts
 from preflight.shards.fields import fields_of
 from preflight.shards.lost import (
     first_lost,
     hollow,
-    is_all_there,
     is_broken,
     keys_behind,
     lost,
@@ -45,7 +41,8 @@ from preflight.shards.lost import (
     through_packing,
 )
 from preflight.shards.packed_keys import pack
-from preflight.shards.samples import Samples, hold_back
+from preflight.shards.pairing_so_far import pair_so_far
+from preflight.shards.samples import Samples
 from preflight.targets.targets import Shard
 from preflight.values.byte_sizes import format_size
 from preflight.values.names import name_of, shown
@@ -114,7 +111,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
     )
     broken = ended_at is not None and is_broken(samples, ended_at, rest)
     missed = lost(samples, flaw, ended_at, rest, broken=broken) if flaw is not None else None
-    pairing, flaw, broken = _pair(samples, shard, flaw, missed, broken=broken)
+    pairing, flaw, broken = pair_so_far(samples, shard, flaw, missed, broken=broken)
     damage = _damage(flaw, str(stream.name))
     return ShardFacts(
         file=name,
@@ -270,33 +267,6 @@ class _Looked:
         if size <= self.near.ahead:  # it comes with what stands around it
             return Window.over(self.near.at(begin, size))
         return Window(lambda offset, wanted: read(begin + offset, wanted), size)
-
-
-def _pair(
-    samples: Samples, shard: Shard, flaw: Flaw | None, missed: int | None, *, broken: bool
-) -> tuple[Pairing, Flaw | None, bool]:
-    """Pair the samples as far as that can be told of an archive that ends too early.
-
-    Gives also the flaw, which says more where a sample turns out to be cut off by it, and whether
-    the last sample is broken.
-    """
-    rule, links = shard.captions, samples.links
-    pairing = pair(samples.groups[: len(samples.groups) - broken], rule, shard=True, links=links)
-    if flaw is None or is_all_there(flaw, missed):
-        return pairing, flaw, broken
-    only_last = flaw.kind == "no-end-marker"
-    pairing, held = hold_back(pairing, samples, only_last=only_last)
-    pairing = replace(pairing, held=len(held) + broken)
-    if not only_last or not (held or broken):
-        return pairing, flaw, broken
-
-    what = f"in the middle of the sample {shown(samples.groups[-1].key)}"
-    if held and samples.scattered:
-        what = f"and {shown(held[0].name)} has no {held[0].lacks} up to there"
-    elif held:
-        broken = True
-        pairing = replace(pair(samples.groups[:-1], rule, shard=True, links=links), held=1)
-    return pairing, replace(flaw, kind="cut", text=f"{flaw.text}, {what}"), broken
 
 
 def _damage(flaw: Flaw | None, path: str) -> tuple[Damage, ...]:

@@ -6,12 +6,10 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.tar.walk import Found, Member
-from preflight.pairing.facts import Pairing, Unpaired
 from preflight.pairing.rules import Groups
 from preflight.shards.oddities import Strange, is_plain
 
@@ -210,23 +208,3 @@ def roles(suffixes: Sequence[str]) -> frozenset[str]:
         suffix.lower().rpartition(".")[0] + ".image" if is_image(f"x.{suffix}") else suffix.lower()
         for suffix in suffixes
     )
-
-
-def hold_back(
-    pairing: Pairing, samples: Samples, *, only_last: bool
-) -> tuple[Pairing, tuple[Unpaired, ...]]:
-    """Leave out what lacks something that may stand behind the end of what could be read.
-
-    `only_last`: only the last sample is in doubt, as far as samples stand in one piece.
-    """
-    last = f"{samples.groups[-1].key}." if samples.groups else ""
-    only_last = only_last and not samples.scattered
-    held = tuple(
-        one
-        for one in pairing.unpaired
-        if one.because not in ("link", "apart")  # of these, both halves have been seen
-        and (not only_last or one.name.startswith(last))
-    )
-    doubtful = {one.name for one in held}
-    left = tuple(one for one in pairing.unpaired if one.name not in doubtful)
-    return replace(pairing, unpaired=left), held

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from preflight.formats.by_name import NUMPY, SAFETENSORS, TORCH
 from preflight.kinds.asked import CannotLookError
-from preflight.storage.whole import NUMPY, SAFETENSORS, TORCH
 from preflight.users_code.named_function import said_of
 
 FIX = "A writer is called as  save(path, value)  or  save(value, path),  and writes that file."

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from preflight.values.own_files import HOME
 
 # As our processes are started: our own folder is on the path only while we are imported.
 _BOOT = (
@@ -58,7 +58,7 @@ class Crew:
             process = subprocess.Popen(
                 [
                     *(sys.executable, *options, "-c", _BOOT.format(module=module)),
-                    *(_HOME, json.dumps(one)),
+                    *(HOME, json.dumps(one)),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

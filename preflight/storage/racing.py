@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from preflight.kinds.asked import reason_of
 from preflight.storage.layer import Files, load
 
 SIZE = 1 << 16
@@ -41,7 +42,7 @@ def main() -> None:
         try:
             answer(do(files, {**told, **order}))
         except OSError as error:
-            answer({"refused": f"{error.strerror or error} ({type(error).__name__})"})
+            answer({"refused": reason_of(error)})
 
 
 def answer(said: Mapping[str, Any]) -> None:
@@ -119,7 +120,7 @@ def _read(files: Files, target: str, told: Mapping[str, Any]) -> dict[str, Any]:
             if isinstance(error, PermissionError) and os.name == "nt":
                 continue  # while a writer renames; writers and readers there try again
             found["failed"] += 1
-            said = said or f"{error.strerror or error} ({type(error).__name__})"
+            said = said or reason_of(error)
         else:
             found["torn"] += len(data) != SIZE or data.count(data[:1]) != SIZE
     return {**found, "said": said}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from preflight.kinds.asked import Asked
+from preflight.kinds.asked import Asked, reason_of
 from preflight.storage.facts import StorageProbe
 from preflight.storage.layer import PLAIN, load
 from preflight.storage.probe import RefusedError, try_out
@@ -74,7 +74,7 @@ def look_at(
     except RefusedError as error:
         return replace(seen, refused=str(error))
     except OSError as error:
-        return replace(seen, refused=f"{error.strerror or error} ({type(error).__name__})")
+        return replace(seen, refused=reason_of(error))
 
 
 def _in_the_way(path: str) -> str | None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from preflight.kinds.asked import CannotLookError, MistypedError
+from preflight.kinds.asked import CannotLookError, MistypedError, reason_of
 from preflight.storage.calling import FIX, VALUES, How, call, learn
 from preflight.storage.whole import Judge, TornError
 from preflight.users_code.importing import join_world
@@ -161,7 +161,7 @@ class Reader:
                 if isinstance(error, PermissionError) and os.name == "nt":
                     continue  # while a writer renames
                 found["failed"] += 1
-                first = first or f"{error.strerror or error} ({type(error).__name__})"
+                first = first or reason_of(error)
         return {**found, "first": first}
 
     def _look(self, path: str) -> None:

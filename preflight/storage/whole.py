@@ -7,9 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-TORCH = frozenset({".pt", ".pth", ".ckpt", ".bin"})
-NUMPY = frozenset({".npy", ".npz"})
-SAFETENSORS = ".safetensors"
+from preflight.formats.by_name import NUMPY, SAFETENSORS, TORCH
 
 # Of arrays and tensors within each other, how deep is looked.
 _DEEP = 4

@@ -22,6 +22,7 @@ from typing import Any
 from preflight.host.room import SHARED
 from preflight.users_code.descendants import Descendant, descendants
 from preflight.users_code.orders import settle
+from preflight.values.own_files import running
 
 # Bytes of what it prints that are kept: the last ones.
 _LAST = 1 << 18
@@ -33,15 +34,6 @@ _LAST_WORDS = 0.3
 
 # What multiprocessing and torch start beside workers; it cleans up, and ends by itself.
 _CLEANS_UP = ("multiprocessing.resource_tracker", "torch_shm_manager")
-
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-_BOOT = (
-    "import sys; sys.path[:1] == [''] and sys.path.pop(0); "
-    "home, main = sys.argv[1:]; sys.argv[1:] = []; sys.path.insert(0, home); "
-    "import importlib; module, _, name = main.partition(':'); "
-    "run = getattr(importlib.import_module(module), name); sys.path.remove(home); run()"
-)
 
 
 class Anew:
@@ -262,7 +254,7 @@ def fresh(
     """Start a fresh process, which runs `module:name`; its first line of orders is what is told."""
     sockets = tempfile.mkdtemp(prefix="pymp-")
     popen = subprocess.Popen(
-        [sys.executable, "-c", _BOOT, _HOME, main],
+        [sys.executable, *running(main)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

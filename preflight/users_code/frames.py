@@ -10,21 +10,30 @@ from collections.abc import Iterable
 from preflight.secrets.frames import hidden_of
 from preflight.users_code.facts import Frame
 from preflight.values.names import name_of
+from preflight.values.own_files import PACKAGE
 
 # Characters of an exception's text that are kept.
 _LONGEST = 2_000
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-
-def is_users(path: str, base: str) -> bool:
-    """Whether a file lies below a folder, and is neither ours nor of an installed package.
+def is_users(file: str, *folders: str) -> bool:
+    """Whether a file lies below one of these, and is neither ours nor of an installed package.
 
     What an extension was compiled from is told relative to where that was done, and is not here.
     """
-    mine = path.startswith(base) and not path.startswith(_OURS)
+    path = os.path.abspath(file)
+    bases = tuple(os.path.join(os.path.abspath(one), "") for one in folders)
+    mine = path.startswith(bases) and not path.startswith(PACKAGE)
     installed = "site-packages" in path.split(os.sep)
     return mine and not installed and os.path.isfile(path)
+
+
+def text_of(error: BaseException) -> str:
+    """Give an exception's text; empty where its `__str__`, which is the user's code too, raises."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
+        return ""
 
 
 def said_by(error: BaseException) -> str:
@@ -42,8 +51,6 @@ def said_by(error: BaseException) -> str:
 
 def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Frame, ...]:
     """Keep the user's own lines of a traceback: those under the job's folder or the current one."""
-    base = os.path.abspath(root) + os.sep
-    here = os.path.abspath(os.getcwd()) + os.sep
     return tuple(
         Frame(
             file=name_of(frame.filename, root),
@@ -52,14 +59,12 @@ def user_frames(trace: Iterable[traceback.FrameSummary], root: str) -> tuple[Fra
             text=frame.line or "",
         )
         for frame in trace
-        if is_users(os.path.abspath(frame.filename), base)
-        or is_users(os.path.abspath(frame.filename), here)
+        if is_users(frame.filename, root, os.curdir)
     )
 
 
 def own_sources(root: str) -> list[str]:
     """Files of the job's own modules that are imported by now."""
-    base = os.path.abspath(root) + os.sep
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     known = {os.path.abspath(file) for file in files if isinstance(file, str)}
-    return sorted(file for file in known if is_users(file, base))
+    return sorted(file for file in known if is_users(file, root))

@@ -14,7 +14,7 @@ import sysconfig
 import traceback
 from collections.abc import Sequence
 
-from preflight.users_code.frames import is_users
+from preflight.users_code.frames import is_users, text_of
 
 _QUOTED = re.compile(r"'([A-Za-z_]\w*)(?:\.[\w.]*)?'")
 
@@ -38,7 +38,7 @@ def stands_in_the_way(error: BaseException, folders: Sequence[str]) -> bool:
     path = error.path if isinstance(error, ImportError) else None
     return bool(path and _is_own(path, folders)) or any(
         _is_own(getattr(sys.modules.get(name), "__file__", None) or "", folders)
-        for name in _QUOTED.findall(_text(error))
+        for name in _QUOTED.findall(text_of(error))
     )
 
 
@@ -57,18 +57,9 @@ def is_installed(file: str) -> bool:
 
 
 def _is_own(file: str, folders: Sequence[str]) -> bool:
-    path = os.path.abspath(file)
-    bases = (os.path.abspath(one).rstrip(os.sep) + os.sep for one in folders)
-    return bool(file) and any(is_users(path, base) for base in bases) and not is_foreign(path)
+    return bool(file) and is_users(file, *folders) and not is_foreign(os.path.abspath(file))
 
 
 def _stem(file: str) -> str:
     folder, name = os.path.split(os.path.abspath(file))
     return re.escape(os.path.basename(folder) if name == "__init__.py" else name[: -len(".py")])
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        return ""

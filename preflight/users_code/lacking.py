@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from preflight.host.environment import LAUNCHER_VARIABLES, launcher_of
 from preflight.users_code.asked_for_gpu import ASKS_FOR_GPU, stands_behind_gpu
 from preflight.users_code.facts import ASKED_FOR, Lack
+from preflight.users_code.frames import text_of as _text
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
 
@@ -76,13 +77,6 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         yield following
         hidden = following.__suppress_context__
         following = following.__cause__ or (None if hidden else following.__context__)
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  whatever the user's __str__ raises
-        return ""
 
 
 def _line(error: BaseException) -> str:

@@ -12,8 +12,7 @@ from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.users_code.importing import import_named, refuse_unguarded
 from preflight.values.code_name import Spec, parse_spec
 from preflight.values.names import name_of, shown
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from preflight.values.own_files import PACKAGE
 
 # Characters of an exception's text that are told.
 _LONGEST = 300
@@ -70,7 +69,8 @@ def said_of(error: BaseException, root: str) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not os.path.abspath(frame.filename).startswith(_OURS) and os.path.isfile(frame.filename)
+        if os.path.isfile(frame.filename)
+        and not os.path.abspath(frame.filename).startswith(PACKAGE)
     ]
     place = f" in {name_of(frames[-1].filename, root)}:{frames[-1].lineno}" if frames else ""
     said = f"{type(error).__qualname__}: {shown(text)}" if text else type(error).__qualname__

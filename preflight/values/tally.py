@@ -1,4 +1,4 @@
-"""Counts things by a key, of which there may be millions, in bounded memory."""
+"""Counts things, of which there may be millions, in bounded memory: by a key, or by their names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ NAMES = 3
 
 ENDS = 10
 """Keys at each end whose things are named."""
+
+NAMED = 20
+"""Names that are kept of each kind."""
 
 
 class Counted(NamedTuple):
@@ -84,3 +87,18 @@ class Tally(Generic[K]):
         before = sum(row[0] for row in rows.values())
         self._rows = {key: rows[key] for key in kept}
         self.others += before - sum(row[0] for row in self._rows.values())
+
+
+class First:
+    """The first few of many names, in their order."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.names: list[str] = []
+
+    def add(self, name: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.names) < NAMED or name < self.names[-1]:
+            insort(self.names, name)
+            del self.names[NAMED:]

@@ -13,7 +13,7 @@ import preflight
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.batches.dividing import lay_shards
-from tests.warming import start_copies
+from tests.warming import copies
 
 DIVIDING = Path(__file__).with_name("dividing.py")
 
@@ -54,8 +54,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], R
     folder = tmp_path_factory.mktemp("dividing")
     shutil.copy(DIVIDING, folder)
     lay_shards(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         yield cache(
             lambda name: preflight.run(
                 f"dividing:{name}",

@@ -13,7 +13,7 @@ import preflight
 from preflight.facts import FirstBatches, Structure, TakenFor
 from preflight.testing import ask
 from tests.batches import combining
-from tests.warming import start_copies
+from tests.warming import copies
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # of Lightning's own
 
@@ -25,8 +25,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[int, set[str]]:
     """Give what is raised by lines, as findings have it."""
     folder = tmp_path_factory.mktemp("combining")
     shutil.copy(Path(combining.__file__), folder)
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         report = preflight.run(
             *(f"combining:{name}" for name in LOADERS),
             "source=combining.py",

@@ -19,7 +19,7 @@ import preflight
 from preflight.finding import Finding
 from preflight.findings.report import Report
 from preflight.session.progress import Watch
-from tests.warming import start_copies
+from tests.warming import copies
 
 HERE = Path(__file__).parent
 FILES = ("cases.py", "epochs.py", "libraries.py", "streams.py", "plain.py")
@@ -137,8 +137,7 @@ def met(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Fate], l
             if not begun:
                 starting.release()
 
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         script = lay(tmp_path_factory.mktemp("script"))
         threads = [threading.Thread(target=wait_beside, args=(word,)) for word in HANGING]
         threads.append(threading.Thread(target=plainly, args=(script, fates)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 import preflight
 from preflight.findings.finding import Finding
 from preflight.findings.report import Report
-from tests.warming import start_copies
 
 pytestmark = pytest.mark.waits
 
@@ -83,13 +82,6 @@ def found(report: Report, check: str = "loader-stuck") -> dict[str, list[Finding
             name = str(one.at.name).removeprefix("cases:")
             by_name.setdefault(name, []).append(one)
     return by_name
-
-
-@pytest.fixture(scope="module")
-def copies() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

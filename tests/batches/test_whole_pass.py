@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.findings.finding import Finding
 from preflight.findings.report import Report
 from tests.archives import tarred
-from tests.warming import start_copies
+from tests.asking import by_loader, of
 
 EPOCHS = Path(__file__).with_name("epochs.py")
 
@@ -46,21 +45,6 @@ def look(folder: Path, name: str, **flags: Any) -> Report:
     return preflight.run(f"epochs:{name}", folder=str(folder), **{"select": checks, **flags})
 
 
-def found(report: Report) -> dict[str, list[Finding]]:
-    """Give what was found, by the key of the loader."""
-    by_name: dict[str, list[Finding]] = {}
-    for one in report.findings:
-        by_name.setdefault(str(one.at.name).partition("[")[2].strip("'\"]"), []).append(one)
-    return by_name
-
-
-@pytest.fixture(scope="module")
-def copies() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
-        yield
-
-
 @pytest.fixture(scope="module")
 def seen(copies: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
     """Look at a dict of loaders, once for all tests."""
@@ -74,7 +58,7 @@ def test_an_epoch_that_does_not_end_as_it_should_is_told_once(
     name: str, seen: Callable[[str], Report]
 ) -> None:
     message, severity = BAD[name]
-    (finding,) = found(seen("bad"))[name]
+    (finding,) = by_loader(seen("bad"))[name]
 
     assert finding.check == "loader-end"
     assert finding.message.startswith(message)
@@ -83,9 +67,9 @@ def test_an_epoch_that_does_not_end_as_it_should_is_told_once(
 
 def test_loaders_that_end_well_are_left_alone(seen: Callable[[str], Report]) -> None:
     report = seen("sound")
-    outcome = next(one for one in report.checks if one.id == "loader-end")
+    outcome = of(report, "loader-end")
 
-    assert found(report) == {}
+    assert by_loader(report) == {}
     assert outcome.broken == ()
     assert {one.reason for one in outcome.skipped} <= {
         "its epoch has no length that is known before"
@@ -174,7 +158,7 @@ def test_an_endless_stream_is_run_as_long_as_the_budget_allows(
 
 
 def test_workers_that_draw_the_same_numbers_are_told(seen: Callable[[str], Report]) -> None:
-    by_name = found(seen("same_numbers"))
+    by_name = by_loader(seen("same_numbers"))
 
     assert by_name.keys() == {
         *("of_numpy", "of_python", "of_torch", "flips", "of_module", "of_transform"),
@@ -189,8 +173,8 @@ def test_workers_that_draw_the_same_numbers_are_told(seen: Callable[[str], Repor
 
 def test_workers_that_draw_other_numbers_are_left_alone(seen: Callable[[str], Report]) -> None:
     report = seen("other_numbers")
-    outcome = next(one for one in report.checks if one.id == "loader-random")
+    outcome = of(report, "loader-random")
 
-    assert found(report) == {}
+    assert by_loader(report) == {}
     assert [one.reason for one in outcome.skipped] == ["it has no workers"]
     assert outcome.broken == ()

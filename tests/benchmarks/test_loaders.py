@@ -13,7 +13,7 @@ import pytest
 
 from tests.benchmarks.measuring import seen
 from tests.conftest import ROOT
-from tests.warming import start_copies
+from tests.warming import copies
 
 MEASURE = f"""
 import json, pickle, resource, sys, time
@@ -80,8 +80,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
 
     @functools.cache
     def measure(held: str) -> dict[str, float]:
-        with pytest.MonkeyPatch.context() as patch:
-            start_copies(patch)  # how workers start is not measured
+        with copies():  # how workers start is not measured
             done = subprocess.run(
                 [sys.executable, "measure.py", held],
                 cwd=folder,

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from preflight.scripts.met import steps as steps_met
-from preflight.scripts.points import Points
 from preflight.scripts.process import start
-from preflight.scripts.watch import Watch
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 from tests.benchmarks.measuring import best_of, compare, process, seen
+from tests.scripts.rehearsing import installed
 
 pytestmark = pytest.mark.benchmark
 
@@ -60,24 +59,12 @@ def test_starting_under_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @contextmanager
 def _watching(folder: Path, optimizer: Any) -> Iterator[None]:
     """Wrap what steps of training go through, in this process, and watch an optimizer."""
-    watch = Watch(
-        root=str(folder),
-        scratch=str(folder),
-        folder=str(folder),
-        batches=2,
-        epochs=2,
-        options={"wants": []},
-    )
-    points = Points(steps_met.POINTS, watch)
-    points.install()
-    seen = steps_met._of(watch)
-    seen.listen()
-    seen.trained.given(optimizer)
-    try:
+    with installed(steps_met.POINTS, folder) as watch:
+        seen = steps_met._of(watch)
+        seen.listen()
+        seen.trained.given(optimizer)
         yield
-    finally:
-        points.remove()
-        seen.tell()
+    seen.tell()
 
 
 def test_a_step_under_watch(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import preflight
 from preflight.findings.report import Report
-from tests.warming import start_copies
+
+pytestmark = pytest.mark.usefixtures("copies")
 
 SOURCE = """
 import torch
@@ -86,13 +86,6 @@ NOT_SEEN = (
     "loader-unloadable",
     "loader-unpicklable",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _sooner() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 import preflight
 from preflight.findings.finding import Finding, Severity
 from preflight.findings.report import Broken, Report
-from tests.warming import start_copies
+from tests.warming import copies
 
 NET = """
 import copy
@@ -35,8 +35,7 @@ class Net(nn.Module):
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_gpu() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies() as patch:
         patch.setenv("CUDA_VISIBLE_DEVICES", "")
         yield
 

@@ -36,8 +36,6 @@ from tests.contents import archive, loaded, safetensors, saved, unchecked, writt
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
-SEEDS = range(500)
-
 
 def facts_of(content: bytes, folder: Path, name: str = "file.pt") -> CacheFacts:
     """Read a file of such bytes; if anything is wrong with it, that is one finding.

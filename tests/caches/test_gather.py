@@ -27,7 +27,7 @@ from preflight.caches.table import CacheTable
 from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.findings.looks import Left, Looked
-from preflight.findings.report import Outcome, Report
+from preflight.findings.report import Report
 from preflight.kinds.asked import Asked
 from preflight.kinds.question import Question
 from preflight.settings.job import Job
@@ -36,6 +36,7 @@ from preflight.values.stamps import digest_of, stamps_of
 from preflight.values.wire import to_wire
 from tests import files
 from tests.archives import slow
+from tests.asking import of
 from tests.children import opened_by
 from tests.files import WHOLE
 from tests.questions import run_of
@@ -48,10 +49,6 @@ def write(folder: Path, names: list[str], content: bytes = WHOLE) -> None:
 
 def look(folder: Path, *words: str, **flags: object) -> Report:
     return preflight.run(*words, folder=str(folder), elsewhere=True, **flags)
-
-
-def of(report: Report, check: str) -> Outcome:
-    return next(one for one in report.checks if one.id == check)
 
 
 NAMES = [f"{number % 3}/{number:04}.safetensors" for number in range(700)]

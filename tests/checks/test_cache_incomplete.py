@@ -11,7 +11,7 @@ from preflight.findings.finding import Finding, Location, Severity
 from preflight.keys.facts import CacheKeys, LackedKind, Respelled, SharedKey
 from preflight.settings.job import Job
 from preflight.testing import ask
-from tests.hosts import reason
+from tests.asking import reason
 
 WHOLE = CacheKeys(
     file="cache/vae",

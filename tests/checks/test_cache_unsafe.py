@@ -33,7 +33,7 @@ from preflight.testing import ask
 from tests.conftest import said_by
 from tests.contents import HARM, Harm, case
 from tests.distributed import in_a_group
-from tests.warming import start_copies
+from tests.warming import copies
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
@@ -525,8 +525,7 @@ print(json.dumps([torch.__version__, sorted(allowed), names]))
 @pytest.fixture(scope="module")
 def of_torch() -> tuple[str, list[str], list[str]]:
     """Ask torch, in another process: its version, what it allows, and what there is in it."""
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         version, allowed, names = json.loads(said_by(ASK_TORCH).splitlines()[-1])
     return version, allowed, names
 

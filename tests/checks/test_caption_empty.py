@@ -8,10 +8,8 @@ import pytest
 
 import preflight
 from preflight.findings.finding import Finding, Severity
-from preflight.findings.registry import built_in
-from preflight.settings.job import Job
-from preflight.testing import ask
 from tests.archives import photo, shard_facts, tarred
+from tests.asking import told
 
 
 def found(tmp_path: Path, *captions: bytes) -> list[Finding]:
@@ -20,10 +18,7 @@ def found(tmp_path: Path, *captions: bytes) -> list[Finding]:
     for number, caption in enumerate(captions):
         files[f"{number}.jpg"] = photo()
         files[f"{number}.txt"] = caption
-    facts = shard_facts(tmp_path, tarred(files))
-    skip = built_in()["caption-empty"].skip
-    assert skip is not None
-    return [] if skip(facts, Job()) else ask("caption-empty", facts)
+    return told("caption-empty", shard_facts(tmp_path, tarred(files)))
 
 
 @pytest.mark.parametrize("text", [b"a", b".", "。".encode(), b"1", b"\n\na dog\n"])

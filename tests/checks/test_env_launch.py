@@ -13,7 +13,8 @@ from preflight.sources.facts import SourceFacts
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
 from preflight.testing import ask
-from tests.hosts import host, reason
+from tests.asking import reason
+from tests.hosts import host
 
 TORCHRUN = {
     "RANK": "5",

@@ -11,7 +11,8 @@ from preflight.findings.finding import Finding, Location, Severity
 from preflight.host.facts import Gpu, Gpus
 from preflight.settings.job import Job, Launch
 from preflight.testing import ask
-from tests.hosts import host, reason
+from tests.asking import reason
+from tests.hosts import host
 
 NO_GPUS = Gpus(state="no-driver", detail="NVML Shared Library Not Found")
 MISMATCH = Gpus(state="failed", detail="RM has detected an NVML/RM version mismatch.")

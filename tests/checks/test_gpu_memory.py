@@ -11,7 +11,8 @@ from preflight.findings.finding import Finding, Location, Severity
 from preflight.host.facts import Gpu, GpuProcess, Gpus, HostFacts
 from preflight.settings.job import Job, Launch
 from preflight.testing import ask
-from tests.hosts import host, reason
+from tests.asking import reason
+from tests.hosts import host
 
 GB = 10**9
 H100 = 85_520_809_984

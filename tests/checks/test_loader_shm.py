@@ -15,7 +15,7 @@ from preflight.facts import FirstBatches, OnTheWay, Parcel, Structure
 from preflight.finding import Finding
 from preflight.job import Job, Launch
 from preflight.testing import ask
-from tests.hosts import reason
+from tests.asking import reason
 from tests.warming import start_copies
 
 pytestmark = pytest.mark.waits

@@ -11,14 +11,13 @@ import pytest
 
 import preflight
 from preflight.file_access.facts import Damage
-from preflight.findings import registry
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.images.facts import FolderFacts
 from preflight.pairing.facts import Captioned, Pairing, Unpaired
-from preflight.settings.job import Job
 from preflight.shards.facts import ShardFacts
 from preflight.testing import ask
 from tests.archives import photo, shard_facts, tarred
+from tests.asking import reason
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -45,13 +44,6 @@ def in_shard(*unpaired: Unpaired, rule: str = "textfile") -> list[Finding]:
 
 def in_folder(*unpaired: Unpaired, rule: str = "textfile") -> list[Finding]:
     return ask("sample-unpaired", folder(pairing_of(*unpaired, rule=rule)))
-
-
-def reason_of(facts: ShardFacts | FolderFacts) -> str | None:
-    """Say why the check is not asked about these."""
-    check = registry.built_in()["sample-unpaired"]
-    assert check.skip is not None
-    return check.skip(facts, Job())
 
 
 def test_pairs_are_left_alone() -> None:
@@ -241,7 +233,9 @@ def test_files_in_the_order_of_a_folder_stand_apart_and_lack_nothing(tmp_path: P
 def test_images_and_texts_in_two_folders_are_left_to_another_check(tmp_path: Path) -> None:
     names = [f"images/{n}.jpg" for n in range(8)] + [f"texts/{n}.txt" for n in range(8)]
 
-    assert "shard-foreign" in (reason_of(shard_facts(tmp_path, names, rule="textfile")) or "")
+    assert "shard-foreign" in (
+        reason("sample-unpaired", shard_facts(tmp_path, names, rule="textfile")) or ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,7 +278,7 @@ def test_a_damaged_shard_is_passed_over_where_all_is_in_doubt(kept: int) -> None
     seen = replace(NO_CAPTION, instead="dog.TXT", because="case")
     facts = shard(pairing_of(*[seen][:kept], held=1), Damage(kind="cut", text="ends"))
 
-    assert (reason_of(facts) is None) is bool(kept)
+    assert (reason("sample-unpaired", facts) is None) is bool(kept)
     assert len(ask("sample-unpaired", facts)) == kept
 
 
@@ -521,15 +515,15 @@ def test_tables_that_are_not_read_are_no_pass_in_silence(
     rule: str, unread: tuple[str, ...], said: str | None
 ) -> None:
     facts = folder(pairing_of(rule=rule, captions=0), unread_tables=unread)
-    reason = reason_of(facts)
-    assert reason is None if said is None else (reason or "").endswith(said)
+    why = reason("sample-unpaired", facts)
+    assert why is None if said is None else (why or "").endswith(said)
     assert ask("sample-unpaired", facts) == []
 
 
 def test_tables_of_shards_are_not_read_and_it_is_said(tmp_path: Path) -> None:
     facts = shard_facts(tmp_path, ("0.jpg", "1.jpg"), rule="table")
 
-    assert "no tables" in (reason_of(facts) or "")
+    assert "no tables" in (reason("sample-unpaired", facts) or "")
 
 
 def written(tmp_path: Path, images: int, captions: int, *, shard: bool, jsons: bool = False) -> str:

@@ -7,6 +7,7 @@ import pytest
 from preflight.facts import Difference, Frame, Resumed
 from preflight.finding import Severity
 from preflight.testing import ask
+from tests.asking import reason
 from tests.checks.test_script_save import LINE, REFUSED
 
 LOADS = Frame(file="train.py", line=4, function="main", text="torch.load(args.resume)")
@@ -28,14 +29,10 @@ def test_one_that_nobody_could_judge_is_no_fault(how: str) -> None:
 
 
 def test_one_that_was_not_rehearsed_is_no_pass() -> None:
-    from preflight.findings import registry
-    from preflight.settings.job import Job
 
-    check = registry.load()[0]["script-resume"]
     facts = resumed(unasked="--resume is given already")
 
-    assert check.skip is not None
-    assert check.skip(facts, Job()) == "--resume is given already"
+    assert reason("script-resume", facts) == "--resume is given already"
     assert ask("script-resume", facts) == []
 
 

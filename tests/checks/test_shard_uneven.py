@@ -10,10 +10,9 @@ import pytest
 import preflight
 from preflight.datasets.facts import DatasetFacts
 from preflight.findings.finding import Finding, Severity
-from preflight.findings.registry import built_in
 from preflight.settings.job import Job, Launch
-from preflight.testing import ask
 from tests.archives import samples, tarred
+from tests.asking import reason, told
 
 
 def found(sizes: tuple[int, ...], ranks: int, unread: int = 0) -> list[Finding]:
@@ -25,10 +24,7 @@ def found(sizes: tuple[int, ...], ranks: int, unread: int = 0) -> list[Finding]:
         samples=sum(sizes),
         unread=unread,
     )
-    job = Job(launch=Launch(world_size=ranks))
-    skip = built_in()["shard-uneven"].skip
-    assert skip is not None
-    return [] if skip(facts, job) else ask("shard-uneven", facts, job)
+    return told("shard-uneven", facts, Job(launch=Launch(world_size=ranks)))
 
 
 @pytest.mark.parametrize(
@@ -91,9 +87,7 @@ def test_where_a_split_is_said_world_ownership_tells_it() -> None:
     facts = DatasetFacts(
         name="data", file="data", shards=("a.tar", "b.tar"), sizes=(9, 1), samples=10
     )
-    skip = built_in()["shard-uneven"].skip
-    assert skip is not None
     job = Job(launch=Launch(world_size=2))
 
-    assert skip(facts, job) is None
-    assert "world-ownership" in (skip(replace(facts, split_said=True), job) or "")
+    assert reason("shard-uneven", facts, job) is None
+    assert "world-ownership" in (reason("shard-uneven", replace(facts, split_said=True), job) or "")

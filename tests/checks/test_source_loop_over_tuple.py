@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from preflight.findings.finding import Finding, Severity
-from preflight.sources.read import read_source
-from preflight.targets.targets import Source
-from preflight.testing import ask
+from preflight.findings.finding import Severity
+from tests.asking import of_source
 from tests.conftest import Run
 
-ID = "source-loop-over-tuple"
-
-
-def found(folder: Path, text: str, path: str = "train.py") -> list[Finding]:
-    (folder / "train.py").write_text(text, "utf-8")
-    return ask(ID, read_source(Source(path=path), str(folder), {}))
+found = partial(of_source, "source-loop-over-tuple")
 
 
 def stops(text: str) -> bool:
@@ -145,7 +139,7 @@ def test_a_file_that_cannot_be_parsed_says_nothing_of_what_it_gives(tmp_path: Pa
 def test_a_folder_is_read_so_by_processes_and_remembered(preflight: Run, tmp_path: Path) -> None:
     (tmp_path / "data.py").write_text("def f():\n    return 1, 2\n", "utf-8")
     (tmp_path / "train.py").write_text(IMPORTED, "utf-8")
-    words = ("run", "source=.", "--select", ID, "--format", "json")
+    words = ("run", "source=.", "--select", "source-loop-over-tuple", "--format", "json")
 
     first, second = (json.loads(preflight(*words).stdout) for _ in range(2))
 

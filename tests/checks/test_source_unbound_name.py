@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import queue
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from preflight.findings.finding import Finding, Severity
-from preflight.sources.facts import SourceFacts
-from preflight.sources.read import read_source
-from preflight.targets.targets import Source
-from preflight.testing import ask
+from preflight.findings.finding import Severity
+from tests.asking import of_source
 
-ID = "source-unbound-name"
+found = partial(of_source, "source-unbound-name")
 
 
 def fail(*_: object) -> object:
@@ -22,13 +20,6 @@ def fail(*_: object) -> object:
 
 def empty(*_: object, **__: object) -> object:
     raise queue.Empty
-
-
-def found(folder: Path, text: str, path: str = "train.py") -> list[Finding]:
-    (folder / "train.py").write_text(text, "utf-8")
-    facts = read_source(Source(path=path), str(folder), {})
-    assert isinstance(facts, SourceFacts)
-    return ask(ID, facts)
 
 
 def dies(text: str) -> bool:

@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from preflight.findings.finding import Finding, Severity
-from preflight.sources.read import read_source
-from preflight.targets.targets import Source
-from preflight.testing import ask
+from preflight.findings.finding import Severity
+from tests.asking import of_source
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
-ID = "source-unstable-order"
-
-
-def found(folder: Path, text: str, path: str = "train.py") -> list[Finding]:
-    (folder / "train.py").write_text(text, "utf-8")
-    return ask(ID, read_source(Source(path=path), str(folder), {}))
+found = partial(of_source, "source-unstable-order")
 
 
 HEALTHY = {

@@ -8,12 +8,9 @@ import pytest
 
 from preflight.facts import OtherItems, RankOrder
 from preflight.finding import Finding, Severity
-from preflight.findings import registry
-from preflight.job import Job
 from preflight.objects.facts import Definition
 from preflight.testing import ask
-
-CHECK = registry.built_in()["world-order"]
+from tests.asking import reason
 
 
 def look(*found: OtherItems, **more: Any) -> list[Finding]:
@@ -28,11 +25,10 @@ def test_lists_that_are_the_same_everywhere_are_left_alone() -> None:
 
 
 def test_what_could_not_be_compared_is_skipped() -> None:
-    assert CHECK.skip is not None
     facts = RankOrder(name="it", reason="its stream does not end")
 
-    assert CHECK.skip(facts, Job()) == "its stream does not end"
-    assert CHECK.skip(RankOrder(name="it"), Job()) is None
+    assert reason("world-order", facts) == "its stream does not end"
+    assert reason("world-order", RankOrder(name="it")) is None
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ import pytest
 
 from preflight.facts import OneEntry, Owned, WorldFacts
 from preflight.finding import Finding, Severity
-from preflight.findings import registry
-from preflight.job import Job
 from preflight.ranks.divide import NOBODY, SEVERAL, Splitter, owned, tally
 from preflight.ranks.rules import RULES
 from preflight.settings.split import steps_of
 from preflight.testing import ask
+from tests.asking import reason
 
 
 def facts(
@@ -75,11 +74,8 @@ def test_more_shards_than_ranks_times_workers_are_left_alone() -> None:
 
 
 def test_one_rank_is_skipped_and_no_number_of_ranks_too() -> None:
-    check = registry.load()[0]["world-ownership"]
-
-    assert check.skip is not None
-    assert check.skip(facts(12, 1, "strided"), Job()) == "the job has one rank"
-    assert check.skip(facts(12, 2, "strided"), Job()) is None
+    assert reason("world-ownership", facts(12, 1, "strided")) == "the job has one rank"
+    assert reason("world-ownership", facts(12, 2, "strided")) is None
 
 
 def test_samples_that_are_one_more_on_some_ranks_are_left_alone() -> None:

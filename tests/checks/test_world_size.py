@@ -12,7 +12,8 @@ from preflight.facts import Gpu, Gpus, HostFacts, LaunchCommand, NumberSaid
 from preflight.finding import Finding, Severity
 from preflight.job import Job, Launch
 from preflight.testing import ask
-from tests.hosts import host, reason
+from tests.asking import reason
+from tests.hosts import host
 
 NO_GPUS = Gpus(state="no-driver", detail="NVML Shared Library Not Found")
 FILE = "/home/u/.cache/huggingface/accelerate/default_config.yaml"

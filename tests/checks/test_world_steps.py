@@ -8,14 +8,11 @@ import pytest
 
 from preflight.facts import RankBatches, RankCount, WorldFacts
 from preflight.finding import Finding
-from preflight.findings import registry
-from preflight.job import Job
 from preflight.ranks.divide import Splitter, tally
 from preflight.ranks.rules import RULES
 from preflight.settings.split import steps_of
 from preflight.testing import ask
-
-CHECK = registry.built_in()["world-steps"]
+from tests.asking import reason
 
 
 def facts(count: int, ranks: int, split: str, **more: Any) -> WorldFacts:
@@ -54,10 +51,9 @@ def test_one_sample_more_that_makes_no_batch_is_left_alone() -> None:
     ],
 )
 def test_what_has_no_known_batches_is_skipped(more: dict[str, Any]) -> None:
-    assert CHECK.skip is not None
     given = {"ranks": 4, **more}
-    assert CHECK.skip(facts(17, given.pop("ranks"), "strided", **given), Job()) is not None
-    assert CHECK.skip(facts(17, 4, "strided"), Job()) is None
+    assert reason("world-steps", facts(17, given.pop("ranks"), "strided", **given)) is not None
+    assert reason("world-steps", facts(17, 4, "strided")) is None
 
 
 def test_a_rank_that_runs_out_first_is_named_with_what_evens_it_out() -> None:
@@ -127,6 +123,5 @@ def test_what_evens_it_out_is_that_of_the_library() -> None:
 
 
 def test_what_could_not_be_made_by_ranks_is_skipped() -> None:
-    assert CHECK.skip is not None
-    assert CHECK.skip(RankBatches(name="it", reason="it raises"), Job()) == "it raises"
-    assert CHECK.skip(RankBatches(name="it"), Job()) is None
+    assert reason("world-steps", RankBatches(name="it", reason="it raises")) == "it raises"
+    assert reason("world-steps", RankBatches(name="it")) is None

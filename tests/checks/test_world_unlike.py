@@ -7,6 +7,7 @@ import pytest
 from preflight.facts import EVALUATES, EVENED, FoundThere, RankSeen, RanksSeen, Same
 from preflight.finding import Finding, Location, Severity
 from preflight.testing import ask
+from tests.asking import reason
 
 LOOP = Location(file="train.py", line=24)
 
@@ -124,9 +125,5 @@ def _all(facts: RanksSeen) -> list[Finding]:
 
 
 def test_other_ranks_than_0_leave_it_to_rank_0() -> None:
-    from preflight.findings import registry
-    from preflight.settings.job import Job
 
-    check = registry.built_in()["world-unlike"]
-    assert check.skip is not None
-    assert check.skip(gathered(rank=1), Job()) == "rank 0 tells of all ranks"
+    assert reason("world-unlike", gathered(rank=1)) == "rank 0 tells of all ranks"

@@ -20,7 +20,8 @@ from preflight.findings.looks import Look as ALook
 from preflight.findings.report import Broken, Outcome, Report, Skip
 from preflight.host.facts import HostFacts
 from preflight.session.summary import is_of_job, words
-from preflight.settings.job import Gate, Ignore, Job, Look
+from preflight.settings.how_to_look import Gate, Ignore, Look
+from preflight.settings.job import Job
 from preflight.shards.facts import ShardFacts
 from preflight.targets.facts import Absent
 from preflight.users_code.facts import Unbuilt

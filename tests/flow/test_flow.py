@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import preflight
-from preflight.findings.finding import Finding
 from preflight.findings.report import Report
-from tests.warming import start_copies
+from tests.asking import by_loader, of
+from tests.warming import copies
 
 PIPELINES = Path(__file__).with_name("pipelines.py")
 CHECKS = ["loader-starved", "dataset-survival", "loader-stuck", "loader-end"]
@@ -78,12 +78,20 @@ def look(folder: Path, name: str, **flags: Any) -> Report:
     return preflight.run(f"pipelines:{name}", folder=str(folder), **given)
 
 
-def found(report: Report) -> dict[str, list[Finding]]:
-    """Give what was found, by the key of the loader."""
-    by_name: dict[str, list[Finding]] = {}
-    for one in report.findings:
-        by_name.setdefault(str(one.at.name).partition("[")[2].strip("'\"]"), []).append(one)
-    return by_name
+def in_python(folder: Path, code: str) -> str:
+    """Run code in the job's folder; give what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, "."])},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (made / "plain.py").write_text(PLAIN, encoding="utf-8")
     writing = [sys.executable, "-c", "import pipelines; pipelines.write_shards()"]
     subprocess.run(writing, cwd=made, check=True, timeout=120)
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         yield made
 
 
@@ -110,9 +117,9 @@ def test_pipelines_that_lose_nothing_by_errors_are_left_alone(
     seen: Callable[[str], Report],
 ) -> None:
     report = seen("sound")
-    outcome = next(one for one in report.checks if one.id == "loader-starved")
+    outcome = of(report, "loader-starved")
 
-    assert found(report) == {}
+    assert by_loader(report) == {}
     assert outcome.broken == ()
     assert all(one.reason.startswith("too little was seen") for one in outcome.skipped)
 
@@ -120,7 +127,7 @@ def test_pipelines_that_lose_nothing_by_errors_are_left_alone(
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_lost_by_errors_is_told_once(name: str, seen: Callable[[str], Report]) -> None:
     message, severity = BAD[name]
-    (finding,) = found(seen("bad"))[name]
+    (finding,) = by_loader(seen("bad"))[name]
 
     assert finding.check == "loader-starved"
     assert finding.message.startswith(message)
@@ -130,13 +137,13 @@ def test_what_is_lost_by_errors_is_told_once(name: str, seen: Callable[[str], Re
 def test_shards_that_the_files_show_to_be_no_archives_are_told_by_them(
     seen: Callable[[str], Report],
 ) -> None:
-    (finding,) = found(seen("bad"))["shards_of_pipeline"]
+    (finding,) = by_loader(seen("bad"))["shards_of_pipeline"]
 
     assert finding.check == "dataset-survival"
 
 
 def test_shards_that_are_not_there_are_told_by_their_names(seen: Callable[[str], Report]) -> None:
-    (finding,) = found(seen("bad"))["shards"]
+    (finding,) = by_loader(seen("bad"))["shards"]
 
     assert finding.check == "shard-missing"
     assert "opens 8 shards, of which 4 are not there" in finding.message
@@ -146,7 +153,7 @@ def test_the_line_that_raised_is_named_and_that_of_the_stage(
     seen: Callable[[str], Report],
 ) -> None:
     lines = PIPELINES.read_text(encoding="utf-8").splitlines()
-    (finding,) = found(seen("bad"))["tenth"]
+    (finding,) = by_loader(seen("bad"))["tenth"]
 
     assert finding.at.file == "pipelines.py"
     assert finding.at.line is not None
@@ -166,7 +173,7 @@ def test_the_numbers_are_those_of_a_plain_script(
         check=True,
     )
     plain: Mapping[str, int] = json.loads(done.stdout.splitlines()[-1])
-    told = {name: those[0] for name, those in found(seen("bad")).items()}
+    told = {name: those[0] for name, those in by_loader(seen("bad")).items()}
 
     for name, number in plain.items():
         if name in told and told[name].check == "loader-starved":
@@ -214,18 +221,7 @@ def test_a_loader_gives_the_same_whether_it_counts_or_not(folder: Path) -> None:
         "    fitted.undo()\n"
         "    assert given(loader) == before or name == 'sliver', name\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, "."])},
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr[-2_000:]
+    in_python(folder, code)
 
 
 FIT = """
@@ -249,17 +245,7 @@ print(json.dumps([counts["gave"][-3:], counts["swallowed"][-3:]]))
 
 def test_a_worker_that_has_no_preflight_counts(folder: Path) -> None:
     """As one that is spawned: what it is sent names no module of ours."""
-    done = subprocess.run(
-        [sys.executable, "-c", FIT],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, "."])},
-        check=True,
-    )
-    *_, came, counted = done.stdout.splitlines()
+    *_, came, counted = in_python(folder, FIT).splitlines()
 
     assert came == "0"
     assert json.loads(counted) == [[400, 12, 0], [0, 388, 12]]

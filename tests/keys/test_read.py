@@ -225,7 +225,6 @@ def test_two_data_sets_have_one_cache_and_one_folder_is_two_data_sets() -> None:
     assert is_whole(facts, 3)
 
 
-TWO_DOGS = ("photos/a/dog.jpg", "photos/b/dog.jpg")
 NOTHING_ELSE = {"shared": 0, "missing": 0, "orphans": 0}
 
 

@@ -21,10 +21,11 @@ import pytest
 from PIL import Image
 
 import preflight as package
-from preflight.findings.report import Outcome, Recalled, Report
+from preflight.findings.report import Recalled, Report
 from preflight.values.stamps import digest_of
 from tests.archives import saved as saved_as
 from tests.archives import tarred
+from tests.asking import of
 from tests.conftest import ROOT
 from tests.files import HOUR, WHOLE, stamp, write
 
@@ -61,10 +62,6 @@ def job(tmp_path: Path) -> Path:
 def look(folder: Path, *words: str, **more: Any) -> Report:
     """Look at files, and at no machine."""
     return package.run(*words, folder=str(folder), elsewhere=True, **more)
-
-
-def of(report: Report, check: str) -> Outcome:
-    return next(one for one in report.checks if one.id == check)
 
 
 def counts(report: Report, check: str) -> tuple[int, int, int]:

@@ -291,7 +291,7 @@ def test_the_version_is_that_of_every_source_and_every_decoder(
     """One byte in a reader is enough, and so is another build of Pillow."""
     home = tmp_path / "preflight"
     shutil.copytree(ROOT / "preflight", home, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(versions, "_HOME", str(home))
+    monkeypatch.setattr(versions, "PACKAGE", str(home))
     package = tmp_path / "decoders" / "PIL"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")

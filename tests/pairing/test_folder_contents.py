@@ -13,7 +13,8 @@ import pytest
 from preflight.pairing.facts import Pairing, Unpaired
 from preflight.pairing.folder_contents import list_all
 from preflight.pairing.folder_pairing import pair_contents
-from preflight.pairing.pair import FileGroup, pair
+from preflight.pairing.pair import pair
+from preflight.pairing.rules import FileGroup
 from preflight.pairing.side_files import captions_nothing
 from preflight.targets.targets import CaptionRule
 from tests.files import put

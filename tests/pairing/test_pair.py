@@ -9,7 +9,8 @@ import warnings
 import pytest
 
 from preflight.pairing.facts import Unpaired
-from preflight.pairing.pair import FileGroup, pair
+from preflight.pairing.pair import pair
+from preflight.pairing.rules import FileGroup
 from preflight.shards.samples import key_of
 from preflight.targets.targets import CaptionRule
 

@@ -18,7 +18,7 @@ from preflight.ranks.real_splits import of_accelerate
 from preflight.ranks.rules import RULES, Place, shards_or_samples
 from preflight.settings.split import steps_of
 from preflight.values.names import first_of
-from tests.warming import TRAINERS, start_copies
+from tests.warming import TRAINERS, copies
 
 COUNTS = (1, 3, 5, 16, 48)
 WORLDS = (2, 4)
@@ -129,8 +129,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int, int],
     script = folder / "ranks.py"
     script.write_text(SCRIPT, encoding="utf-8")
     asked = json.dumps([str(folder), WORLDS, COUNTS, WORKERS])
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch, also=TRAINERS)
+    with copies(TRAINERS):
         done = subprocess.run(
             [sys.executable, str(script), asked],
             capture_output=True,
@@ -198,7 +197,7 @@ def test_48_latents_under_two_splits_are_told_as_real_ranks_have_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the whole command: one part by place, and of it what a shuffled sampler gives as well."""
-    start_copies(monkeypatch)
+    copies(monkeypatch)
     (tmp_path / "cache").mkdir()
     (tmp_path / "photos").mkdir()
     for number in range(48):

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +20,15 @@ from preflight.findings import registry
 from preflight.findings.finding import Finding
 from preflight.kinds.asked import Asked
 from preflight.scripts.facts import Rehearsal
+from preflight.scripts.points import Point, Points
 from preflight.scripts.saving.again import look
+from preflight.scripts.watch import Watch
 from preflight.settings.job import Job
 from preflight.settings.told import told_of
 from preflight.testing import ask
 from preflight.training.facts import Steps
 from tests.conftest import ROOT
-from tests.warming import OPTIMIZERS, TRAINERS, start_copies
+from tests.warming import OPTIMIZERS, TRAINERS, copies
 
 SCRIPTS = ROOT / "fixtures" / "scripts"
 
@@ -131,10 +133,9 @@ def rehearse(
         some=lambda *_: None,
         memory=0,
     )
-    with pytest.MonkeyPatch.context() as patch:
+    with copies(known_to(path)) as patch:
         patch.chdir(folder)
         patch.setenv("OMP_NUM_THREADS", "1")
-        start_copies(patch, known_to(path))
         facts = list(look(asked))
     found = [
         finding
@@ -149,10 +150,28 @@ def rehearse(
     return Seen(rehearsal, steps[0], found)
 
 
+@contextlib.contextmanager
+def installed(points: Iterable[Point], folder: Path) -> Iterator[Watch]:
+    """Have some points watched in this process for a while."""
+    watch = Watch(
+        root=str(folder),
+        scratch=str(folder),
+        folder=str(folder),
+        batches=2,
+        epochs=2,
+        options={"wants": ()},
+    )
+    watched = Points(points, watch)
+    watched.install()
+    try:
+        yield watch
+    finally:
+        watched.remove()
+
+
 def run_plainly(path: Path, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script as `python train.py` does, to its end, in a copy of a process that has torch."""
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch, known_to(path))
+    with copies(known_to(path)):
         return subprocess.run(
             [sys.executable, path.name, *args],
             cwd=path.parent,

@@ -7,27 +7,16 @@ from typing import Any
 
 import pytest
 
-from preflight.scripts.points import Points
 from preflight.scripts.saving.hub import POINTS
-from preflight.scripts.watch import Watch
+from tests.scripts.rehearsing import installed
 
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Any:
     """Give the module of the hub's client, with nothing that it could reach."""
     module = pytest.importorskip("huggingface_hub.hf_api")
-    watch = Watch(
-        root=str(tmp_path),
-        scratch=str(tmp_path),
-        folder=str(tmp_path),
-        batches=2,
-        epochs=2,
-        options={"wants": ()},
-    )
-    points = Points(POINTS, watch)
-    points.install()
-    yield module
-    points.remove()
+    with installed(POINTS, tmp_path):
+        yield module
 
 
 def test_a_repository_is_not_made_and_has_a_name_all_the_same(hub: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -18,7 +18,8 @@ import preflight
 from preflight.findings.report import Report
 from tests.conftest import START
 from tests.scripts.rehearsing import contents
-from tests.warming import start_copies
+
+pytestmark = pytest.mark.usefixtures("copies")
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "fixtures" / "scripts" / "plain.py"
@@ -45,13 +46,6 @@ def surroundings(said: str) -> list[object]:
     line = next(one for one in said.splitlines() if one.startswith("surroundings "))
     seen: list[object] = json.loads(line.partition(" ")[2])
     return seen
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _sooner() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from preflight.scripts.points import Points
 from preflight.scripts.saving.trackers import POINTS
-from preflight.scripts.watch import Watch
+from tests.scripts.rehearsing import installed
 
 # The entry points of the trackers, with what these are called with.
 PACKAGES = {
@@ -52,21 +51,11 @@ def trackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mappin
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setenv("WANDB_DIR", "ours")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "file:///ours")
-    watch = Watch(
-        root=str(tmp_path),
-        scratch=str(tmp_path),
-        folder=str(tmp_path),
-        batches=2,
-        epochs=2,
-        options={"wants": ()},
-    )
-    points = Points(POINTS, watch)
-    points.install()
-    import mlflow
-    import wandb
+    with installed(POINTS, tmp_path):
+        import mlflow
+        import wandb
 
-    yield {"wandb": wandb, "mlflow": mlflow}
-    points.remove()
+        yield {"wandb": wandb, "mlflow": mlflow}
     for name in {*sys.modules} - known:
         if name.partition(".")[0] in {"wandb", "mlflow"}:
             del sys.modules[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from preflight.session.progress import Progress
 from tests.archives import tarred
 from tests.conftest import Run
 from tests.files import write
-from tests.warming import start_copies
 
 # Put together here, so that no scanner of repositories takes them for lost ones.
 CANARIES = {
@@ -117,14 +116,6 @@ class Ran(NamedTuple):
 
     said: Mapping[str, str]
     run: subprocess.CompletedProcess[str]
-
-
-@pytest.fixture(scope="module")
-def copies() -> Iterator[None]:
-    """Start processes as copies."""
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

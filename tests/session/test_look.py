@@ -11,19 +11,16 @@ import pytest
 
 import preflight
 from preflight.command.output import progress_said
-from preflight.findings.report import Outcome, Report
+from preflight.findings.report import Report
 from preflight.session.progress import Progress
 from preflight.session.run import UsageError
 from preflight.values.sampling import parse_sample
 from tests.archives import photo, tarred
+from tests.asking import of
 from tests.conftest import on_a_terminal
 from tests.files import put
 
 run = partial(preflight.run, elsewhere=True)
-
-
-def of(report: Report, check: str) -> Outcome:
-    return next(one for one in report.checks if one.id == check)
 
 
 def skipped(report: Report, check: str) -> dict[str, int]:

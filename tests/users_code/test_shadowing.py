@@ -12,7 +12,7 @@ import pytest
 import preflight
 from preflight.findings.report import Report
 from tests.files import put
-from tests.warming import start_copies
+from tests.warming import copies, start_copies
 
 TRAIN = b"""
 from torch.utils.data import DataLoader
@@ -24,8 +24,7 @@ def make():
 def report_of(folder: Path, word: str = "train.py:make") -> Report:
     """Look at it; what tries to import torch is started by our process, and is no copy."""
     checks = ["target-unbuildable", "loader-unpicklable"]
-    with pytest.MonkeyPatch.context() as patch:
-        start_copies(patch)
+    with copies():
         return preflight.run(word, folder=str(folder), select=checks)
 
 

@@ -14,8 +14,8 @@ from preflight.formats.bytes.crc import Crc32
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.torch.pickle_forms import Forms
 from preflight.formats.torch.torchfile import misfit_of, refused_in
-from preflight.formats.zip.archive import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
 from preflight.formats.zip.directory import END_MAGIC, ENTRY_MAGIC, MAGIC
+from preflight.formats.zip.local_header import DESCRIBED_BEHIND, FOLDER, UNREADABLE_FLAGS
 
 
 class Whole(NamedTuple):

@@ -16,6 +16,7 @@ from preflight.formats.torch.pickle_machine import Storage
 from preflight.formats.torch.pickles import WalkedPickle, walk, walk_bytes
 from preflight.formats.zip import archive
 from preflight.formats.zip.directory import ZipDirectory
+from preflight.formats.zip.local_header import name_in
 from preflight.values.names import counted, shown
 
 # Bytes of an element. A kind that is not here is of a later torch, and its size is not judged.
@@ -82,7 +83,7 @@ def _refuse_unopened(parts: ZipDirectory, root: bytes) -> None:
     """Refuse what torch does not open: it was packed again, with more than there was."""
     outside = next((one for one in parts.records if not one.name.startswith(root + b"/")), None)
     if outside is not None:
-        name = archive.name_in(parts, outside)
+        name = name_in(parts, outside)
         text = f"holds a record, {name}, outside of the folder that torch puts all of them in"
         raise DamagedError("structure", text, offset=outside.offset, member=name)
 

@@ -1,13 +1,12 @@
 """Zip archives (`.pt` since PyTorch 1.6, `.npz`): records and their checksums, in flat memory.
 
-Where they lie says archive_directory.py; sections are those of PKWARE's APPNOTE.TXT 6.3.10.
+Where they lie says directory.py; sections are those of PKWARE's APPNOTE.TXT 6.3.10.
 """
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
@@ -27,34 +26,18 @@ from preflight.formats.bytes.crc import crc32
 from preflight.formats.bytes.damaged import DamagedError
 from preflight.formats.packing.inflated import LARGEST_RATIO, Inflated, OutOfRoomError, Room
 from preflight.formats.packing.packed import unpacking_errors
-from preflight.formats.zip.directory import MAGIC, Record, ZipDirectory
+from preflight.formats.zip.directory import Record, ZipDirectory
+from preflight.formats.zip.local_header import STORED, begin_of, likely_stretches, name_in
 from preflight.values.byte_sizes import format_size
-from preflight.values.names import counted, shown, text_of
+from preflight.values.names import counted
 
-STORED = 0
 DEFLATED = 8
 
 MOST_KEPT = 1 << 25
 """Bytes of all records that are kept together."""
 
-_LOCAL = struct.Struct("<4s4xH16x2H")
-
-# Bits 0, 5, 6 and 13: encrypted or patched. torch (miniz) refuses such records.
-UNREADABLE_FLAGS = 0x2061
-
-DESCRIBED_BEHIND = 0x8
-"""Bit 3: sizes and checksum stand behind the record's bytes, and not in its own header."""
-
-_DESCRIPTOR = b"PK\x07\x08"
-
 # Bytes that zipfile is asked for at a time; as many packed ones it unpacks at once.
 _LITTLE = 4096
-
-# The MS-DOS bit for a folder. torch leaves the memory of such a record as it was, without a word.
-FOLDER = 0x10
-
-# Of a name that goes into a message; longer ones are cut.
-_MOST_NAME = 120
 
 
 Visit: TypeAlias = Callable[[Record, Read], bool]
@@ -102,7 +85,7 @@ def read_records(
         DamagedError: `structure` or `checksum`.
     """
     long = [one for one in archive.records if one.method == STORED and one.stored >= LEAST_EXPECTED]
-    stretches = partial(_begin_and_end, records=long)
+    stretches = partial(likely_stretches, records=long)
     kept: dict[bytes, bytes] = {}
     wrong: list[_Wrong] = []
     count = 0
@@ -113,7 +96,7 @@ def read_records(
     end = 0
     with expecting(read, stretches, sum(one.stored for one in long)):
         for record in archive.records:
-            begin = _begin(read, archive, record, end)
+            begin = begin_of(read, archive, record, end)
             end = begin + record.stored
             if record.method == DEFLATED and record.length > LARGEST_RATIO * record.stored:
                 raise _unpacks_not(archive, record, begin)
@@ -136,16 +119,6 @@ def read_records(
     if wrong:
         raise _wrong_bytes(read, archive, wrong, count)
     return ReadRecords(kept, verified, tuple(unread))
-
-
-def _begin_and_end(read: Read, records: Sequence[Record]) -> Iterator[tuple[int, int]]:
-    """Give where the bytes of records most likely lie: nothing else in their headers is judged."""
-    for one in records:
-        header = read(one.offset, _LOCAL.size)
-        if len(header) == _LOCAL.size:
-            *_, name_size, extra_size = _LOCAL.unpack(header)
-            begin = one.offset + _LOCAL.size + int(name_size) + int(extra_size)
-            yield begin, begin + one.stored
 
 
 def _is_seen(visit: Visit, record: Record, read: Read) -> bool:
@@ -265,48 +238,6 @@ def _unpacked(read: Read, record: Record, begin: int, room: Room) -> Read:
     return stretch
 
 
-def _begin(read: Read, archive: ZipDirectory, record: Record, earliest: int) -> int:
-    """Find where a record's bytes begin: its local header has the last word, and must agree."""
-    begin = record.offset + _LOCAL.size + len(record.name)
-    if record.offset < earliest or begin > archive.directory:
-        raise _disagree(archive, record, "overlaps the record before it, or the directory")
-    header = exactly(read, record.offset, begin - record.offset)
-    magic, method, name_size, extra_size = _LOCAL.unpack_from(header)
-    if magic != MAGIC:
-        cause = causes.of_headers(magic, MAGIC)
-        raise _disagree(archive, record, f"is not where the directory says: {cause}")
-    name = bytes(header[_LOCAL.size :])
-    if name_size != len(record.name) or name != record.name:
-        named = len(record.name).to_bytes(2, "little") + record.name
-        cause = causes.of_headers(name_size.to_bytes(2, "little") + name, named)
-        raise _disagree(archive, record, f"has another name in its own header: {cause}")
-    if method != record.method or (method == STORED and record.stored != record.length):
-        raise _disagree(archive, record, "has another size or method in its own header")
-    if record.flags & UNREADABLE_FLAGS:
-        raise _disagree(archive, record, "is marked as encrypted")
-    if record.attributes & FOLDER and record.length:
-        raise _disagree(archive, record, "is marked as a folder")
-    begin += int(extra_size)
-    if begin + record.stored > archive.directory:
-        raise _disagree(archive, record, "reaches into the directory")
-    if not record.stored and not _is_empty(read, record, begin):
-        raise _disagree(archive, record, "is empty by the directory, and not by itself")
-    return begin
-
-
-def _is_empty(read: Read, record: Record, begin: int) -> bool:
-    """Whether a record that has no bytes by the directory, and so nothing to compare, has none."""
-    if record.flags & DESCRIBED_BEHIND:
-        return bytes(exactly(read, begin, 4)) in (_DESCRIPTOR, bytes(4))
-    return int.from_bytes(exactly(read, record.offset + 18, 4), "little") in (0, 0xFFFFFFFF)
-
-
-def _disagree(archive: ZipDirectory, record: Record, text: str) -> DamagedError:
-    name = name_in(archive, record)
-    text = f"holds a record, {name}, that {text}"
-    return DamagedError("structure", text, offset=record.offset, member=name)
-
-
 def _unpacks_not(
     archive: ZipDirectory, record: Record, begin: int, cause: str | None = None
 ) -> DamagedError:
@@ -335,11 +266,3 @@ def _wrong_bytes(
         cause = causes.of_packed_bytes(read, begin, record.stored, record.length)
     text = f"{text}: {cause}" if cause is not None else text
     return DamagedError("checksum", text, offset=begin, member=name)
-
-
-def name_in(archive: ZipDirectory, record: Record) -> str:
-    """Name a record as people do: without the folder that torch puts all of them in."""
-    root = record.name.partition(b"/")[0] + b"/"
-    shared = all(one.name.startswith(root) for one in archive.records)
-    name = record.name[len(root) :] if shared else record.name
-    return shown(text_of(name[:_MOST_NAME]))

@@ -12,14 +12,14 @@ import copy
 import copyreg
 import functools
 import itertools
-import sys
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from preflight.objects.attributes import own_attributes
 from preflight.objects.copying.copy_trial import Trial, attempt
+from preflight.objects.copying.made_of import Steps, of_copier, of_state, own_copier
 from preflight.objects.copying.refusing import below_refusing
 from preflight.objects.paths import (
     Way,
@@ -39,8 +39,6 @@ _TRIALS = 64
 
 ITSELF = "the model itself"
 """The path to what is copied."""
-
-Steps: TypeAlias = list[tuple[str, object]]
 
 _DISPATCH: dict[type, Any] = vars(copy)["_deepcopy_dispatch"]
 # Python 3.14 keeps in a set what is not copied; before, each had an entry in the dispatch table.
@@ -187,9 +185,9 @@ class _Walk:
             return self._items(thing)
         if kind is types.MethodType:
             return [(".__self__", thing.__self__)]  # type: ignore[attr-defined]
-        own = _own_copier(thing)
+        own = own_copier(thing)
         if own is not None:
-            return _of_copier(thing, own)
+            return of_copier(thing, own)
         reduce = copyreg.dispatch_table.get(kind)
         reduced: Any = reduce(thing) if reduce else thing.__reduce_ex__(4)
         return [] if isinstance(reduced, str) else self._reduced(thing, reduced)
@@ -213,14 +211,14 @@ class _Walk:
         function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
         if type(thing) is functools.partial:
             rest: dict[str, Any] = (state[3] if state else None) or {}
-            return [*parts_of_partial(thing), *_of_state(rest)]
+            return [*parts_of_partial(thing), *of_state(rest)]
         if getattr(function, "__name__", "") in ("__newobj__", "__newobj_ex__"):
             arguments = arguments[1:]
         names = _names_of_parts(thing) if arguments else {}
         steps: Steps = [
             (names.get(id(one), f".<argument {n}>"), one) for n, one in enumerate(arguments or ())
         ]
-        steps += _of_state(state)
+        steps += of_state(state)
         steps += ((item(n), one) for n, one in zip(range(_ITEMS), items or (), strict=False))
         for _, (key, value) in zip(range(_ITEMS), pairs or (), strict=False):
             steps.append((item(key), value))
@@ -249,54 +247,9 @@ def _out_of_the_way(way: Way) -> bool:
     )
 
 
-def _of_state(state: Any) -> Iterator[tuple[str, object]]:
-    """Give the attributes that a state holds: a dict, or one with another for the slots."""
-    if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
-        for part in state:
-            yield from _of_state(part)
-    elif isinstance(state, dict):
-        for key, value in list(state.items()):
-            yield attribute(key), value
-    elif state is not None:
-        yield ".<state>", state
-
-
 def _names_of_parts(thing: object) -> dict[int, str]:
     """Give the attributes under which an object and its table of modules hold things, by id."""
     held = own_attributes(thing)
     modules = held.get("_modules")
     inner = dict.items(modules) if type(modules) is dict else ()
     return {id(value): attribute(name) for name, value in (*list(held.items()), *inner)}
-
-
-# --- objects that copy themselves -----------------------------------------------------------------
-
-
-def _own_copier(thing: object) -> Any:
-    """Find `__deepcopy__` on the type, where asking the instance might run its `__getattr__`."""
-    for cls in type.__dict__["__mro__"].__get__(type(thing)):
-        own = type.__dict__["__dict__"].__get__(cls).get("__deepcopy__")
-        if own is not None:
-            return own
-    return own_attributes(thing).get("__deepcopy__")  # where `FSDP` and `torch.fx` put one
-
-
-def _of_copier(thing: Any, own: Any) -> Steps:
-    """Give what an object goes on to that brings its own `__deepcopy__`."""
-    function = getattr(own, "__func__", own)
-    torch: Any = sys.modules.get("torch")
-    if torch is not None:
-        if function is torch.nn.Parameter.__deepcopy__:
-            return []  # which leaves its attributes behind
-        if type(thing) is torch.Tensor and thing.is_leaf:
-            return list(_of_state(own_attributes(thing)))
-    trial = attempt(thing, {})
-    if trial.error is None:
-        return []
-    inner = [one for one in trial.chain if one is not thing]
-    steps: Steps = list(_of_state(own_attributes(thing)))
-    if inner and steps:
-        return steps
-    if inner:
-        return [(".<copied by __deepcopy__>", inner[-1])]
-    raise trial.error

@@ -86,7 +86,7 @@ def _as_named(error: Exception, watch: Watch) -> None:
         error.args = tuple(layer.said(one) if isinstance(one, str) else one for one in error.args)
 
 
-def _reader(place: int, name: str) -> Callable[[Any, Watch], Any]:
+def _reader(name: str) -> Callable[[Any, Watch], Any]:
     """Have libraries that open files by themselves read from the layer."""
 
     def wrap(original: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
@@ -97,8 +97,8 @@ def _reader(place: int, name: str) -> Callable[[Any, Watch], Any]:
                 return original(*args, **named)
             if isinstance(named.get(name), (str, os.PathLike)):
                 named[name] = layer.reading(named[name])
-            elif len(args) > place and isinstance(args[place], (str, os.PathLike)):
-                args = (*args[:place], layer.reading(args[place]), *args[place + 1 :])
+            elif args and isinstance(args[0], (str, os.PathLike)):
+                args = (layer.reading(args[0]), *args[1:])
             return original(*args, **named)
 
         return read
@@ -160,11 +160,11 @@ POINTS = (
         for module in ("torch.serialization", "torch")
         for name, wrap in (
             ("save", _saver("torch.save", _path_in(1, "f"), redirects=(1, "f"))),
-            ("load", _reader(0, "f")),
+            ("load", _reader("f")),
         )
     ),
-    Point(module="safetensors", name="safe_open", wrap=_reader(0, "filename")),
-    Point(module=_SAFE, name="safe_open", wrap=_reader(0, "filename")),
+    Point(module="safetensors", name="safe_open", wrap=_reader("filename")),
+    Point(module=_SAFE, name="safe_open", wrap=_reader("filename")),
     *(
         Point(
             module=_SAFE,
