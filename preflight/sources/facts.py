@@ -291,4 +291,4 @@ class SourceFacts:
     """Places that stop or mislead a run that comes to them, of all files."""
 
     loops: tuple[BatchLoop, ...] = ()
-    """Loops that may be over batches of a loader."""
+    """Loops that may be over batches of a loader; of a folder, where a run looks at one, too."""
