@@ -64,7 +64,7 @@ def _reason(one: Loss) -> str:
         return f"{have} no {asks}, which {one.stage} asks for"
     if one.reason == "text":
         return f"{have} a .{one.field[0]} that is not UTF-8, which decode takes it for"
-    if one.reason == "image":
+    if one.reason in ("image", "record"):
         return f"{have} a .{one.field[0]} that does not decode"
     if one.reason == "shard":
         return f"{shards} cannot be read, and nobody knows how many samples that is"

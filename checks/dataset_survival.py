@@ -4,10 +4,11 @@ What it finds
     Of the samples in the shards that a live loader of webdataset reads, those that do not come
     through its stages: a field that `to_tuple`, `rename`, `map_dict` or `extract_keys` asks for is
     not there (also because the name has a dot more, the files of a sample stand apart, or lie in
-    two folders); a text that `decode` finds to be no UTF-8, an image that it cannot decode, as far
-    as images were decoded (`--depth decode`); samples behind the damage of a shard, and shards that
-    are no tar archive. What functions of your own drop (`select`, `map`) nobody knows before they
-    run, and the finding says so.
+    two folders); a text that `decode` finds to be no UTF-8, JSON, a number (`.cls`) or an array
+    (`.npy`) that it cannot read, also where nobody asks for it, an image that it cannot decode, as
+    far as images were decoded (`--depth decode`); samples behind the damage of a shard, and shards
+    that are no tar archive. What functions of your own drop (`select`, `map`) nobody knows before
+    they run, and the finding says so.
 
     And shards that nothing divides: where the launch has several ranks, `WebDataset` without a
     `nodesplitter` raises at its first sample; a `DataPipeline` without `split_by_node` or
@@ -189,6 +190,8 @@ def _fix(facts: Survival) -> str:
             )
         if one.reason == "text":
             return f"Save the texts of {shards}{samples} as UTF-8."
+        if one.reason == "record":
+            return f"Write the .{one.field[0]} of {shards}{samples} again, or leave it out."
         if one.reason == "image":
             return f"Take the images of {shards}{samples} again from where they came from."
         return f"Copy or pack {shards} again; shard-damaged says what is wrong."

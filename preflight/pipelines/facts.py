@@ -49,6 +49,9 @@ class Stage:
     images: bool = False
     """Whether it decodes images (`decode`)."""
 
+    records: bool = False
+    """Whether it decodes JSON, numbers and arrays as webdataset does, and no handler of the job."""
+
     only: tuple[str, ...] | None = None
     """The fields that it decodes; None: all."""
 
@@ -110,8 +113,9 @@ class Loss(NamedTuple):
     """Samples that one stage takes out for one reason."""
 
     reason: str
-    """`field`: one is not there; `text`: it is no UTF-8; `image`: it does not decode; `behind`:
-    they stand behind the damage of their shard; `twice`: names that stand twice in a sample."""
+    """`field`: one is not there; `text`: it is no UTF-8; `image`, `record` (JSON, a number, an
+    array): it does not decode; `behind`: they stand behind the damage of their shard; `twice`:
+    names that stand twice in a sample."""
 
     field: tuple[str, ...]
     """The field that it is about, with its alternatives."""

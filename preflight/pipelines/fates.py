@@ -15,6 +15,9 @@ TEXTS = frozenset({"txt", "text", "transcript"})
 SAMPLE_STAGES = frozenset({"open", "expand", "group"})
 """Stages that make samples of shards."""
 
+RECORDS = frozenset({"json", "jsn", "cls", "cls2", "index", "inx", "id", "npy"})
+"""What it reads beside texts and images, of that which can be read here as it does."""
+
 TAKES = frozenset({"to_tuple", "extract_keys", "rename", "rename_keys", "map_dict"})
 """Stages that ask for fields by their names."""
 
@@ -36,7 +39,7 @@ def fate(sample: Arrived, stages: tuple[Stage, ...]) -> Fate:
         if stage.kind == "decode":
             ill = _refused(stage, fields)
             if ill is not None:
-                return Fate(stage, "text" if extension_of(ill) in TEXTS else "image", (ill,))
+                return Fate(stage, _what_is(ill), (ill,))
             fields = {one: bad and not _is_decoded(stage, one) for one, bad in fields.items()}
         elif stage.kind in TAKES:
             lacks = _lacking(stage, fields)
@@ -133,7 +136,12 @@ def extension_of(field: str) -> str:
 def _is_decoded(stage: Stage, field: str) -> bool:
     if field.startswith("__") or (stage.only is not None and field not in stage.only):
         return False
-    return extension_of(field) in TEXTS or stage.images
+    return {"text": True, "record": stage.records, "image": stage.images}[_what_is(field)]
+
+
+def _what_is(field: str) -> str:
+    extension = extension_of(field)
+    return "text" if extension in TEXTS else "record" if extension in RECORDS else "image"
 
 
 def _refused(stage: Stage, fields: Mapping[str, bool]) -> str | None:

@@ -72,7 +72,7 @@ class Listing:
         if max(found, default=0):
             at = folders[found.index(max(found))]
             self._take([os.path.join(at, one) for one in local], count)
-        elif not all(map(is_image, names)):
+        elif not local or not all(map(is_image, names)):
             return
         elif all(map(os.path.isabs, names)):
             self._absent.append((names, count))
@@ -237,15 +237,23 @@ def _tables(dataset: object, found: Listing) -> None:
     if offsets is not None and len(offsets):
         found.rows += int(offsets[-1])
     found.take_paths(list(_streamed(parts.get("_ex_iterable"), 0)))
-    pictured = [key for key, one in (features or {}).items() if type(one).__name__ == "Image"]
     table = own_attributes(data).get("table")
-    if pictured and indices is None and type(table).__module__.startswith("pyarrow"):
-        for name in pictured:
+    if indices is None and type(table).__module__.startswith("pyarrow"):
+        _columns(table, features or {}, found)
+
+
+def _columns(table: Any, features: Mapping[str, object], found: Listing) -> None:
+    """Take in images that are kept as files of their own, and columns of names of files."""
+    for name, one in features.items():
+        if type(one).__name__ == "Image":
             stored = _stored_paths(table, name)
             found.take_paths([one for one in stored if os.path.isabs(one)])
             near = [one for one in stored if not os.path.isabs(one)]
             if near:
                 found.take(near, len(near), [""])
+        elif getattr(one, "dtype", "") in ("string", "large_string"):
+            for names, count in _named_in(table.column(name).slice(0, MOST).to_pylist(), None):
+                found.take(names, count, [""])
 
 
 def _streamed(stream: object, depth: int) -> Iterator[str]:

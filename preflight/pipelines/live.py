@@ -216,6 +216,10 @@ def _defaults(function: object) -> Mapping[str, Any]:
     return {**dict(zip(places, values, strict=True)), **(function.__kwdefaults__ or {})}
 
 
+# Handlers that webdataset itself puts before and behind those that a job gives.
+_USUAL = frozenset({"gzfilter", "basichandlers"})
+
+
 def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
     handlers = parts.get("handlers") or ()
     images = any(type(h) is str or named(type(h)) == "ImageHandler" for h in handlers)
@@ -224,7 +228,11 @@ def _decoding(one: Stage, parts: Mapping[str, Any]) -> Stage:
         return replace(one, kind="other")
     if only is not None:
         only = tuple(sorted(only.split() if type(only) is str else only))
-    return replace(one, kind="decode", images=images, only=only)
+    usual = all(
+        type(h) is str or named(type(h)) == "ImageHandler" or getattr(h, "__name__", "") in _USUAL
+        for h in handlers
+    )
+    return replace(one, kind="decode", images=images, records=usual, only=only)
 
 
 def _alternatives(wanted: Any) -> tuple[str, ...]:

@@ -28,7 +28,8 @@ class SettingsError(ValueError):
         super().__init__("\n".join(self.mistakes))
 
 
-def _toml() -> Any:
+def toml_reader() -> Any:
+    """Give what reads TOML in this version of Python."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -38,7 +39,7 @@ def _toml() -> Any:
 
 def has_table(project: str) -> bool:
     """Whether a pyproject.toml has the table [tool.preflight]."""
-    toml = _toml()
+    toml = toml_reader()
     try:
         tools = toml.loads(read_small(project).decode("utf-8")).get("tool")
         return isinstance(tools, dict) and isinstance(tools.get("preflight"), dict)
@@ -78,7 +79,7 @@ def read_file(
 
 def _parse(path: str) -> tuple[str, dict[str, Any], str]:
     """Give the text, the settings in it, and the prefix under which their tables stand."""
-    toml = _toml()
+    toml = toml_reader()
     try:
         text = read_small(path).decode("utf-8-sig")
         tree = toml.loads(text)

@@ -28,6 +28,7 @@ from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
+from preflight.pipelines.fates import RECORDS, extension_of
 from preflight.shards.arriving import Cut, arriving
 from preflight.shards.facts import ShardFacts
 from preflight.shards.fields import fields_of
@@ -42,6 +43,7 @@ from preflight.shards.lost import (
 )
 from preflight.shards.packed_keys import pack
 from preflight.shards.pairing_so_far import pair_so_far
+from preflight.shards.records import is_refused
 from preflight.shards.samples import Samples
 from preflight.targets.targets import Shard
 from preflight.values.byte_sizes import format_size
@@ -189,7 +191,8 @@ class _Looked:
         # What was unpacked is not to be had again; and as all of it was read, index saves nothing.
         self._depth = "bytes" if packed and depth == "index" else depth
         self._packed = packed
-        self.samples = Samples(texts if self._depth != "index" else frozenset())
+        self._records = RECORDS - texts
+        self.samples = Samples(texts | RECORDS if self._depth != "index" else frozenset())
 
     def at_all(self, next_data: NextData | None) -> Flaw | None:
         """Look at each member; give the flaw at which the walk ended."""
@@ -201,6 +204,8 @@ class _Looked:
         for one in given:
             if is_image(one[0]):
                 self._look_at_image(Member(*one))
+            elif extension_of(one[0]).lower() in self._records:
+                self._read_record(Member(*one))
             else:
                 self._read_caption(*one[:3])
         return flaws[0] if flaws else None
@@ -258,6 +263,13 @@ class _Looked:
         content = self.near.at(begin, size)  # most come with their headers
         if not self.captions.read(content, name):
             self.undecodable[name.rpartition("/")[2].partition(".")[2].lower()] += 1
+            self._spoil()
+
+    def _read_record(self, member: Member) -> None:
+        window = self._window(member)
+        if member.size <= LONGEST and is_refused(
+            extension_of(member.name).lower(), window.at, member.size
+        ):
             self._spoil()
 
     def _window(self, member: Member) -> Window:

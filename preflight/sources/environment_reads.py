@@ -23,6 +23,9 @@ from preflight.syntax.surroundings import Around, called, walk
 # Who speaks of the environment says one of these, unless by another name that it has given.
 _WORDS = f"environ|getenv|putenv|dotenv|{JOINS}"
 
+# Who gives them such a name writes one of these.
+_RENAMES = re.compile(r"\bos\b.*\bas\b|\bfrom\s+os\b|=[\s(]*(?:\w+\.)?environ\b")
+
 _SET_BY_WINDOWS = frozenset(
     {
         *("ALLUSERSPROFILE", "APPDATA", "COMPUTERNAME", "COMSPEC", "HOMEDRIVE", "HOMEPATH"),
@@ -148,7 +151,7 @@ def _names(parsed: Parsed) -> dict[str, str]:
     """Give the full names of what a file calls otherwise: `{"env": "os.environ", "o": "os"}`."""
     names = {"os": "os"}
     kept: list[str] = []
-    places = parsed.lines_of(re.compile(rf"{_WORDS}|\bos\b"))
+    places = parsed.lines_of(_RENAMES)
     nodes = [node for node, _ in walk(parsed.tree, places) if isinstance(node, ast.stmt)]
     for node in nodes:
         if isinstance(node, ast.Import):

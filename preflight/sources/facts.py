@@ -86,7 +86,7 @@ class EnvironmentRead:
     """Why a job that is started as its defaults have it does not come here, as far as is known."""
 
     of_several: bool = False
-    """Whether only some of several scripts of a folder come to it, any of which may be started."""
+    """Whether not every script of a folder comes to it that may be what is started."""
 
     of_script: str = ""
     """The first of these, where it is known."""
@@ -291,4 +291,4 @@ class SourceFacts:
     """Places that stop or mislead a run that comes to them, of all files."""
 
     loops: tuple[BatchLoop, ...] = ()
-    """Loops that may be over batches of a loader."""
+    """Loops that may be over batches of a loader; of a folder, where a run looks at one, too."""

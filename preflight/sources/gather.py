@@ -24,7 +24,7 @@ from preflight.sources.kind import EACH, NAMES, SECONDS
 from preflight.sources.mentions import wanted_for
 from preflight.sources.whole import JobSources
 from preflight.syntax.listing import MOST_FILES, python_files, sources_among
-from preflight.targets.targets import Source
+from preflight.targets.targets import Built, Source
 from preflight.values.names import counted, first_of, name_of
 
 _FIX = "Mend it, or look with the job's own interpreter, by --python."
@@ -71,8 +71,11 @@ class Sources(Gather):
         super().__init__(kind, run)
         self._trees: list[Tree] = []
         self._told: list[SourceFacts] = []
+        self._loops = any(isinstance(one, Built) for one in run.targets)
+        """Whether loops are held against batches; most files would be parsed for them alone."""
+
         # Facts name files from the job's folder.
-        self._how = run.memory.how(EACH.name, {"root": run.job.root})
+        self._how = run.memory.how(EACH.name, {"root": run.job.root, "loops": self._loops})
 
     # --- what is to be asked
 
@@ -131,7 +134,7 @@ class Sources(Gather):
         paths = [whole.paths[place] for place in places]
         return Question(
             kind=EACH,
-            wire={"paths": paths},
+            wire={"paths": paths, "loops": self._loops},
             target=whole.target,
             at=Location(file=self._name(paths[-1]) if paths else ""),
             gives=(SourceFacts,),

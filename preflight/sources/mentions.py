@@ -270,12 +270,12 @@ def is_of(imported: str, stem: str) -> bool:
 def which_comes(
     read: EnvironmentRead, entries: Sequence[str], come_to: Mapping[str, Collection[ReadAt]]
 ) -> str | None:
-    """Name the first of several scripts that comes to a read, where others do not.
+    """Name the first of the scripts that comes to a read, where others do not.
 
     None: all do, as far as is known; empty: none of those that were followed.
     """
     followed = [one for one in entries if one in come_to]
     those = [one for one in followed if ReadAt(read.file, read.line) in come_to[one]]
-    if len(followed) < 2 or len(those) == len(followed):
+    if len(those) == len(followed):
         return None
     return next(iter(those), "")

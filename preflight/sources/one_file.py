@@ -50,22 +50,23 @@ class Words(NamedTuple):
         return self.environment or self.loaders or self.shards or self.loops or any(self.flaws)
 
 
-def words_in(content: bytes, name: str) -> Words:
-    """Say of what a source may speak, without parsing it."""
+def words_in(content: bytes, name: str, *, loops: bool = True) -> Words:
+    """Say of what a source may speak, without parsing it; of loops over batches where asked."""
+    loops = loops and not is_test(name) and any(word in content for word in _LOOPS)
     return Words(
         environment=any(word in content for word in _ENVIRONMENT),
         loaders=any(word in content for word in _LOADERS),
         shards=any(word in content for word in _SHARDS),
         flaws=Signs() if is_test(name) else signs_in(content),
-        loops=any(word in content for word in _LOOPS) and may_loop(content) and not is_test(name),
+        loops=loops and may_loop(content),
     )
 
 
-def look_into(path: str, name: str, place: int = 0) -> SourceFile | None:
+def look_into(path: str, name: str, place: int = 0, *, loops: bool = True) -> SourceFile | None:
     """Look at a file, by itself; None where nothing in it matters."""
     try:
         content = content_of(path)
-        words = words_in(content, name)
+        words = words_in(content, name, loops=loops)
         bare = SourceFile(file=name, is_script=_is_script(content, name))
         found = (
             replace(of_parsed(parse(content), name, words), is_script=bare.is_script)

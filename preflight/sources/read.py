@@ -45,7 +45,7 @@ def look_into_files(asked: Asked) -> Iterator[SourceFile]:
     """Look at each of several files of a folder, by itself."""
     for place, path in enumerate(asked.wire["paths"]):
         asked.opening(place)
-        found = look_into(path, name_of(path, asked.root), place)
+        found = look_into(path, name_of(path, asked.root), place, loops=asked.wire["loops"])
         if found is not None:
             yield found
         asked.alive()

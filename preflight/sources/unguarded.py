@@ -30,13 +30,13 @@ def unguarded_file(path: str, parsed: Parsed, root: str, file: str) -> Unguarded
 
 def unguarded_alone(parsed: Parsed, file: str) -> Unguarded | None:
     """Look at one of the files of a folder, by itself; None where it starts no workers."""
-    if not makes_loaders(parsed):
+    work = work_in(parsed, file) if makes_loaders(parsed) else None
+    if work is None:
         return None
     calls = loader_calls(parsed, file)
     if all(one.has_workers is False for one in calls.loaders):
         return None
-    work = work_in(parsed, file)
-    return None if work is None else _with_loaders(work, calls)
+    return _with_loaders(work, calls)
 
 
 def _with_loaders(work: Unguarded, own: LoaderCalls, *imported: LoaderCalls) -> Unguarded:

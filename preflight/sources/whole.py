@@ -80,14 +80,16 @@ class JobSources:
     def starts(self) -> list[str]:
         """Name scripts of a folder of which it matters what each alone comes to.
 
-        That is where several may be started, and what one of them needs stands in another file.
+        That is where what stops a job stands in another file. One script alone may not be what is
+        started, where a file without a main guard has a name of training.
         """
         shared = [one for one in self._needed() if not self.files[one.file].is_script]
         if not self.is_folder or not any(launcher_of(one.variable) in _STOP for one in shared):
             return []
         scripts = [name for name, one in self.files.items() if one.is_script]
         found = [name for name in scripts if trains(name)] or scripts
-        return found[:_MOST_STARTS] if len(found) > 1 else []
+        others = (one for one in self.names if one not in scripts and not is_test(one))
+        return found[:_MOST_STARTS] if len(found) > 1 or not any(map(trains, others)) else []
 
     def looped_over(self) -> list[str]:
         """Name the files in which stands what a loop of another file goes over."""

@@ -1,4 +1,4 @@
-"""Reads what config files that a script names in full give to flags: YAML and JSON, and no code."""
+"""Reads what config files that a script names give to flags: YAML, JSON and TOML, and no code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from preflight.settings.toml_file import toml_reader
 from preflight.values.names import name_of
 
-_NAMED = re.compile(rb"""["']([\w./\\-]{1,200}\.(?:ya?ml|json))["']""", re.IGNORECASE)
+_NAMED = re.compile(rb"""["']([\w./\\-]{1,200}\.(?:ya?ml|json|toml))["']""", re.IGNORECASE)
+
+# As Hydra has them: `@hydra.main(config_path="conf", config_name="train")`.
+_HYDRA = re.compile(rb"""\bconfig_(path|name)\s*=\s*["']([\w./\\-]{1,200})["']""")
 
 # A file of settings is small; aliases of YAML may make very much of little.
 _LARGEST = 1 << 20
@@ -32,6 +36,9 @@ def given_by_configs(
     names: dict[str, None] = {}
     for content in sources:
         found = _NAMED.findall(content)
+        said = dict(_HYDRA.findall(content))
+        if b"name" in said:
+            found.append(os.path.join(said.get(b"path", b""), said[b"name"] + b".yaml"))
         names |= dict.fromkeys(name.decode("utf-8", "replace") for name in found)
     paths: dict[str, None] = {}
     for name in names:
@@ -51,7 +58,9 @@ def read_config(path: str) -> Any:
             return None
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        return json.loads(text) if path.lower().endswith(".json") else _of_yaml(text)
+        kind = os.path.splitext(path)[1].lower()
+        read = {".json": json.loads, ".toml": toml_reader().loads}.get(kind, _of_yaml)
+        return read(text)
     except (OSError, ValueError, RecursionError):
         return None
 

@@ -134,12 +134,28 @@ def _added_to_path(module: Module, home: str) -> Iterator[str]:
     """Give the folders that a source adds to sys.path, where they are written out and there."""
     if not any("sys" in line and "path" in line for line in module.parsed.lines):
         return
-    for node in ast.walk(module.parsed.tree):
-        if not isinstance(node, ast.Call) or last_name(getattr(node.func, "value", node)) != "path":
-            continue
-        number = _ADDS.get(called(node), len(node.args))
-        for folder in (home, os.path.dirname(module.path)):
-            path = path_of(node.args[number], module, home) if number < len(node.args) else None
+    for added in (one for node in ast.walk(module.parsed.tree) for one in _adds(node)):
+        path = path_of(added, module, home)
+        for folder in (home, os.path.dirname(module.path)) if path is not None else ():
             full = os.path.normpath(os.path.join(folder, path or "\0"))
-            if path is not None and os.path.isdir(full) and "site-packages" not in full:
+            if os.path.isdir(full) and "site-packages" not in full:
                 yield full
+
+
+def _adds(node: ast.AST) -> Iterator[ast.expr]:
+    """Give what a node adds: `sys.path.append(x)`, `sys.path += [x]`, `sys.path[:0] = [x]`."""
+    if isinstance(node, ast.Call):
+        name, of_path = called(node), last_name(getattr(node.func, "value", node)) == "path"
+        if of_path and name in _ADDS:
+            yield from node.args[_ADDS[name] :][:1]
+        if not (of_path and name == "extend"):
+            return
+    elif not isinstance(node, (ast.Assign, ast.AugAssign)):
+        return
+    else:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        target = target.value if isinstance(target, ast.Subscript) else target
+        if not isinstance(target, ast.Attribute) or ast.unparse(target) != "sys.path":
+            return
+    for one in ast.walk(node):
+        yield from one.elts if isinstance(one, (ast.List, ast.Tuple)) else ()

@@ -26,8 +26,8 @@ def path_of(node: ast.expr, module: Module, cwd: str, hops: int = 0) -> str | No
             return os.path.abspath(module.path)
         value = module.names.values.get(node.id)
         return None if value is None else path_of(value, module, cwd, hops + 1)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _joined([node.left, node.right], module, cwd, hops)
+    if isinstance(node, (ast.BinOp, ast.JoinedStr)):
+        return _of_parts(node, module, cwd, hops)
     if isinstance(node, ast.Attribute) and node.attr == "parent":
         return _above(node.value, 1, module, cwd, hops)
     if isinstance(node, ast.Attribute) and node.attr in {"pardir", "curdir"}:
@@ -41,6 +41,15 @@ def path_of(node: ast.expr, module: Module, cwd: str, hops: int = 0) -> str | No
     if isinstance(node, ast.Call):
         return _of_call(node, module, cwd, hops)
     return text_of(node)
+
+
+def _of_parts(node: ast.BinOp | ast.JoinedStr, module: Module, cwd: str, hops: int) -> str | None:
+    if isinstance(node, ast.JoinedStr):
+        parts = [one.value if isinstance(one, ast.FormattedValue) else one for one in node.values]
+        return _joined(parts, module, cwd, hops, "")
+    joint = {ast.Div: os.sep, ast.Add: ""}.get(type(node.op))
+    parts = [node.left, node.right]
+    return None if joint is None else _joined(parts, module, cwd, hops, joint)
 
 
 def _of_call(call: ast.Call, module: Module, cwd: str, hops: int) -> str | None:
@@ -57,10 +66,14 @@ def _of_call(call: ast.Call, module: Module, cwd: str, hops: int) -> str | None:
     return path_of(of, module, cwd, hops + 1) if name in _SAME and of is not None else None
 
 
-def _joined(parts: list[ast.expr], module: Module, cwd: str, hops: int) -> str | None:
+def _joined(
+    parts: list[ast.expr], module: Module, cwd: str, hops: int, joint: str = os.sep
+) -> str | None:
     each = [path_of(part, module, cwd, hops + 1) for part in parts]
     known = [one for one in each if one is not None]
-    return os.path.join(*known) if known and len(known) == len(each) else None
+    if not known or len(known) < len(each):
+        return None
+    return os.path.join(*known) if joint else "".join(known)
 
 
 def _above(node: ast.expr, levels: int, module: Module, cwd: str, hops: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import types
 import warnings
 from collections.abc import Mapping
@@ -54,6 +55,16 @@ def images(folder, **given):
 
 def images_alone(folder):
     return images(folder, only=["jpg"])
+
+
+def own_way(key, content):
+    return str(content) if key.endswith("json") else None
+
+
+def in_its_own_way(folder):
+    read = wds.WebDataset(f"{folder}/0.tar", shardshuffle=False, handler=GO_ON)
+    decoded = read.decode(own_way, "pil", handler=GO_ON)
+    return DataLoader(decoded.to_tuple("jpg", "json", handler=GO_ON), batch_size=None)
 """
 
 WHOLE = {"good", "upper case", "png", "macOS at the top", "cut near the end", "no end", "gzip"}
@@ -120,6 +131,57 @@ def test_each_kind_of_shard_is_judged_as_stablecascades_pipeline_behaves(tmp_pat
         seen[kind] = (through, severity)
     assert said == seen
     assert {kind: seen[kind][0] for kind in WHOLE} == dict.fromkeys(WHOLE, len(good()) // 2)
+
+
+def _beside(field: str, *contents: bytes) -> bytes:
+    """Give good samples with one more field, whose contents are these in turns."""
+    keys = [name.removesuffix(".jpg") for name in good() if name.endswith(".jpg")]
+    more = [(f"{key}.{field}", contents[at % len(contents)]) for at, key in enumerate(keys)]
+    return tarred(sorted([*good().items(), *more]))
+
+
+def _array() -> bytes:
+    import numpy as np
+
+    stream = io.BytesIO()
+    np.save(stream, np.zeros((2, 3)))
+    return stream.getvalue()
+
+
+RECORDS = {
+    "JSON": ("json", b'{"a": [1, NaN]}', b'{"a": '),
+    "JSON in another encoding": ("jsn", '"x"'.encode("utf-16"), '"ä"'.encode("latin-1")),
+    "a class": ("cls", b" 7\n", b"dog"),
+    "a number": ("id", b"1_000", b"1.5"),
+    "an array": ("npy", _array(), _array()[:-8]),
+    "no array": ("npy", _array(), b"PK\3\4"),
+}
+
+
+def test_what_decode_reads_beside_images_and_texts_is_counted_too(tmp_path: Path) -> None:
+    kinds = {
+        f"{kind}, {state}": _beside(field, *contents)
+        for kind, (field, whole, bad) in RECORDS.items()
+        for state, contents in (("whole", (whole,)), ("a third is not", (whole, whole, bad)))
+    }
+    bad = _beside("json", b"{")
+    found = judged(
+        tmp_path,
+        {kind: ("drawn", content) for kind, content in kinds.items()}
+        | {"left": ("images_alone", bad), "its own way": ("in_its_own_way", bad)},
+    )
+
+    counted = {}
+    for place, kind in enumerate(kinds):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            counted[kind] = sum(1 for _ in given(cascade([str(tmp_path / f"k{place}" / "0.tar")])))
+    said = {kind: [one.evidence["through"] for one in each] for kind, each in found.items()}
+    lost = {kind: number for kind, number in counted.items() if kind.endswith("not")}
+    assert set(lost.values()) == {8}
+    assert said == {
+        kind: [counted[kind]] if kind in lost else [] for kind in (*kinds, "left", "its own way")
+    }
 
 
 def test_what_the_loader_does_not_take_is_no_fault_of_the_data(tmp_path: Path) -> None:

@@ -222,3 +222,25 @@ def test_images_that_a_table_of_datasets_names_from_here_are_looked_for(
     found = listing_of(dataset)
 
     assert sorted(found.files) == ["/data/2.jpg", *(str(tmp_path / f"{n}.jpg") for n in (0, 1))]
+
+
+def test_a_column_of_texts_that_name_files_is_a_list_of_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever trains opens them by itself; captions, and names that lead nowhere, are none."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "0.jpg").touch()
+    columns = {
+        "image": ["0.jpg", "1.jpg"],
+        "text": ["A dog.", "It is 0.jpg"],
+        "page": ["http://a.b/0.jpg", "http://a.b/1.jpg"],
+        "number": [1, 2],
+    }
+
+    found = listing_of(datasets.Dataset.from_dict(columns))
+
+    assert sorted(found.files) == [str(tmp_path / f"{number}.jpg") for number in (0, 1)]
+    assert (found.listed, found.lost, found.rows) == (2, 0, 2)
+    nowhere = listing_of(datasets.Dataset.from_dict({"text": ["a.b", "c.d"]}))
+    assert (nowhere.files, nowhere.lost) == ({}, 0)

@@ -144,6 +144,33 @@ def test_what_one_of_several_scripts_comes_to_is_an_error_of_that_one_alone(
     assert severities(looked(tmp_path)) == {"core.py": "warning"}  # as the ledger has it
 
 
+BOOT = f"import os\ndef go(): ...\ndef boot():\n    {READS}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({"more.py": "from lib import boot\ndef f():\n    boot()\n"}, "warning"),
+        (
+            {"more.py": "from old import boot\n", "old.py": BOOT, "lib.py": "go = print\n"},
+            "warning",
+        ),
+        ({"train.py": SCRIPT.format(imports="from lib import boot", body="boot()")}, "error"),
+        ({"main.py": "from lib import boot\nboot()\n"}, "error"),
+    ],
+    ids=["a function that it does not call", "a file that it does not import", "it", "no guard"],
+)
+def test_what_the_one_script_does_not_come_to_is_no_error(
+    tmp_path: Path, files: dict[str, str], wanted: str
+) -> None:
+    """As it is none where that script is named; what trains without a guard is a script, too."""
+    script(tmp_path, "train.py", "go()", "from lib import go")
+    for name, text in ({"lib.py": BOOT} | files).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    assert [*severities(looked(tmp_path)).values()] == [wanted]
+
+
 def test_what_none_of_several_scripts_comes_to_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "core.py").write_text(f"import os\n\n{READS}\n", encoding="utf-8")
     for name in ("train_b.py", "train_c.py"):

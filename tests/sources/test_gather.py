@@ -13,6 +13,7 @@ import preflight
 from preflight.findings.finding import Finding
 from preflight.session.progress import Progress
 from preflight.sources import gather
+from preflight.sources.one_file import look_into
 from tests.conftest import said_by
 from tests.files import put, stamp, write
 
@@ -141,6 +142,39 @@ def test_what_another_file_hands_over_is_heard_from_a_process_and_remembered(tre
 # --- sources that overlap -------------------------------------------------------------------------
 
 CASES = Path(__file__).parents[2] / "fixtures"
+
+
+LOADER = b"""
+from torch.utils.data import DataLoader
+
+def make():
+    return DataLoader([{"image": 1.0}] * 4, batch_size=2)
+"""
+LOOP = b"""
+from data import make
+
+def train():
+    loader = make()
+    for image, label in loader:
+        pass
+"""
+
+
+def test_loops_over_batches_are_looked_for_where_a_loader_is_looked_at(tmp_path: Path) -> None:
+    """A file is not parsed for their sake alone, and is read again once a loader is named."""
+    put(tmp_path, "data.py", content=LOADER)
+    put(tmp_path, "loop.py", content=LOOP)
+    for path in tmp_path.rglob("*.py"):
+        stamp(path, 3_600)
+    file = str(tmp_path / "loop.py")
+    without, also = look_into(file, "loop.py", loops=False), look_into(file, "loop.py")
+
+    assert without is None
+    assert also is not None
+    assert [one.takes for one in also.loops] == ["image, label"]
+    reports = [run(tmp_path, *words) for words in (("source=.",), ("source=.", "data:make"))]
+    places = [{one.check: one.at.file for one in report.findings} for report in reports]
+    assert [each.get("loader-contract") for each in places] == [None, "loop.py"]
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ NOT_FOLLOWED = {
         "tool.py": READS,
     },
     "put on the path and elsewhere": {
-        "train.py": 'import sys\nsys.path.insert(0, folder)\nsys.path.append("none")\nimport lib\n',
+        "train.py": 'import sys\nsys.path.insert(0, folder)\nsys.path.append("none")\nimport lib\n'
+        'path = ["code"]\nself.path += ["code"]\nsys.path.remove("code")\n',
         "code/lib.py": READS,
     },
     "run by its path, under the guard of a script": {
@@ -127,6 +128,31 @@ FOLLOWED = {
         "train.py": "import sys\nfrom pathlib import Path\n"
         'ROOT = Path(__file__).resolve().parent\nsys.path += []\nsys.path.append(str(ROOT / "a"))\n'
         "import lib\n",
+        "a/lib.py": READS,
+    },
+    "from a folder that is written into a text": {
+        "train.py": "import os, sys\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+        'sys.path.append(f"{HERE}/a")\nsys.path.append(HERE + "/none")\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder that is joined by a sign": {
+        "train.py": 'import os, sys\nsys.path.insert(0, os.getcwd() + "/a")\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from folders that extend the path": {
+        "train.py": 'import sys\nsys.path.extend(["none", "a"])\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder that is added to the path": {
+        "train.py": 'import sys\nsys.path += ["a"]\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder that is put before the path": {
+        "train.py": 'import sys\nsys.path = ["a", *sys.path]\nimport lib\n',
+        "a/lib.py": READS,
+    },
+    "from a folder in the path's first place": {
+        "train.py": 'import sys\nsys.path[:0] = ["a"]\nimport lib\n',
         "a/lib.py": READS,
     },
     "from a folder that an import puts on the path": {

@@ -55,6 +55,7 @@ OFF = {
     "deeper": ("conf/run.yaml", "launch:\n  nodes: 2\n  on-itp: no\n"),
     "nothing": ("conf/run.yaml", "on_itp:\n"),
     "JSON": ("conf/run.json", '{"on_itp": false, "lr": 1e-4}'),
+    "TOML": ("conf/run.toml", "[launch]\non_itp = false\n"),
 }
 
 ON = {
@@ -62,6 +63,7 @@ ON = {
     "not said": ("conf/run.yaml", "lr: 1.0e-4\n"),
     "said twice": ("conf/run.yaml", "a: {on_itp: true}\nb: {on_itp: false}\n"),
     "said by others, too": ("conf/run.yaml", "defaults: [base, _self_]\non_itp: false\n"),
+    "no TOML": ("conf/run.toml", "on_itp = no\n"),
     "no YAML": ("conf/run.yaml", "on_itp: [false\n"),
     "code": ("conf/run.yaml", "on_itp: !!python/object/apply:os.system [exit]\n"),
     "not there": ("conf/other.yaml", "on_itp: false\n"),
@@ -107,3 +109,39 @@ def test_a_config_of_very_many_aliases_takes_no_time(tmp_path: Path) -> None:
     put(tmp_path, "conf/run.yaml", content="\n".join(lines).encode())
 
     assert severity(tmp_path) is Severity.ERROR
+
+
+HYDRA = """
+import os
+
+import hydra
+
+
+@hydra.main(config_path="conf", config_name="run", version_base=None)
+def main(config):
+    if config.on_itp:
+        print(int(os.environ["OMPI_COMM_WORLD_RANK"]))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("on_itp: false\n", Severity.NOTE),
+        ("on_itp: true\n", Severity.ERROR),
+        ("defaults:\n  - cluster: local\non_itp: false\n", Severity.ERROR),
+    ],
+)
+def test_the_config_that_hydra_takes_is_one_that_the_script_names(
+    tmp_path: Path, text: str, expected: Severity
+) -> None:
+    put(tmp_path, "conf/run.yaml", content=text.encode())
+    put(tmp_path, "train.py", content=HYDRA.encode())
+
+    for word in ("source=train.py", "source=."):
+        report = preflight.run(word, folder=str(tmp_path), no_ledger=True, select=["env-launch"])
+        assert [one.severity for one in report.findings] == [expected]

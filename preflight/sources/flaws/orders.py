@@ -50,9 +50,11 @@ def unstable_orders(body: Body, parsed: Parsed, file: str) -> Iterator[UnstableO
     around = {id(part): node for node in nodes for part in ast.iter_child_nodes(node)}
     sets = _sets(nodes)
     for node in nodes:
-        if not isinstance(node, ast.expr) or _of_numbers(node):
+        if not isinstance(node, ast.expr):
             continue
         if not _is_unsorted(node, sets) and not _is_counted(node, around):
+            continue
+        if _of_numbers(node):
             continue
         if isinstance(around.get(id(node)), (ast.Assign, ast.AnnAssign)):
             use = _use_of_name(around[id(node)], nodes, around)  # type: ignore[arg-type]

@@ -37,15 +37,17 @@ _ASK_FOR_NAMES = frozenset({"locals", "vars", "globals", "dir"})
 
 def unbound_reads(body: Body, parsed: Parsed, file: str) -> Iterator[UnboundRead]:
     """Give the first read of each such name in each handler of a function."""
-    others = parameters(body) | _of_others(body, parsed.tree)
-    if "*" in others:
-        return
+    others: set[str] | None = None
     for node, known in _tries(body.node.body):
-        inside = stored(node.body)
+        inside = stored(node.body) - known
+        if inside and others is None:
+            others = parameters(body) | _of_others(body, parsed.tree)
+        if not inside or others is None or "*" in others:
+            continue
         for handler in node.handlers:
             caught = caught_by(handler)
             begin = begin_of(node.body, caught)
-            open_names = inside - known - others - begin.bound - {handler.name}
+            open_names = inside - others - begin.bound - {handler.name}
             if begin.first is None or not open_names or not caught.is_ours:
                 continue
             reads = _Reads(
