@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import NAMED, NAMES, OPTION, PATTERNS, QUERY, SIGNING, VALUE
+from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, SIGNING, VALUE
 from preflight.values.names import shown
 
 REDACTED = "<redacted>"
@@ -28,6 +28,9 @@ _OF_A_PAGE = re.compile(r"[0-9]+|[a-z_-]{1,12}")
 
 # Names of people and machines, which may be passwords too, and tell nothing as such.
 _NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")
+
+# Characters from which on a machine drew what stands behind an option that may be a secret's.
+_DRAWN = 16
 
 # Characters of a value that stand for it at the end of a text that was cut, and up to how many a
 # value is looked for between other letters as well.
@@ -167,7 +170,13 @@ class Secrets:
             return cut(match) if said and right(value) else match[0]
 
         def option(match: re.Match[str]) -> str:
-            right = says(match["name"]) is Says.SECRET and is_no_word(match["secret"])
+            said, value = says(match["name"]), match["secret"]
+            if said is Says.PERHAPS:  # `--image-key caption_v2`, and a service that nobody knows
+                return cut(match) if len(value) >= _DRAWN and looks_random(value) else match[0]
+            return cut(match) if said and is_no_word(value) else match[0]
+
+        def enclosed(match: re.Match[str]) -> str:
+            right = says(match["name"]) is Says.SECRET and looks_random(match["secret"])
             return cut(match) if right else match[0]
 
         for hints, pattern in PATTERNS:
@@ -177,7 +186,8 @@ class Secrets:
             text = QUERY.sub(by_name, text)
         if not any(name in low for name in NAMES):
             return text
-        return self._without_named(OPTION.sub(option, text) if "--" in low else text, found)
+        text = ENCLOSED.sub(enclosed, OPTION.sub(option, text) if "--" in low else text)
+        return self._without_named(text, found)
 
     def _without_named(self, text: str, found: set[str]) -> str:
         """Take out what stands behind a name that says so."""
