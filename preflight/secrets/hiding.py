@@ -11,7 +11,7 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -163,31 +163,19 @@ class Secrets:
             begin, end = (at - match.start() for at in match.span(group))
             return match[0][:begin] + self.mark + match[0][end:]
 
-        def by_name(match: re.Match[str]) -> str:
-            name, value = match["name"], match["secret"]
-            said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
-            right = may_be_secret if said is Says.SECRET else looks_random
-            return cut(match) if said and right(value) else match[0]
-
-        def option(match: re.Match[str]) -> str:
-            said, value = says(match["name"]), match["secret"]
-            if said is Says.PERHAPS:  # `--image-key caption_v2`, and a service that nobody knows
-                return cut(match) if len(value) >= _DRAWN and looks_random(value) else match[0]
-            return cut(match) if said and is_no_word(value) else match[0]
-
-        def enclosed(match: re.Match[str]) -> str:
-            right = says(match["name"]) is Says.SECRET and looks_random(match["secret"])
-            return cut(match) if right else match[0]
+        def cut_where(right: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
+            return lambda match: cut(match) if right(match) else match[0]
 
         for hints, pattern in PATTERNS:
             if any(hint in low for hint in hints):
                 text = pattern.sub(cut, text)
         if "=" in low and ("?" in low or "&" in low or ";" in low):
-            text = QUERY.sub(by_name, text)
+            text = QUERY.sub(cut_where(_in_query), text)
         if not any(name in low for name in NAMES):
             return text
-        text = ENCLOSED.sub(enclosed, OPTION.sub(option, text) if "--" in low else text)
-        return self._without_named(text, found)
+        if "--" in low:
+            text = OPTION.sub(cut_where(_of_option), text)
+        return self._without_named(ENCLOSED.sub(cut_where(_in_brackets), text), found)
 
     def _without_named(self, text: str, found: set[str]) -> str:
         """Take out what stands behind a name that says so."""
@@ -239,6 +227,23 @@ def found_in(value: object) -> set[str]:
 
 def _is(new: object, old: object) -> bool:
     return new is old
+
+
+def _in_query(match: re.Match[str]) -> bool:
+    name, value = match["name"], match["secret"]
+    said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
+    return bool(said) and (may_be_secret if said is Says.SECRET else looks_random)(value)
+
+
+def _of_option(match: re.Match[str]) -> bool:
+    said, value = says(match["name"]), match["secret"]
+    if said is Says.PERHAPS:  # `--image-key caption_v2`, or the key of a service nobody knows
+        return len(value) >= _DRAWN and looks_random(value)
+    return bool(said) and is_no_word(value)
+
+
+def _in_brackets(match: re.Match[str]) -> bool:
+    return says(match["name"]) is Says.SECRET and looks_random(match["secret"])
 
 
 def _is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:

@@ -74,7 +74,7 @@ _CURL_USER = r"""
     \b(?:curl|wget|http)\b[^|\n]{0,400}?[\s"'](?:-u|--(?:proxy-)?user)["'\s,=\\]{0,8}[^\s:"'\\]{1,200}:
     (?P<secret>[^\s"'\\<\ue000]+)
 """
-_SSH_PASSWORD = r"""\bsshpass\s+-p\s*["']?(?P<secret>[^\s"'\\<\ue000]+)"""
+_SSHPASS = r"""\bsshpass\s+-p\s*["']?(?P<secret>[^\s"'\\<\ue000]+)"""
 
 _PLAIN = re.VERBOSE | re.DOTALL
 
@@ -94,7 +94,7 @@ PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("bearer ", "basic "), re.compile(_BEARER, _PLAIN | re.IGNORECASE)),
     (("://",), re.compile(_USER, _PLAIN)),
     (("curl", "wget", "http"), re.compile(_CURL_USER, _PLAIN | re.IGNORECASE)),
-    (("sshpass",), re.compile(_SSH_PASSWORD, _PLAIN)),
+    (("sshpass",), re.compile(_SSHPASS, _PLAIN)),
 )
 """Whatever stands in their group `secret` is one; before each, what a text has to hold in small
 letters for it: to look for that takes a hundredth of the time."""
