@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -91,7 +92,8 @@ class Shown:
 
 def secrets_at_hand() -> Secrets:
     """Know the secrets of the environment and of what was typed."""
-    return Secrets.known(os.environ, sys.argv)
+    # An option stands before its value, as a word of its own.
+    return Secrets.known(os.environ, [*sys.argv, shlex.join(sys.argv)])
 
 
 def files(words: Sequence[str]) -> tuple[tuple[str, str], ...]:

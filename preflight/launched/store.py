@@ -38,16 +38,16 @@ class Meeting:
 
         def take(store: Any) -> bool:
             for rank in sorted(waiting):
-                if store.check([f"seen/{rank}"]):
+                if _is_said(store, f"told/{rank}"):
                     taken[rank] = store.get(f"seen/{rank}")
-                    store.set(f"taken/{rank}", b"")
+                    store.add(f"taken/{rank}", 1)
                     waiting.discard(rank)
             return not waiting
 
         self._until(take, patience)
         if self._hosts and taken:
             waited = self.waited
-            self._until(lambda store: store.check([f"bye/{rank}" for rank in taken]), _BYE)
+            self._until(lambda store: all(_is_said(store, f"bye/{rank}") for rank in taken), _BYE)
             self.waited = waited
         return taken
 
@@ -56,11 +56,12 @@ class Meeting:
 
         def tell(store: Any) -> bool:
             store.set(f"seen/{rank}", told)
-            while not store.check([f"taken/{rank}"]):
+            store.add(f"told/{rank}", 1)
+            while not _is_said(store, f"taken/{rank}"):
                 if time.monotonic() > until:
                     return False
                 self._rest()
-            store.set(f"bye/{rank}", b"")
+            store.add(f"bye/{rank}", 1)
             return True
 
         until = time.monotonic() + patience
@@ -96,3 +97,8 @@ class Meeting:
             )
             self._store = dist.PrefixStore(_PREFIX, store)
         return self._store
+
+
+def _is_said(store: Any, what: str) -> bool:
+    """Whether a rank has counted it up: only newer versions of torch can be asked for a key."""
+    return bool(store.add(what, 0))

@@ -270,13 +270,9 @@ def _stop(one: _Running, running: list[_Running], lines: Lines) -> None:
     running.remove(one)
 
 
-def _end(
-    one: _Running,
-    running: list[_Running],
-    lines: Lines,
-    timeout: float,
-) -> Batch:
+def _end(one: _Running, running: list[_Running], lines: Lines, timeout: float) -> Batch:
     """Close the account of a process that is done, dead or late; give what is left to ask."""
+    one.started.look_below()
     silent = time.monotonic() - one.started.heard > timeout
     ended = one.started.ended
     if not (one.done or ended or silent):

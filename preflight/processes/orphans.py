@@ -47,9 +47,14 @@ def adopt_if_ours() -> None:
         _ours[:] = [True, adopt()]
 
 
+def are_adopted() -> bool:
+    """Whether this process becomes the parent of orphans below."""
+    return _ours == [True, True]
+
+
 def strays(mark: str) -> list[int]:
     """Give what we have adopted: living children of ours that we have not marked."""
-    if _ours != [True, True]:
+    if not are_adopted():
         return []
     return [pid for pid, parent in _living() if parent == os.getpid() and not _is_marked(pid, mark)]
 

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -43,6 +43,9 @@ _DRAIN = 5.0
 
 # How often a process is asked whether it has ended, in seconds, while it says nothing.
 _POLL = 0.05
+
+# How often it is asked what it has below it, in seconds, where nobody else would adopt that.
+_APART = 0.5
 
 # How long its reader is given between two hearings of its last lines, in seconds.
 _MOMENT = 0.005
@@ -71,6 +74,11 @@ class Started:
     reader: threading.Thread = field(init=False)
     survivors: tuple[str, ...] = ()
     """What it started and nobody here can end, once it was killed."""
+
+    _below: set[Any] = field(default_factory=set)
+    """Processes that were seen below it."""
+
+    _looked: float = 0.0
 
     closed: bool = False
     """Whether nobody wants to hear more of it."""
@@ -157,6 +165,16 @@ class Started:
         """Whether it has an exit status."""
         return self.popen.poll() is not None
 
+    def look_below(self) -> None:
+        """Remember what the user's code has started, where nobody adopts it: it may be killed."""
+        if not self.runs_code or orphans.are_adopted() or time.monotonic() - self._looked < _APART:
+            return
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            self._below |= {*psutil.Process(self.popen.pid).children(recursive=True)}
+        self._looked = time.monotonic()
+
     def drain(self, hear: Callable[[], None]) -> None:
         """Hear its last lines to their end; whoever held its pipe is gone by now.
 
@@ -184,13 +202,17 @@ class Started:
             with contextlib.suppress(OSError):
                 os.killpg(leader, orphans.KILL)
         if self.runs_code or not hasattr(os, "killpg"):
-            left += orphans.end(lambda: {*members(leader, self.token), *orphans.strays(MARK)})
+            left += orphans.end(lambda: {*members(leader, self.token), *self._strays()})
             self.survivors = tuple(map(_named, sorted({*left} - {leader})))
         self.popen.kill()
         self.popen.wait()
         if self.popen.stdin is not None:
             with contextlib.suppress(OSError):
                 self.popen.stdin.close()
+
+    def _strays(self) -> Iterator[int]:
+        yield from orphans.strays(MARK)
+        yield from (one.pid for one in self._below if _lives(one))
 
 
 def start(
@@ -221,6 +243,15 @@ def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | Non
     with contextlib.suppress(queue.Empty):
         return lines.get(timeout=_POLL) if patiently else lines.get_nowait()
     return None
+
+
+def _lives(process: Any) -> bool:
+    """Whether it is the same process still, and no other of its number."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def _named(pid: int) -> str:

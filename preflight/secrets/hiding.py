@@ -11,12 +11,12 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from preflight.secrets.naming import Says, is_about, is_no_word, looks_random, may_be_secret, says
-from preflight.secrets.shapes import NAMED, NAMES, OPTION, PATTERNS, QUERY, SIGNING, VALUE
+from preflight.secrets.shapes import ENCLOSED, NAMED, NAMES, OPTION, PATTERNS, QUERY, SIGNING, VALUE
 from preflight.values.names import shown
 
 REDACTED = "<redacted>"
@@ -28,6 +28,9 @@ _OF_A_PAGE = re.compile(r"[0-9]+|[a-z_-]{1,12}")
 
 # Names of people and machines, which may be passwords too, and tell nothing as such.
 _NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME")
+
+# Characters from which on a machine drew what stands behind an option that may be a secret's.
+_DRAWN = 16
 
 # Characters of a value that stand for it at the end of a text that was cut, and up to how many a
 # value is looked for between other letters as well.
@@ -160,24 +163,19 @@ class Secrets:
             begin, end = (at - match.start() for at in match.span(group))
             return match[0][:begin] + self.mark + match[0][end:]
 
-        def by_name(match: re.Match[str]) -> str:
-            name, value = match["name"], match["secret"]
-            said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
-            right = may_be_secret if said is Says.SECRET else looks_random
-            return cut(match) if said and right(value) else match[0]
-
-        def option(match: re.Match[str]) -> str:
-            right = says(match["name"]) is Says.SECRET and is_no_word(match["secret"])
-            return cut(match) if right else match[0]
+        def cut_where(right: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
+            return lambda match: cut(match) if right(match) else match[0]
 
         for hints, pattern in PATTERNS:
             if any(hint in low for hint in hints):
                 text = pattern.sub(cut, text)
         if "=" in low and ("?" in low or "&" in low or ";" in low):
-            text = QUERY.sub(by_name, text)
+            text = QUERY.sub(cut_where(_in_query), text)
         if not any(name in low for name in NAMES):
             return text
-        return self._without_named(OPTION.sub(option, text) if "--" in low else text, found)
+        if "--" in low:
+            text = OPTION.sub(cut_where(_of_option), text)
+        return self._without_named(ENCLOSED.sub(cut_where(_in_brackets), text), found)
 
     def _without_named(self, text: str, found: set[str]) -> str:
         """Take out what stands behind a name that says so."""
@@ -229,6 +227,23 @@ def found_in(value: object) -> set[str]:
 
 def _is(new: object, old: object) -> bool:
     return new is old
+
+
+def _in_query(match: re.Match[str]) -> bool:
+    name, value = match["name"], match["secret"]
+    said = Says.SECRET if name.lower().rpartition("-")[2] in SIGNING else says(name)
+    return bool(said) and (may_be_secret if said is Says.SECRET else looks_random)(value)
+
+
+def _of_option(match: re.Match[str]) -> bool:
+    said, value = says(match["name"]), match["secret"]
+    if said is Says.PERHAPS:  # `--image-key caption_v2`, or the key of a service nobody knows
+        return len(value) >= _DRAWN and looks_random(value)
+    return bool(said) and is_no_word(value)
+
+
+def _in_brackets(match: re.Match[str]) -> bool:
+    return says(match["name"]) is Says.SECRET and looks_random(match["secret"])
 
 
 def _is_secret(named: re.Match[str], behind: re.Match[str]) -> bool:

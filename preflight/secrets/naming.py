@@ -37,11 +37,12 @@ _RUN_TOGETHER = tuple(
     )
 )
 
-# Before `key`, with which they name a secret.
+# Before `key`, with which they name a secret: what it is for, and who gives it out.
 _OF_A_KEY = _set(
     """access account admin api app application auth client consumer deploy deployment encryption
     hmac license master private secret service session shared signing ssh storage subscription
-    """
+    anthropic aws azure civitai clearml comet gcp github gitlab google hf huggingface kaggle minio
+    mlflow neptune openai replicate roboflow runpod wandb"""
 )
 
 # Beside `token`, with which they name something of a model or of its data.

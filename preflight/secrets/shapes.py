@@ -45,6 +45,15 @@ _AUTHORIZATION = r"""
     \b(?:proxy-)?authorization["']?\s*[:=,]\s*["']?(?P<secret>[^"'\\\s<\ue000][^"'\\\n]*)
 """
 
+_COOKIE = r"""
+    \bcookie["']?\s*[:,]\s*["']?(?P<secret>[\w.-]{1,80}=[^"'\\\s<\ue000][^"'\\\n]*)
+"""
+
+# `wandb.login(key=…)`: elsewhere a mere key is that of a sample.
+_LOGIN = r"""
+    \blogin\([^()\n]{0,200}?\b(?:key|pw)\s*=\s*["'](?P<secret>[^"'\\<\ue000]{6,})
+"""
+
 # A bearer's token, and not `bearer of news` or `basic training`.
 _BEARER = r"""
     \b(?:bearer|basic)[ ]+
@@ -65,6 +74,7 @@ _CURL_USER = r"""
     \b(?:curl|wget|http)\b[^|\n]{0,400}?[\s"'](?:-u|--(?:proxy-)?user)["'\s,=\\]{0,8}[^\s:"'\\]{1,200}:
     (?P<secret>[^\s"'\\<\ue000]+)
 """
+_SSHPASS = r"""\bsshpass\s+-p\s*["']?(?P<secret>[^\s"'\\<\ue000]+)"""
 
 _PLAIN = re.VERBOSE | re.DOTALL
 
@@ -74,14 +84,17 @@ _ISSUED = tuple(
 )
 
 PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    ((":/",), re.compile(_ADDRESS, _PLAIN)),  # before what may be the name of its user
     (_ISSUED, re.compile(_TOKENS, _PLAIN)),
     (("-h", "header"), re.compile(_QUOTED_HEADER, _PLAIN)),
     (("-h", "header"), re.compile(_BARE_HEADER, _PLAIN)),
     (("authorization",), re.compile(_AUTHORIZATION, _PLAIN | re.IGNORECASE)),
+    (("cookie",), re.compile(_COOKIE, _PLAIN | re.IGNORECASE)),
+    (("login(",), re.compile(_LOGIN, _PLAIN)),
     (("bearer ", "basic "), re.compile(_BEARER, _PLAIN | re.IGNORECASE)),
-    ((":/",), re.compile(_ADDRESS, _PLAIN)),
     (("://",), re.compile(_USER, _PLAIN)),
     (("curl", "wget", "http"), re.compile(_CURL_USER, _PLAIN | re.IGNORECASE)),
+    (("sshpass",), re.compile(_SSHPASS, _PLAIN)),
 )
 """Whatever stands in their group `secret` is one; before each, what a text has to hold in small
 letters for it: to look for that takes a hundredth of the time."""
@@ -98,9 +111,18 @@ SIGNING = frozenset(
 """Parameters of signed addresses whose names say nothing elsewhere."""
 
 OPTION = re.compile(
-    r"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,80})[ \t]+(?P<secret>[^\s\"'<\ue000-][^\s\"']*)"
+    r"(?<![\w-])--(?P<name>[A-Za-z][\w-]{1,80})(?:=|[ \t]+)(?P<secret>[^\s\"'<\ue000-][^\s\"']*)"
 )
-"""An option with its value behind a space."""
+"""An option with its value."""
+
+ENCLOSED = re.compile(
+    r"""
+    (?<![\w-])(?P<name>[A-Za-z_][\w-]{0,80})\s?[=:]\s?(?:[\w.]{0,80}[(\[{]\s?){1,3}
+    (?:["'][^"'\n]{0,200}["']\s?,\s?){0,3}b?["'](?P<secret>[^"'\\\n\ue000]{8,400})["']
+    """,
+    re.VERBOSE,
+)
+"""`auth=('name', 'value')`, `token=Secret('value')`: the last of a few texts in brackets."""
 
 NAMED = re.compile(
     r"""

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from preflight.secrets.hiding import Secrets
 from preflight.values.names import shown
 
 # Where systems have them: most of Latin, Greek and Cyrillic first, then what has other scripts.
@@ -45,6 +46,7 @@ class Lettering:
         self._fonts: list[Any] = []
         self._more = _fonts(size)
         self._by_letter: dict[str, Any] = {}
+        self._secrets = Secrets.known(os.environ)
 
     def _font(self, index: int) -> Any:
         """Give one of the fonts, which are looked for only where they are needed."""
@@ -66,8 +68,8 @@ class Lettering:
         return self._by_letter[letter]
 
     def sayable(self, text: str) -> str:
-        """Escape what no font has, and what would change the page."""
-        plain = shown(" ".join(text.split()))
+        """Escape what no font has, and what would change the page; leave out what is secret."""
+        plain = shown(" ".join(self._secrets.text(text).split()))
         if plain.isascii():
             return plain
         return "".join(one if self._font_of(one) is not None else _escaped(one) for one in plain)

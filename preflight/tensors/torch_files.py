@@ -79,6 +79,8 @@ def load(torch: Any, source: str | BinaryIO, size: int) -> Any:
         options["mmap"] = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is new or old in torch
+        # An older one says so, and then has torch.jit.load run it.
+        warnings.filterwarnings("error", ".*TorchScript archive")
         try:
             return _load(torch, source, options)
         except RuntimeError as error:

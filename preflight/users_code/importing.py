@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 from types import ModuleType
+from typing import Any
 
 from preflight.kinds.asked import CannotLookError, MistypedError
 from preflight.sources import guard
@@ -55,9 +56,10 @@ def join_world(ranks: int, nodes: int = 1, rank: int = 0) -> None:
     if not dist.is_available() or dist.is_initialized():
         return
     try:
-        from torch.testing._internal.distributed.fake_pg import FakeStore
-
-        dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=ranks)
+        fake: Any = importlib.import_module("torch.testing._internal.distributed.fake_pg")
+        if hasattr(fake, "ret_work"):  # an older torch, whose barrier gives nothing to wait for
+            fake.FakeProcessGroup.barrier = lambda *_, **__: fake.ret_work(None)
+        dist.init_process_group("fake", store=fake.FakeStore(), rank=rank, world_size=ranks)
     except (ImportError, AttributeError, ValueError, RuntimeError):
         # The fake group is private to torch; a real group of one stands in for it.
         store = dist.HashStore()  # type: ignore[attr-defined]  # not in the stubs

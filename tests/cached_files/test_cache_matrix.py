@@ -32,7 +32,7 @@ from preflight.file_access.lfs import refined
 from preflight.formats.bytes.crc import combined
 from preflight.formats.stored import look
 from preflight.testing import ask
-from tests.contents import archive, loaded, safetensors, saved, unchecked, written
+from tests.contents import archive, loaded, of_torch, safetensors, saved, unchecked, written
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -201,7 +201,7 @@ def test_what_has_no_checksums_is_judged_by_its_structure_and_said_to_be_unverif
 
 def aligned(thing: Any) -> bytes:
     """Write it with each record at the beginning of a page."""
-    config = torch.utils.serialization.config.save
+    config = of_torch("utils.serialization.config.save")
     before = config.storage_alignment
     config.storage_alignment = PAGE
     try:
@@ -379,7 +379,7 @@ def test_an_archive_of_more_than_4_gib_is_read_to_its_end(tmp_path: Path) -> Non
     path = tmp_path / "large.pt"
     assert checksum_of_zeros(100_003) == zlib.crc32(bytes(100_003))
     sparse(path, checksum=checksum_of_zeros(LARGE))
-    tensor = torch.load(path, mmap=True, weights_only=True)
+    tensor = torch.load(str(path), mmap=True, weights_only=True)
     assert tensor.shape == (LARGE,)
     del tensor
 

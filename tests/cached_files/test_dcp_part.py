@@ -17,7 +17,7 @@ from preflight.cached_files.read import read_cache
 from preflight.file_access.facts import Damage
 from preflight.file_access.large import WINDOW
 from tests.archives import flipped
-from tests.contents import HARM, Harm
+from tests.contents import HARM, Harm, of_torch
 from tests.distributed import HOWS, save, save_by_ranks, state
 
 PART = "__0_0.distcp"
@@ -92,11 +92,10 @@ def test_parts_in_other_formats_are_left_alone(tmp_path: Path) -> None:
     """What is packed, what holds safetensors, and what a planner of one's own writes."""
     pytest.importorskip("zstandard")
     pytest.importorskip("safetensors")
-    from torch.distributed.checkpoint._extension import ZStandard
-    from torch.distributed.checkpoint.filesystem import SerializationFormat
-
-    packed = save(tmp_path / "packed", _extensions=[ZStandard()])
-    tensors = save(tmp_path / "safe", serialization_format=SerializationFormat.SAFETENSORS)
+    zstandard = of_torch("distributed.checkpoint._extension.ZStandard")
+    formats = of_torch("distributed.checkpoint.filesystem.SerializationFormat")
+    packed = save(tmp_path / "packed", _extensions=[zstandard()])
+    tensors = save(tmp_path / "safe", serialization_format=formats.SAFETENSORS)
     own = save(tmp_path / "own")
     (own / PART).write_bytes(b"\x07 raw " * 9000 + (own / PART).read_bytes())
 
@@ -138,13 +137,12 @@ def test_a_large_item_is_read_by_itself(tmp_path: Path) -> None:
 
 
 def test_archives_without_checksums_are_not_verified(tmp_path: Path) -> None:
-    import torch
-
-    torch.serialization.set_crc32_options(compute_crc32=False)
+    have_checksums = of_torch("serialization.set_crc32_options")
+    have_checksums(compute_crc32=False)
     try:
         folder = save(tmp_path / "bare")
     finally:
-        torch.serialization.set_crc32_options(compute_crc32=True)
+        have_checksums(compute_crc32=True)
 
     part = look(folder)[PART]
     assert (part.damage, part.verified) == (None, False)
@@ -281,9 +279,8 @@ def test_what_stands_behind_the_items_of_a_part_is_no_other_save(checkpoint: Pat
 def test_a_packed_part_that_was_cut_is_told(tmp_path: Path) -> None:
     """Its own bytes say nothing of its end."""
     pytest.importorskip("zstandard")
-    from torch.distributed.checkpoint._extension import ZStandard
-
-    folder = save(tmp_path / "packed", _extensions=[ZStandard()])
+    zstandard = of_torch("distributed.checkpoint._extension.ZStandard")
+    folder = save(tmp_path / "packed", _extensions=[zstandard()])
     os.truncate(folder / PART, 1000)
 
     (damage,) = damages(folder).values()

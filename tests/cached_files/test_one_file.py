@@ -25,7 +25,7 @@ from preflight.cached_files.cache_listing import CacheListing, list_cache
 from preflight.cached_files.facts import CacheFacts
 from preflight.cached_files.read import read_cache
 from tests.archives import flipped
-from tests.contents import HARM, Harm, unchecked, with_peak, written
+from tests.contents import HARM, Harm, of_torch, unchecked, with_peak, written
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -72,7 +72,7 @@ THINGS: dict[str, Callable[[], Any]] = {
     "bfloat16": lambda: torch.zeros(9, dtype=torch.bfloat16),
     "float8": lambda: torch.zeros(9).to(torch.float8_e4m3fn),
     "complex": lambda: torch.zeros(9, dtype=torch.complex64),
-    "unsigned": lambda: torch.zeros(9, dtype=torch.uint16),
+    "unsigned": lambda: torch.zeros(9, dtype=of_torch("uint16")),
     "sparse": lambda: torch.eye(4).to_sparse(),
     "quantized": quantized,
     "without memory": lambda: torch.zeros(1000, 1000, device="meta"),

@@ -202,7 +202,12 @@ def numbers(folder: Path, name: str, *values: float) -> None:
 def graves(folder: Path, word: str) -> dict[str, str]:
     """How grave it is what a run says of the numbers of each file."""
     report = preflight.run(
-        word, folder=str(folder), elsewhere=True, deep=True, select=["cache-content"]
+        word,
+        folder=str(folder),
+        elsewhere=True,
+        deep=True,
+        trust_caches=True,
+        select=["cache-content"],
     )
     assert report.verdict_by["job"] == (
         "no-go" if any(one.severity is Severity.ERROR for one in report.findings) else "go"
@@ -254,7 +259,12 @@ def test_a_state_under_any_name_is_not_to_be_made_again(tmp_path: Path, name: st
     numbers(tmp_path / "out", name, float("nan"))
     for word in ("checkpoint=out", f"checkpoint=out/{name}"):
         report = preflight.run(
-            word, folder=str(tmp_path), elsewhere=True, deep=True, select=["cache-content"]
+            word,
+            folder=str(tmp_path),
+            elsewhere=True,
+            deep=True,
+            trust_caches=True,
+            select=["cache-content"],
         )
 
         assert [one.fix for one in report.findings] == [

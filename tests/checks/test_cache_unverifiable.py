@@ -18,17 +18,18 @@ from preflight.caches.facts import Alike, CacheFolderFacts, Unread
 from preflight.findings.finding import Finding, Location, Severity
 from preflight.formats.bytes.crc import with_zeros
 from preflight.testing import ask
-from tests.contents import archive
+from tests.contents import archive, of_torch
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
 
 @pytest.fixture
 def no_checksums() -> Iterator[None]:
+    have = of_torch("serialization.set_crc32_options")
     before = torch.serialization.get_crc32_options()
-    torch.serialization.set_crc32_options(compute_crc32=False)
+    have(compute_crc32=False)
     yield
-    torch.serialization.set_crc32_options(before)
+    have(before)
 
 
 @pytest.fixture

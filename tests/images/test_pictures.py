@@ -30,7 +30,7 @@ def turned(image_format: str) -> bytes:
 
 
 def animated() -> bytes:
-    several = [Image.new("P", (40, 30), number) for number in range(3)]
+    several = [Image.new("RGB", (40, 30), (9 * number, 99, 0)) for number in range(3)]
     return saved(several[0], "GIF", save_all=True, append_images=several[1:])
 
 

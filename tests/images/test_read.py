@@ -55,6 +55,15 @@ def animated(image_format: str) -> bytes:
     return saved(frames[0], image_format, save_all=True, append_images=frames[1:])
 
 
+def loads(data: bytes) -> bool:
+    """Whether Pillow reads it: 10.0 does not read the MPO that it writes of four pictures."""
+    try:
+        Image.open(io.BytesIO(data)).load()
+    except (OSError, UserWarning):
+        return False
+    return True
+
+
 def poster(**options: object) -> bytes:
     """A large flat area, of which WebP's coder makes thousands of zeros, above a photo."""
     image = Image.new("RGB", (2400, 2400))
@@ -76,7 +85,7 @@ HEALTHY = {
     "bytes behind the end": photo() + b"\0" * 5000,
     "another picture behind the end": photo() + photo(width=64),
     "a few bytes before the end marker": photo()[:-2] + b"\x01" * 12 + photo()[-2:],
-    "MPO": animated("MPO"),
+    **({"MPO": animated("MPO")} if loads(animated("MPO")) else {}),
     "flat black, optimised": saved(Image.new("RGB", (2400, 2400)), "JPEG", optimize=True),
     "flat black, progressive": saved(Image.new("RGB", (2400, 2400)), "JPEG", progressive=True),
     "PNG": photo("PNG"),
@@ -129,12 +138,13 @@ def test_no_decoder_is_asked_about_what_looks_sound(name: str, depth: str) -> No
 
 
 def test_no_decoder_is_imported_for_what_looks_sound(tmp_path: Path) -> None:
-    for name in ("baseline", "progressive", "PNG", "APNG", "WebP", "MPO"):
+    names = {"baseline", "progressive", "PNG", "APNG", "WebP", "MPO"} & HEALTHY.keys()
+    for name in names:
         (tmp_path / f"{name}.jpg").write_bytes(HEALTHY[name])
     script = (
         "import pathlib, sys; from preflight.images.folder import read_image_file;"
         "every = [read_image_file(str(p), '.') for p in pathlib.Path('.').glob('*.jpg')];"
-        "assert len(every) == 6 and not any(one.damage for one in every);"
+        f"assert len(every) == {len(names)} and not any(one.damage for one in every);"
         "print({'PIL', 'numpy', 'simplejpeg'} & set(sys.modules))"
     )
     done = subprocess.run(

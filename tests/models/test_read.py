@@ -44,6 +44,7 @@ def test_a_healthy_model_is_copied() -> None:
     assert found.defined.qualname == "make_model"
 
 
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature")
 def test_a_lazy_model_has_no_number_of_parameters_yet() -> None:
     """Its shapes are known after the first batch."""
     assert look(nn.Sequential(nn.LazyLinear(3), nn.Linear(2, 1))).parameters == 3

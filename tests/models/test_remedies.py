@@ -25,6 +25,7 @@ from preflight.findings.finding import Finding, Severity
 from preflight.models.read import copy_model
 from preflight.testing import ask
 from tests.archives import least_seconds
+from tests.contents import of_torch
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -81,7 +82,16 @@ def ddp(*held: object) -> nn.Module:
     return DistributedDataParallel(net(*held), process_group=group())
 
 
+def older(*held: object) -> nn.Module:
+    """Keep its modules as torch did before it took plain dicts."""
+    model = ddp(*held)
+    for one in model.modules():
+        vars(one)["_modules"] = collections.OrderedDict(vars(one)["_modules"])
+    return model
+
+
 def replicated(*held: object) -> nn.Module:
+    of_torch("distributed.fsdp.fully_shard")  # as old, it may be copied before its first step
     from torch.distributed._composable.replicate import replicate
 
     return replicate(net(*held))  # type: ignore[no-any-return]
@@ -90,8 +100,8 @@ def replicated(*held: object) -> nn.Module:
 def sharded(*held: object) -> nn.Module:
     """Build a model whose root and blocks are sharded, as FSDP2 does it."""
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
 
+    fully_shard = of_torch("distributed.fsdp.fully_shard")
     model = net(*held)
     mesh = init_device_mesh("cpu", (1,))
     for block in model:  # type: ignore[attr-defined]
@@ -309,7 +319,7 @@ def test_a_fix_that_was_taken_is_no_error_any_more(tmp_path: Path) -> None:
     assert (one.severity, again.severity) == (Severity.ERROR, Severity.NOTE)
 
 
-@pytest.mark.parametrize("make", [sharded, replicated, ddp, Refuses])
+@pytest.mark.parametrize("make", [sharded, replicated, ddp, Refuses, older])
 def test_what_refuses_does_not_hide_what_lies_below(
     tmp_path: Path, make: Callable[..., nn.Module]
 ) -> None:

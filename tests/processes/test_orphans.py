@@ -84,12 +84,20 @@ def test_what_leaves_session_and_environment_is_ended(
     assert sleepers(seconds) == []
 
 
-def test_from_python_too(tmp_path: Path, seconds: str) -> None:
+@pytest.mark.parametrize(
+    ("then", "verdict"),
+    [
+        ("return DataLoader(range(8))", "go"),
+        ("time.sleep(2); os.kill(os.getpid(), signal.SIGKILL)", "cannot-judge"),
+    ],
+    ids=["it returns", "it is killed"],
+)
+def test_from_python_too(tmp_path: Path, seconds: str, then: str, verdict: str) -> None:
     """Where another process of the caller's own goes on."""
-    job(tmp_path, f"{ESCAPE.format(seconds)}; return DataLoader(range(8))")
+    job(tmp_path, f"{ESCAPE.format(seconds)}; {then}")
     mine = subprocess.Popen(["sleep", "900"], start_new_session=True, env={})
     try:
-        assert preflight.run("loader=train:make", folder=str(tmp_path)).verdict == "go"
+        assert preflight.run("loader=train:make", folder=str(tmp_path)).verdict == verdict
         assert mine.poll() is None
         assert sleepers(seconds) == []
     finally:

@@ -10,7 +10,9 @@ import pytest
 import preflight
 from preflight.session.run import UsageError
 from preflight.settings.nearest import nearest
+from tests.archives import photo
 from tests.conftest import Run
+from tests.files import write
 
 pytestmark = pytest.mark.usefixtures("at_hand")
 
@@ -59,6 +61,23 @@ def test_a_function_for_keys_is_code_too(job: Path, preflight: Run) -> None:
     (job / "preflight.toml").write_text('[[cache]]\npath = "cache"\nkey = "train:make"\n')
 
     assert "makes this run: train:make;" in preflight("run").stderr
+
+
+def test_what_writes_a_cache_and_what_divides_it_are_code_too(job: Path, preflight: Run) -> None:
+    """A word takes the split of a loader from the settings, and no writer of a cache."""
+    (job / "cache").mkdir()
+    write(job / "pictures" / "a.jpg", photo())
+    (job / "train.py").write_text(f"{TRAIN}def mine(items, rank, ranks): return items\n")
+    (job / "preflight.toml").write_text(
+        '[[cache]]\npath = "cache"\nwriter = "train:save"\nsplit = "strided & train:mine"\n'
+        '[[data]]\npath = "pictures"\ncaptions = "none"\nsplit = ["strided", "train:cut"]\n'
+        f'{MAKES}split = "train:own"\n'
+    )
+    every = "train:make, train:save, train:mine, train:own, train:cut"
+
+    for words, told in (((), every), (("cache=cache", "loader=train:make"), "train:own")):
+        said = preflight("run", *words, "--select", "source").stderr
+        assert f"preflight.toml makes this run: {told}; --no-config" in said
 
 
 def test_what_was_typed_is_not_told(job: Path, preflight: Run) -> None:

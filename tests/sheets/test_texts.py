@@ -221,6 +221,16 @@ def test_texts_are_broken_into_lines_that_fit(name: str) -> None:
         assert lines == ["a b\\x00c"]
 
 
+def test_a_secret_in_a_caption_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its value, or by its shape; what only looks like one is."""
+    monkeypatch.setenv("MY_DSN", "drawn0123canary")
+    letters = Lettering(13)
+
+    assert letters.sayable("by drawn0123canary") == "by <redacted>"
+    assert letters.sayable("from https://ada:pw@h/1.jpg") == "from https://ada:<redacted>@h/1.jpg"
+    assert letters.sayable("the key of a secret garden") == "the key of a secret garden"
+
+
 def test_letters_that_no_font_has_are_escaped() -> None:
     """What is written is either what it was, or says which letter it was."""
     letters = Lettering(13)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,7 +98,10 @@ def test_a_simulated_mount_without_flock_says_why(tmp_path: Path) -> None:
     assert found.fcntl.said == ""
 
 
-def test_a_simulated_system_without_locks_says_so(tmp_path: Path) -> None:
+def test_a_simulated_system_without_locks_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # as the layer does, and for this test only
     found = tried(tmp_path, "NoFcntl")
 
     for locks in (found.flock, found.fcntl):

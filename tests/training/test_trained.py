@@ -251,6 +251,7 @@ def test_masters_of_higher_precision_train_the_model_that_they_are_copies_of() -
 
 
 @pytest.mark.parametrize("kind", [nn.LazyLinear])
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature")
 def test_a_layer_without_a_shape_yet_is_left_alone(kind: Any) -> None:
     class Lazy(nn.Module):
         def __init__(self) -> None:

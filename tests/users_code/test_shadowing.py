@@ -40,6 +40,9 @@ def python_says(folder: Path) -> str:
 def test_a_file_that_keeps_torch_from_importing_is_named(tmp_path: Path, file: str) -> None:
     put(tmp_path, "train.py", content=TRAIN)
     put(tmp_path, file, content=b"speed = 1\n")
+    if not python_says(tmp_path):  # of an older torch, which does without
+        assert report_of(tmp_path).findings == ()
+        return
 
     (finding,) = report_of(tmp_path).findings
 

@@ -251,5 +251,5 @@ def _names_of_parts(thing: object) -> dict[int, str]:
     """Give the attributes under which an object and its table of modules hold things, by id."""
     held = own_attributes(thing)
     modules = held.get("_modules")
-    inner = dict.items(modules) if type(modules) is dict else ()
+    inner = dict.items(modules) if isinstance(modules, dict) else ()
     return {id(value): attribute(name) for name, value in (*list(held.items()), *inner)}

@@ -34,7 +34,7 @@ def below_refusing(thing: object) -> list[tuple[str, object]]:
 
 def _below(thing: object) -> Iterator[tuple[str, object]]:
     for name, value in list(own_attributes(thing).items()):
-        if name in _TABLES and type(value) is dict:
-            yield from ((attribute(name) + item(key), part) for key, part in value.items())
+        if name in _TABLES and isinstance(value, dict):  # older torch has OrderedDicts there
+            yield from ((attribute(name) + item(key), part) for key, part in dict.items(value))
         elif name.isidentifier() and "_hooks" not in name and not is_wrapper(thing):
             yield attribute(name), value

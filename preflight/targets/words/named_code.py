@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from preflight.settings.job import Job
+from preflight.settings.job import CacheSettings, DataSettings, Factory, Job
 from preflight.settings.key_rule import is_function
 from preflight.settings.nearest import Nearest
-from preflight.targets.targets import Built, CacheFolder
+from preflight.settings.split import is_function as divides
+from preflight.settings.split import steps_of
+from preflight.targets.targets import Built, CacheFolder, Dataset, Loader, Remote
 from preflight.targets.words.discover import Discovered
 from preflight.values.names import shown
 
@@ -39,7 +41,25 @@ def _codes(job: Job, found: Discovered, *, typed: bool) -> Iterator[str]:
     if any(isinstance(one, CacheFolder) for one in targets):
         keys = (one.key for one in job.cache)
         code += [key for key in keys if key is not None and is_function(key)]
+    for row in _rows(job, found):
+        if isinstance(row, CacheSettings) and row.writer is not None:
+            code.append(row.writer)
+        code += filter(divides, (word for step in steps_of(row.split) for word in step))
     yield from code
     runs = code or any(isinstance(one, Built) for one in targets)
     if runs and job.python is not None and "python" not in job.origins:  # no flag, no variable
         yield job.python
+
+
+def _rows(job: Job, found: Discovered) -> Iterator[CacheSettings | DataSettings | Factory]:
+    """Give what the settings say of targets, be they named by them or by words."""
+    for one in (*found.targets, *found.datasets):
+        match one:
+            case CacheFolder(entry=int(entry)):
+                yield job.cache[entry]
+            case Dataset(entry=int(entry)):
+                yield job.data[entry]
+            case Remote():
+                yield from job.data
+            case Loader():
+                yield from (row for row in job.loader if row.call == one.spec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import struct
 import warnings
 from collections import OrderedDict
@@ -29,9 +30,17 @@ def loaded(content: bytes) -> object:
     return torch.load(io.BytesIO(content), weights_only=True)
 
 
+# Before 2.6, with weights_only, whatever is raised comes as this; and nothing quantized is taken.
+OLD = not hasattr(torch.serialization, "set_crc32_options")
+
+
 def is_refused(content: bytes) -> bool:
     try:
         loaded(content)
+    except pickle.UnpicklingError:
+        if not OLD:
+            raise
+        return True
     except (RuntimeError, EOFError, ValueError, TypeError, AttributeError, AssertionError):
         return True
     return False
@@ -59,11 +68,6 @@ def healthy() -> Iterator[tuple[str, object]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield "sparse", [torch.eye(4).to_sparse(), torch.eye(4).to_sparse_csr()]
-        scales, zeros = torch.ones(3), torch.zeros(3)
-        yield "quantized", torch.quantize_per_tensor(NUMBERS, 0.1, 0, torch.qint8)
-        yield "in 32 bits", torch.quantize_per_tensor(NUMBERS, 0.1, 0, torch.qint32)
-        channels = torch.quantize_per_channel(NUMBERS, scales, zeros, 0, torch.quint8)
-        yield "quantized by channels", channels
     yield "parameter", torch.nn.Parameter(NUMBERS.clone())
     yield "frozen", torch.nn.Parameter(torch.ones(3, dtype=torch.int64), requires_grad=False)
     yield "gradient", torch.ones(3, requires_grad=True)
@@ -75,6 +79,15 @@ def healthy() -> Iterator[tuple[str, object]]:
     model(torch.ones(4, 3)).sum().backward()
     optimizer.step()
     yield "state", {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": 7}
+    if OLD:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scales, zeros = torch.ones(3), torch.zeros(3)
+        yield "quantized", torch.quantize_per_tensor(NUMBERS, 0.1, 0, torch.qint8)
+        yield "in 32 bits", torch.quantize_per_tensor(NUMBERS, 0.1, 0, torch.qint32)
+        channels = torch.quantize_per_channel(NUMBERS, scales, zeros, 0, torch.quint8)
+        yield "quantized by channels", channels
 
 
 @pytest.mark.parametrize("protocol", [2, 3])

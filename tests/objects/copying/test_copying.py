@@ -133,7 +133,9 @@ def hooked(hook: Any) -> nn.Module:
 
 
 def mesh() -> Any:
-    return torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+    from torch.distributed.device_mesh import init_device_mesh
+
+    return init_device_mesh("cpu", (1,))
 
 
 MODELS = {

@@ -311,12 +311,22 @@ def test_whoever_holds_it_is_told_innermost_first(opened: ExitStack) -> None:
 # --- memory of a GPU ------------------------------------------------------------------------------
 
 
+def fake() -> torch.Tensor:
+    """Give a tensor of a GPU that is not there; an older torch asks its driver all the same."""
+    try:
+        with FakeTensorMode():
+            return torch.empty(3, device="cuda")
+    except RuntimeError as error:
+        if "no NVIDIA driver" not in str(error):
+            raise
+        pytest.skip(f"torch {torch.__version__} makes no fake tensor of a GPU without a driver")
+
+
 def test_tensors_of_a_gpu_are_found_without_one() -> None:
     """Fake ones, which say that they are there; a module stands for all of its own."""
-    with FakeTensorMode():
-        tensor = torch.empty(3, device="cuda")
-        layer = torch.nn.Linear(2, 2, device="meta")
-        layer.register_buffer("scale", torch.empty(3, device="cuda"))
+    tensor = fake()
+    layer = torch.nn.Linear(2, 2, device="meta")
+    layer.register_buffer("scale", fake())
     model = torch.nn.Sequential(torch.nn.ReLU(), layer)
     data = Data(tensors=[tensor, tensor], model=model, scale=layer.scale, cpu=torch.zeros(3))
 
@@ -330,8 +340,7 @@ def test_tensors_of_a_gpu_are_found_without_one() -> None:
 def test_a_module_on_the_cpu_is_walked(opened: ExitStack) -> None:
     layer = torch.nn.ReLU()
     layer.file = opened.enter_context(open("a.bin", "rb"))
-    with FakeTensorMode():
-        layer.register_buffer("scale", torch.empty(3, device="cuda"))
+    layer.register_buffer("scale", fake())
 
     assert held(torch.nn.Sequential(layer)) == {"dataset": "cuda-tensor", "dataset[0].file": "file"}
 

@@ -129,6 +129,11 @@ class Labelled(torch.Tensor):
     pass
 
 
+def compressed() -> torch.Tensor:
+    rows, columns = torch.arange(11), torch.arange(10)
+    return torch.sparse_csr_tensor(rows, columns, torch.ones(10), check_invariants=True)
+
+
 TENSORS: dict[str, tuple[Callable[[], object], int]] = {
     "a parameter": (lambda: torch.nn.Parameter(torch.zeros(1000)), 4000),
     "a module": (lambda: torch.nn.Linear(10, 10), 440),
@@ -137,7 +142,7 @@ TENSORS: dict[str, tuple[Callable[[], object], int]] = {
     "a storage": (lambda: torch.zeros(1000).untyped_storage(), 4000),
     "one without data": (lambda: torch.zeros(1000, device="meta"), 0),
     "a sparse one": (lambda: torch.eye(10).to_sparse(), 160 + 40),
-    "a compressed one": (lambda: torch.eye(10).to_sparse_csr(), 88 + 160 + 40),
+    "a compressed one": (compressed, 88 + 80 + 40),
     "one in shared memory": (lambda: torch.zeros(1000).share_memory_(), 4000),
     "one over an array of numpy": (lambda: torch.from_numpy(numpy.zeros(1000)), 8000),
 }
