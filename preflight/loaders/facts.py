@@ -13,8 +13,8 @@ class Unsendable:
     """One object that pickle refuses, with every path that leads to it."""
 
     kind: str
-    """`lambda`, `local-function`, `local-class`, `rebound`, `unnamed`, `module`, `generator`,
-    `lock`, `forked-lock`, `file`, `handle`, `tensor`, `other`."""
+    """`lambda`, `local-function`, `decorated`, `local-class`, `rebound`, `unnamed`, `module`,
+    `generator`, `lock`, `forked-lock`, `file`, `handle`, `tensor`, `other`."""
 
     type: str
     """Its type, such as `builtins.function`."""
