@@ -80,6 +80,8 @@ def digest(text: str) -> str:
 
 KEYS: dict[str, tuple[str, Callable[[int], str]]] = {
     "below a folder": ("{stem}.pt", "latents/{}.pt".format),
+    "below two folders": ("stem", "old/run1/{}.pt".format),
+    "below the wrong one of two": ("old/{stem}.pt", "old/run1/{}.pt".format),
     "by another digest": ("md5(stem)", lambda number: f"{digest(str(number))}.pt"),
     "with a text before the caption": (
         "md5(caption)",
@@ -109,6 +111,30 @@ def test_the_key_that_is_printed_for_a_cache_finds_its_entries(
     put(tmp_path, "preflight.toml", content=f"{table}{keys[-1]}\n".encode())
 
     assert findings(tmp_path, "cache-incomplete") == []
+
+
+def test_the_key_that_is_printed_for_folders_in_a_cache_leads_to_all_of_them(
+    tmp_path: Path,
+) -> None:
+    stream = io.BytesIO()
+    torch.save(torch.ones(2), stream)
+    cases = {"nested": ("pets/a", "pets/b"), "two data sets": ("pets", "cars")}
+    for case, folders in cases.items():
+        for folder in folders:
+            for number in range(6):
+                put(tmp_path, f"{case}/{folder}/{number}.jpg", content=photo())
+                inside = folder.removeprefix("pets/")
+                put(tmp_path, f"{case}/cache/vae/{inside}/{number}.pt", content=stream.getvalue())
+        names = sorted({one.partition("/")[0] for one in folders})
+        table = "".join(f'[[data]]\nname = "{one}"\npath = "{one}"\n' for one in names)
+        table += f'[[cache]]\npath = "cache"\nof = {names}\n'.replace("'", '"')
+        put(tmp_path / case, "preflight.toml", content=f'{table}key = "stem"\n'.encode())
+
+        (told,) = findings(tmp_path / case, "cache-incomplete")
+        key = re.findall(r'key = "[^"]*"', told.fix or "")[-1]
+        put(tmp_path / case, "preflight.toml", content=f"{table}{key}\n".encode())
+
+        assert findings(tmp_path / case, "cache-incomplete") == [], (case, key)
 
 
 # --- tar ------------------------------------------------------------------------------------------
