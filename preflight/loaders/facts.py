@@ -154,7 +154,8 @@ class Unloadable:
 
     defined: Definition = Definition()
     raised: Definition = Definition()
-    """The user's line that raised in the worker; without a file where no line of the user's did."""
+    """The user's line that raised in the worker, or at which it stood when it was late; without a
+    file where no line of the user's did."""
 
     missing: str | None = None
     """The module, or `module.name`, that the worker looks for in vain."""
