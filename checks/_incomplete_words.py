@@ -110,10 +110,13 @@ def rule_of(facts: CacheKeys) -> str:
     return f'key = "{shown(facts.rule or "")}"'
 
 
-def named_below(folder: str, facts: CacheKeys) -> str:
+def named_below(facts: CacheKeys) -> str:
     """Give a rule as a template, with the folder of the cache in it."""
-    rule = facts.rule or ""
-    return f'key = "{shown(folder)}/{shown(rule if "{" in rule else f"{{{rule}}}.pt")}"'
+    if facts.elsewhere_rule == "":
+        return "key can name folders, and be a function of the job (module:function)."
+    rule, folder = facts.rule or "", shown(facts.elsewhere[0])
+    written = f"{folder}/{shown(rule if '{' in rule else f'{{{rule}}}.pt')}"
+    return f'key = "{shown(facts.elsewhere_rule or written)}"'
 
 
 def guessed(facts: CacheKeys) -> str:

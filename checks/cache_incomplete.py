@@ -229,7 +229,7 @@ def _of_elsewhere(facts: CacheKeys, job: Job) -> Finding:
         at=Location(file=facts.file),
         also=settings_of(facts, job),
         why="A job that looks where the rule leads finds none of them, and makes all again.",
-        fix=f"Where the job does look there, say so: {named_below(folders[0], facts)}",
+        fix=f"Where the job does look there, say so: {named_below(facts)}",
         evidence={"entries": facts.entries},
         about="elsewhere",
     )

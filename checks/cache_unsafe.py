@@ -7,7 +7,8 @@ What it finds
     (os.system, builtins.eval, subprocess.Popen), or one that the pickle hides, is an error. Any
     other (argparse.Namespace, a numpy array, a trainer's own class) is a warning: it does no harm,
     and torch.load stops at it. So is a pickle of protocol 4 or 5 that torch.save was told to write
-    (pickle_protocol=4), which the same loader cannot read. Of numpy's arrays of Python objects
+    (pickle_protocol=4), which the same loader cannot read, and a file in the tar format that torch
+    wrote before 2017. Of numpy's arrays of Python objects
     (.npy, and those inside .npz) is told what they name beyond numpy and Python's own values:
     texts, numbers, dicts, dates and the like are left alone. TorchScript and torch.package hold
     code by design, and are left alone. The file is read, and never loaded.
@@ -33,7 +34,7 @@ from collections.abc import Iterator, Sequence
 from preflight.check import check
 from preflight.facts import CacheFacts
 from preflight.finding import Finding, Location, Severity
-from preflight.formats.torch.pickle_globals import FRAMED, is_dangerous, is_of_arrays
+from preflight.formats.torch.pickle_globals import FRAMED, TARRED, is_dangerous, is_of_arrays
 from preflight.job import Job
 from preflight.values.names import first_of
 
@@ -120,11 +121,13 @@ def _objects(facts: CacheFacts, names: Sequence[str]) -> Finding:
 
 
 def _refused(facts: CacheFacts) -> Finding:
-    names = tuple(name for name in facts.globals if name != FRAMED)
-    said = [f"is written in {FRAMED}"] if FRAMED in facts.globals else []
+    names = tuple(name for name in facts.globals if name not in (FRAMED, TARRED))
+    said = [f"is written in {one}" for one in (FRAMED, TARRED) if one in facts.globals]
     said += [f"names {first_of(names, len(names))}"] if names else []
     fixes = [_fix(names)] if names else []
     fixes += ["Leave out pickle_protocol= where it is saved."] if FRAMED in facts.globals else []
+    if TARRED in facts.globals:
+        fixes = ["Load it with weights_only=False, where you trust it, and save it anew."]
     return cache_unsafe.found(
         f"{' and '.join(said)}, which torch.load refuses with weights_only",
         severity=Severity.WARNING,

@@ -91,7 +91,10 @@ def _message(one: Unloadable) -> str:
     if one.missing is not None:
         return f"cannot be loaded by a worker: {one.text}; a worker finds no {shown(one.missing)}"
     if one.how == "late":
-        return f"is not loaded by a worker in time: {one.text}; {shown(one.error)}"
+        at = ""
+        if one.raised.file is not None:
+            at = f", and stands at {shown(one.raised.file)}:{one.raised.line}"
+        return f"is not loaded by a worker in time: {one.text}; {shown(one.error)}{at}"
     tail = _GUESSED if one.guess else ""
     if one.raised.file is not None:
         tail = f" in {shown(one.raised.file)}:{one.raised.line}{tail}"

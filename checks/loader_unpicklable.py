@@ -38,6 +38,7 @@ from ._objects import WITHOUT_WORKERS, cut_evidence, cut_short, started
 _REASONS = {
     "lambda": "pickle sends functions by name, and a lambda has none",
     "local-function": "pickle sends functions by name, from the top level of a module only",
+    "decorated": "pickle sends functions by name, and its decorator gives it none",
     "local-class": "pickle sends classes by name, from the top level of a module only",
     "rebound": "pickle sends it by its name, and would send the other thing",
     "unnamed": "pickle sends it by its name, and there is nothing of that name",
@@ -52,6 +53,8 @@ _REASONS = {
 
 _FIXES = {
     "local-function": "Define it at the top level of its module.",
+    "decorated": "Put functools.wraps on it in its decorator: it then has the name of what that "
+    "decorates.",
     "local-class": "Define it at the top level of its module.",
     "rebound": "Let the name mean this object again: use functools.wraps in the decorator, or give "
     "the original another name.",

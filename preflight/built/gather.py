@@ -48,7 +48,8 @@ class BuiltTargets(Gather):
     def hear(self, target: Target, facts: object) -> None:
         """Take in which line of the sources copies a model."""
         if isinstance(facts, SourceFacts):
-            self._line = self._line or facts.model_copy
+            if facts.model_copy is not None and (self._line is None or self._line.averages):
+                self._line = facts.model_copy
             self._unread.discard(target)
             if not self._unread:
                 self.come += self._judgeable()

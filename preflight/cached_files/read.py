@@ -23,7 +23,9 @@ from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
 from preflight.file_access.opened import reading
 from preflight.file_access.outline import look_at_outline
-from preflight.formats.stored import StoredFile, look_at_whole
+from preflight.formats.bytes.blocks import Held, Read
+from preflight.formats.magic import HEAD, what_is
+from preflight.formats.stored import TORCH, StoredFile, look_at_whole
 from preflight.formats.stored import look as look_at
 from preflight.formats.suffixes.dcp import PART
 from preflight.kinds.asked import Asked, reason_of
@@ -174,9 +176,17 @@ def _look_at_file(
         return look_at_outline(descriptor, size, suffix)
     with io.FileIO(descriptor, closefd=False) as file:
         if size > WINDOW:
-            return look_at(Large(file, tell), size, suffix)
-        content = reading(file, size)(0, size)
-    return look_at_whole(memoryview(content), suffix, tell)
+            read: Read = Large(file, tell)
+            held = look_at(read, size, suffix)
+        else:
+            content = memoryview(reading(file, size)(0, size))
+            read, held = Held(content, tell), look_at_whole(content, suffix, tell)
+        is_unknown = suffix in TORCH and held == StoredFile("unknown")
+        if is_unknown and what_is(bytes(read(0, HEAD))) == "tar archive":
+            from preflight.cached_files.tarred import look_at_tarred  # hardly any file is one
+
+            return look_at_tarred(read, size) or held
+    return held
 
 
 def _facts_of(path: str, name: str, size: int, held: StoredFile) -> CacheFacts:

@@ -21,6 +21,9 @@ _VARYING = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d+", re.ASCII | re.IGNORECASE
 )
 
+# A folder that is called after the hashes of what lies in it.
+_OF_HASHES = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
+
 _FEWEST = 3
 """Files of one sort of name that say what such a file is."""
 
@@ -84,8 +87,24 @@ def unlike_others(files: Iterable[Seen]) -> Iterator[tuple[int, Damage]]:
             yield from _of_objects(group)
         else:
             others[folder] += group
+    apart: defaultdict[tuple[str, str], list[Seen]] = defaultdict(list)
     for group in others.values():
-        yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+        if len(group) >= _FEWEST_OF_ANY:
+            yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+        else:
+            for one in group:
+                apart[_place_and_sort(one.name)].append(one)
+    for group in apart.values():
+        if len(group) >= _FEWEST_OF_ANY:
+            yield from _unlike(group, fewest=_FEWEST_OF_ANY, share=_SHARE_OF_ANY)
+
+
+def _place_and_sort(name: str) -> tuple[str, str]:
+    """Give what a file has in common with those of the same sort in folders beside its own."""
+    folder, base = posixpath.split(name)
+    above = posixpath.dirname(folder).split("/")
+    parts = ["#" if _OF_HASHES.fullmatch(one) else _VARYING.sub("#", one) for one in above]
+    return "/".join(parts), _VARYING.sub("#", base)
 
 
 def _unlike(group: list[Seen], *, fewest: int, share: int) -> Iterator[tuple[int, Damage]]:

@@ -30,6 +30,7 @@ _MAGIC: dict[str, tuple[bytes, ...]] = {
     "lz4 stream": (b"\x04\x22\x4d\x18",),
     "numpy array": (b"\x93NUMPY",),
     "HDF5 file": (b"\x89HDF\r\n\x1a\n",),
+    "BigWig track": (b"\x26\xfc\x8f\x88", b"\x88\x8f\xfc\x26"),
     "SQLite database": (b"SQLite format 3\x00",),
     "Parquet file": (b"PAR1",),
     "Arrow file": (b"ARROW1",),

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from preflight.formats.magic import HEAD, what_is, with_article
 from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.shape import Shape
+from preflight.formats.suffixes.images import PILLOW
 from preflight.kinds.asked import CannotLookError
 
 # What Pillow's decoders raise on damaged bytes; MemoryError is not among them, and goes up.
@@ -35,10 +36,7 @@ _REFUSALS = (
 
 # Formats that Pillow reads by itself, or with a plug-in below. Its EPS reader would start
 # Ghostscript on the user's bytes.
-_FORMATS = (
-    *("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", "JPEG2000", "PPM"),
-    *("ICO", "ICNS", "TGA", "PCX", "PSD", "QOI", "SGI", "DDS", "HEIF", "JXL"),
-)
+_FORMATS = (*PILLOW, "HEIF", "JXL")
 
 # Plug-ins that have Pillow decode more as soon as they are imported, where they are installed.
 _PLUGINS = {
@@ -58,6 +56,7 @@ _PERHAPS = {
     "QOI image": ("", "QOI"),
     "Radiance HDR image": ("", ""),
     "JPEG XR image": ("", ""),
+    "BigWig track": ("", ""),  # which is called `.bw`, as gray images of SGI are
 }
 
 _AN_EIGHTH = {"min_height": 1, "min_width": 1, "min_factor": 8}

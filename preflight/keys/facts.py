@@ -151,6 +151,9 @@ class CacheKeys:
     elsewhere: tuple[str, ...] = ()
     """Folders of the cache in which its entries are found, where the settings name none of them."""
 
+    elsewhere_rule: str | None = None
+    """A rule that names these folders and leads there; empty: none that was tried does."""
+
     respelled: Respelled | None = None
     instead: str | None = None
     """The rule by which most samples lead to an entry, where that of the settings leads to none."""

@@ -14,7 +14,7 @@ from preflight.keys.entry_kinds import lacked_kinds, lacked_texts
 from preflight.keys.facts import CacheKeys, LackedKind
 from preflight.keys.layouts import UNSURE, Finder, Way, best_way, led_by, ways_of, with_endings
 from preflight.keys.places import Places
-from preflight.keys.respelled import respelled
+from preflight.keys.respelled import led_below, respelled
 from preflight.keys.sample import Tell
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.settings.key_expression import Values
@@ -218,6 +218,12 @@ class _Look:
         tops = {name.partition("/")[0] for is_led, name in names if is_led and "/" in name}
         return tuple(sorted(tops)[:NAMED])
 
+    def _named_below(self, found: Compared) -> str:
+        names, by = self._entries.names(), lambda rule: self.by((rule,))
+        led = led_below(found, names, by, nested=self._nested)
+        samples, finder = self._samples, self._finder
+        return next((text for text, one in led if not shared_keys(one, samples, finder)), "")
+
     def _ways(self, rule: KeyRule, *, numbered: bool = False) -> tuple[Way, ...]:
         return ways_of(rule, self._entries, nested=self._nested, numbered=numbered)
 
@@ -257,6 +263,10 @@ class _Look:
         instead = None
         if other is None and not found.matched and self._owed.key not in _NOT_SAID:
             instead = self.by_any(but=rule)[0]
+        said = None if instead is None else instead.way.rule.text
+        if instead is not None and instead.way.layout in UNSURE:
+            said = self._named_below(instead) or None
+        elsewhere = self._elsewhere(found)
         return replace(
             bare,
             rule=rule.text,
@@ -280,8 +290,9 @@ class _Look:
             shared_samples=sum(one.samples for one in shared),
             shared_keys=tuple(shared[:NAMED]),
             cased=cased_keys(found, self._samples, self._finder),
-            elsewhere=self._elsewhere(found),
+            elsewhere=elsewhere,
+            elsewhere_rule=self._named_below(found) if elsewhere else None,
             respelled=other,
-            instead=None if instead is None else instead.way.rule.text,
+            instead=said,
             instead_matched=0 if instead is None else instead.matched,
         )

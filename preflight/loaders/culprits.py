@@ -7,12 +7,15 @@ it is: it may only miss what is not there.
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
-from preflight.loaders.workers import Outlet, Surroundings, Worker, start
+from preflight.loaders.workers import PLACE, Outlet, Surroundings, Worker, start
 from preflight.objects.random_state import kept_random_state
 from preflight.objects.sending.parcel import ObjectAtByte, find, pickled_slowly
 from preflight.objects.sending.pickle_trial import Roots, spawning
@@ -29,6 +32,12 @@ _IN_EARNEST = 256 << 20
 
 # How long a worker that was late is given the second time, in seconds.
 _SECOND_CHANCE = 20.0
+
+# A line of what faulthandler writes.
+_CALL = re.compile(rb'  File "(?P<file>.+)", line (?P<line>\d{1,9}) in (?P<name>.+)')
+
+# Of the time that a worker has, after which it writes down where it stands.
+_PATIENCE = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +114,8 @@ class Search:
         stand_ins = StandIns(large=large, left_out=left_out)
         outlet = Outlet([worker], large=large, most=self.most + _IN_EARNEST)
         worker.forget_place()
-        worker.order(roots=len(roots), slowly=True)
+        until = time.time() + worker.surroundings.timeout * _PATIENCE
+        worker.order(roots=len(roots), slowly=True, until=until)
         with spawning(), kept_random_state():
             raised = pickled_slowly(roots, outlet, stand_ins)
         outlet.close()
@@ -169,9 +179,21 @@ def _described(worker: Worker, said: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "how": "refused" if said else worker.lost or "died",
         "error": str(said.get("error") or f"the worker {worker.said}"),
-        "frames": _frames_of(said),
+        "frames": _stack_of(worker) if worker.lost == "late" else _frames_of(said),
         "missing": _missing(said),
     }
+
+
+def _stack_of(worker: Worker) -> tuple[Line, ...]:
+    """Give the lines that a worker stood at when it was late, the innermost last."""
+    with open(worker.place, "rb") as file:
+        said = file.read()[PLACE:].rpartition(b"most recent call first")[2]  # of the main thread
+    calls = [
+        (os.fsdecode(one["file"]), int(one["line"]), one["name"].decode(errors="replace"))
+        for one in map(_CALL.fullmatch, said.splitlines())
+        if one is not None
+    ]
+    return tuple((*one, linecache.getline(*one[:2]).strip()) for one in reversed(calls))
 
 
 def _frames_of(said: Mapping[str, Any]) -> tuple[Line, ...]:

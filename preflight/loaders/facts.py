@@ -13,8 +13,8 @@ class Unsendable:
     """One object that pickle refuses, with every path that leads to it."""
 
     kind: str
-    """`lambda`, `local-function`, `local-class`, `rebound`, `unnamed`, `module`, `generator`,
-    `lock`, `forked-lock`, `file`, `handle`, `tensor`, `other`."""
+    """`lambda`, `local-function`, `decorated`, `local-class`, `rebound`, `unnamed`, `module`,
+    `generator`, `lock`, `forked-lock`, `file`, `handle`, `tensor`, `other`."""
 
     type: str
     """Its type, such as `builtins.function`."""
@@ -154,7 +154,8 @@ class Unloadable:
 
     defined: Definition = Definition()
     raised: Definition = Definition()
-    """The user's line that raised in the worker; without a file where no line of the user's did."""
+    """The user's line that raised in the worker, or at which it stood when it was late; without a
+    file where no line of the user's did."""
 
     missing: str | None = None
     """The module, or `module.name`, that the worker looks for in vain."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import socket
 import sys
@@ -29,8 +30,11 @@ _PLACES = 1_000
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.local)
 _HANDLES = frozenset({"h5py", "lmdb", "sqlite3", "_sqlite3", "mmap", "pyarrow", "tables", "zarr"})
 
+_NOTHING = object()
+
 # What all of Python's files are made of. `io.IOBase` asks metaclasses, which may be the user's.
 _FILES = io.IOBase.__mro__[1]
+_CACHE = type(functools.cache(len))
 _GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
@@ -54,7 +58,7 @@ def described(
 
 
 def _unsendable(refused: Refused, root: str, made: Definition, told: set[int]) -> Unsendable:
-    thing = refused.thing
+    thing = _in_cache(refused.thing)
     captures = thing.__code__.co_freevars if type(thing) is types.FunctionType else ()
     calls = passes_on(thing) if type(thing) is types.FunctionType else None
     kind = kind_of(thing)
@@ -71,6 +75,12 @@ def _unsendable(refused: Refused, root: str, made: Definition, told: set[int]) -
     )
 
 
+def _in_cache(thing: object) -> object:
+    """Give what `functools.cache` stands for, which is sent by the name of that."""
+    inner = own_attributes(thing).get("__wrapped__") if type(thing) is _CACHE else None
+    return thing if inner is None else inner
+
+
 def _held(path: str, thing: object, root: str) -> str:
     """Name what a function holds: `identity, base.py:69`; of what has no line, its type."""
     place = where.defined(thing, root)
@@ -85,9 +95,7 @@ def kind_of(thing: object) -> str:
     kind = type(thing)
     is_local = "<locals>" in _qualname(thing)
     if kind is types.FunctionType:
-        if cast("types.FunctionType", thing).__code__.co_name == "<lambda>":
-            return "lambda"
-        return "local-function" if is_local else _kind_by_name(thing)
+        return _kind_of_function(cast("types.FunctionType", thing), is_local=is_local)
     if issubclass(kind, type):
         return "local-class" if is_local else _kind_by_name(thing)
     if issubclass(kind, types.ModuleType):
@@ -105,8 +113,33 @@ def kind_of(thing: object) -> str:
     return "tensor" if issubclass(kind, classes("torch", "Tensor")) else "other"
 
 
+def _kind_of_function(function: types.FunctionType, *, is_local: bool) -> str:
+    if function.__code__.co_name == "<lambda>":
+        return "lambda"
+    if not is_local:
+        return _kind_by_name(function)
+    return "decorated" if _is_decorated(function) else "local-function"
+
+
+def _is_decorated(function: types.FunctionType) -> bool:
+    """Whether it stands under the name of a function that it holds."""
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # the cell is empty
+            held = cell.cell_contents
+            if type(held) is types.FunctionType and _under_name_of(held) is function:
+                return True
+    return False
+
+
 def _kind_by_name(thing: object) -> str:
     """Say what there is under the name by which pickle would send a function or class."""
+    found = _under_name_of(thing)
+    if found is _NOTHING:
+        return "unnamed"
+    return "other" if found is thing else "rebound"
+
+
+def _under_name_of(thing: object) -> object:
     module = sys.modules.get(_module(thing))
     found: object = module
     for part in _qualname(thing).split("."):
@@ -115,9 +148,10 @@ def _kind_by_name(thing: object) -> str:
             bases = type.__dict__["__mro__"].__get__(found)
             variables = {k: v for one in reversed(bases) for k, v in vars(one).items()}
         if part not in variables:
-            return "unnamed"
+            return _NOTHING
         found = variables[part]
-    return "other" if found is thing else "rebound"
+        found = found.__func__ if type(found) is staticmethod else found
+    return found
 
 
 def _said(thing: object, kind: str) -> str:
@@ -129,7 +163,7 @@ def _said(thing: object, kind: str) -> str:
     outside, _, name = qualname.rpartition(".<locals>.")
     if kind == "lambda":
         return f"lambda in {outside}" if outside else "lambda"
-    if kind == "local-function":
+    if kind in ("local-function", "decorated"):
         return f"function {name}, defined inside {outside}"
     if kind == "local-class":
         return f"class {name}, defined inside {outside}"

@@ -36,6 +36,8 @@ _IMPORTS = ("torch.utils.data",)
 _MOST_WAITING = 16
 
 _MESSAGE = 1 << 18  # bytes
+PLACE = 16
+"""Bytes of a place in a slow stream; behind it, a worker that is late writes its stack."""
 _MOMENT = 0.2  # seconds
 _GOODBYE = 2.0  # seconds
 
@@ -160,7 +162,7 @@ class Worker:
     def left_at(self) -> tuple[int, int] | None:
         """Say where in a slow stream it was last: the root's number, and the byte of it."""
         with open(self.place, "rb") as file:
-            said = file.read(16)
+            said = file.read(PLACE)
         return (int.from_bytes(said[:8], "big"), int.from_bytes(said[8:], "big")) if said else None
 
     def end(self) -> None:

@@ -91,5 +91,8 @@ class Copied:
     """Where no line copies a model: the call that makes an average of parameters only, and where
     that is, such as `EMAModel(unet.parameters()), train.py:9`."""
 
+    inner: Copied | None = None
+    """The same of the module in a wrapper, for a job that copies only that."""
+
     remedy: Remedy = Remedy()
     cut: tuple[str, ...] = ()

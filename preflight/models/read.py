@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from preflight.models.copiers import find_copier, short
-from preflight.models.facts import Copied, Uncopyable
+from preflight.models.facts import Copied, Remedy, Uncopyable
 from preflight.models.remedies import remedy_for
 from preflight.objects import where
 from preflight.objects.attributes import classes, own_attributes
@@ -37,24 +37,28 @@ def copy_model(
     It runs what a copy runs of the user's code (`__deepcopy__`, `__setstate__`, `__del__`).
     The job's own sources are read for a line that copies one.
     """
-    copier = find_copier(sources, root)
-    copy = _copy_of_inner(model) if copier.of_inner and is_wrapper(model) else None
-    copy = copy or copying.try_copy(model)
     made = where.defined(model if factory is None else factory, root).at
-    return Copied(
-        name=name,
-        defined=made,
+    copied = Copied(name=name, defined=made, error=None, parameters=_parameters(model))
+    again = _again(name, factory)
+    copy = copying.try_copy(model)
+    whole = _told(copied, copy, root, remedy_for(model, copy, again=again))
+    if whole.error is not None and is_wrapper(model):
+        copy = _copy_of_inner(model)
+        remedy = remedy_for(model, copy, again=again, of_inner=True)
+        whole = replace(whole, inner=_told(copied, copy, root, remedy))
+    line = find_copier(sources, root)
+    return whole if line is None else copied_by(whole, line)
+
+
+def _told(copied: Copied, copy: copying.Copy, root: str, remedy: Remedy) -> Copied:
+    """Say what a copy came to."""
+    return replace(
+        copied,
         error=copy.error,
-        objects=_by_line([_uncopyable(one, root, made) for one in copy.stuck]),
+        objects=_by_line([_uncopyable(one, root, copied.defined) for one in copy.stuck]),
         bytes=copy.bytes,
         stopped_after=copy.stopped_after,
-        parameters=_parameters(model),
-        copied_at=copier.at,
-        copied_by=copier.call,
-        copied_with_memo=copier.with_memo,
-        copier=copier.of_package,
-        averages_parameters=copier.averages_parameters,
-        remedy=remedy_for(model, copy, again=_again(name, factory)),
+        remedy=remedy,
         cut=copy.cut,
     )
 
@@ -171,6 +175,18 @@ def _numel(parameter: Any) -> int:
 
 
 def copied_by(copied: Copied, line: ModelCopy) -> Copied:
-    """Say which line of the sources copies it."""
+    """Say which line of the sources copies it, or else keeps an average of its parameters."""
+    if line.averages:
+        if copied.copied_at is not None:
+            return copied
+        said = f"{short(line.code)}, {line.file}:{line.line}"
+        return replace(copied, averages_parameters=said)
     place = Definition(file=line.file, line=line.line, line_text=line.code)
-    return replace(copied, copied_at=place, copied_by=short(line.code))
+    return replace(
+        copied.inner if line.of_inner and copied.inner is not None else copied,
+        copied_at=place,
+        copied_by=short(line.code),
+        copied_with_memo=line.with_memo,
+        copier=line.of_package,
+        averages_parameters=None,
+    )

@@ -23,13 +23,18 @@ _ROWS: tuple[Any, ...] = (list, tuple, collections.deque)
 _STEP = re.compile(r"\.(?P<name>[^\W\d]\w*)|\[(?P<number>\d+)\]|\['(?P<key>[^'\\]*)'\]")
 
 
-def remedy_for(model: object, copy: copying.Copy, *, again: str | None) -> Remedy:
-    """Find what a copy has to share, and of what it is to be made; try it without its memory."""
+def remedy_for(
+    model: object, copy: copying.Copy, *, again: str | None, of_inner: bool = False
+) -> Remedy:
+    """Find what a copy has to share, and of what it is to be made; try it without its memory.
+
+    `of_inner`: it is one of the module in a wrapper.
+    """
     stuck = {id(one.thing): one for one in copy.stuck}
     of, thing = "", model
-    if id(model) in stuck and is_wrapper(model):
+    if of_inner or (id(model) in stuck and is_wrapper(model)):
         of, thing = "module", cast("Any", own_attributes(model).get("_modules"))["module"]
-        del stuck[id(model)]
+        stuck.pop(id(model), None)
     paths = {key: _written_in_python(model, one) for key, one in stuck.items()}
     nothing = Remedy(again=again)
     if None in paths.values() or any(_holds_weights(one.thing) for one in stuck.values()):

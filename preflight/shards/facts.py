@@ -172,5 +172,8 @@ class ShardFacts:
     record: int = 0
     """Bytes of the records of which `tar -b` leaves as many; 0: of none that is likely."""
 
+    is_of_tarfile: bool = False
+    """Whether its writer leaves no such padding: tarfile, or what writes by it."""
+
     keys: str = ""
     """The keys of the samples and their sizes, packed (`preflight.shards.packed_keys`)."""

@@ -37,7 +37,7 @@ class Shards(Gather):
 
         self._held: list[tuple[Any, ShardFacts, float | None]] = []
         self._neighbours: dict[str, list[Beside]] = {}
-        """By what a shard and those beside it are called, those that are whole."""
+        """By what a shard and those beside it are called, those that show no damage."""
 
         self._are_all_read = False
         """Whether all shards that were named have been looked at."""
@@ -97,9 +97,9 @@ class Shards(Gather):
     ) -> Iterator[Look]:
         """Give what was seen of a shard, and say of videos that nobody looks into them."""
         self._held.append((question.target, facts, read_at))
-        if not (facts.padding or facts.damage):
+        if not facts.damage:
             self._neighbours.setdefault(_sort_of(facts.file), []).append(
-                Beside(facts.samples, facts.size)
+                Beside(facts.samples, facts.size, facts.padding, facts.record)
             )
         if not self._awaited:
             yield from self._released()

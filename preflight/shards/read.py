@@ -20,7 +20,8 @@ from preflight.formats.pictures.heads import shape_in
 from preflight.formats.pictures.picture import JPEG, JPEG_END, MARKED
 from preflight.formats.suffixes.images import is_image
 from preflight.formats.suffixes.videos import is_video
-from preflight.formats.tar.end import HELD, NextData, Read, record_of
+from preflight.formats.tar.end import HELD, NextData, Read, fills_short_records, record_of
+from preflight.formats.tar.header import BLOCK
 from preflight.formats.tar.walk import Found, Member, hop, nearby
 from preflight.images.decoding import undecodable
 from preflight.images.facts import ImageDamage
@@ -138,6 +139,7 @@ def _read(stream: FileIO, shard: Shard, name: str, tell: Tell, depth: str) -> Sh
         is_zstd=packed is not None and packed.name == "zstd" and not tarfile_unpacks(),
         padding=zeros,
         record=record_of(zeros, unpacked) if zeros else 0,
+        is_of_tarfile=zeros > 0 and packed is None and fills_short_records(raw(0, BLOCK)),
         keys=pack(samples.groups.keys, samples.sizes),
     )
 

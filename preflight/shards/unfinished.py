@@ -14,11 +14,14 @@ from preflight.values.names import counted
 
 
 class Beside(NamedTuple):
-    """A whole shard beside another."""
+    """A shard, as those of its name are held against it."""
 
     samples: int
     size: int
     """Of the file, in bytes."""
+
+    padding: int = 0
+    record: int = 0
 
 
 def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
@@ -27,12 +30,20 @@ def unfinished(facts: ShardFacts, beside: Sequence[Beside]) -> ShardFacts:
     Those have so many samples each. Where no number is usual, it has to have fewer than any but
     one, since the last shard of a data set is often the shortest. Shards of one writer are all of
     whole records, or none is; where all are of one size, that says little, so it is only told.
+
+    Args:
+        facts: of a shard that ends in zeros.
+        beside: it, and those that were written with it.
     """
-    in_records = facts.record and all(one.size % facts.record == 0 for one in beside)
-    sizes = {one.size for one in beside}
-    if not beside or (in_records and sizes != {facts.size}):
-        return facts
-    counts = sorted(one.samples for one in beside)
+    whole = [one for one in beside if not one.padding]
+    if not whole:
+        # Others that are padded as it is show how long the records are.
+        alike = sum(one.record == facts.record for one in beside) > 1
+        return facts if alike or not facts.is_of_tarfile else replace(facts, record=0)
+    in_records = facts.record and all(one.size % facts.record == 0 for one in whole)
+    if in_records and {one.size for one in whole} != {facts.size}:
+        return replace(facts, record=0) if facts.is_of_tarfile else facts
+    counts = sorted(one.samples for one in whole)
     usual, count = Counter(counts).most_common(1)[0]
     if 2 * count < len(counts):
         usual = counts[min(1, len(counts) - 1)]

@@ -39,12 +39,17 @@ class Draws(NamedTuple):
 
 
 class ModelCopy(NamedTuple):
-    """A line of the sources that copies a model as a whole."""
+    """A line of the sources that copies a model as a whole, as `preflight.syntax.copies` has it."""
 
     file: str
     line: int
     code: str
     """The call that stands there, such as `EMA(model)`."""
+
+    of_package: str | None = None
+    with_memo: bool = False
+    of_inner: bool = False
+    averages: bool = False
 
 
 _NOTHING = Standing()

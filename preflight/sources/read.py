@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from preflight.sources.search import Text, pipelines_of, search, written_on_the_
 from preflight.sources.unguarded import unguarded_file
 from preflight.sources.whole import JobSources
 from preflight.syntax.config_files import given_by_configs
-from preflight.syntax.copies import Code, model_copies
+from preflight.syntax.copies import Code, copier_of
 from preflight.syntax.listing import MOST_FILES, content_of, is_test, python_files
 from preflight.syntax.on_the_way import on_the_way
 from preflight.syntax.parsing import UnparsableError, parse
@@ -153,8 +152,8 @@ def _read_script(
         each += [Text(name=one.file, code=one.parsed) for one in way.modules if one.file != name]
         own.count = len(each)
         code = [Code(one.name, one.parsed()) for one in each]
-        for copy in model_copies(code, entry=name)[:1]:
-            own.model_copy = ModelCopy(copy.file, copy.call.lineno, ast.unparse(copy.call))
+        copier = copier_of(code, entry=name)
+        own.model_copy = None if copier is None else ModelCopy(*copier)
     for one in each:
         alive()
         words = words_in(one.content(), one.name)

@@ -24,6 +24,12 @@ _MODELS = re.compile(
 _OTHERS = re.compile(r"config|cfg|args|opt(ion)?s?\b|state|kwargs|param|layer|block", re.IGNORECASE)
 
 
+# These keep an average of the parameters only (diffusers, torch_ema).
+_AVERAGERS = re.compile(r"EMAModel|ExponentialMovingAverage")
+
+_INNER = re.compile(r"\.module$|\bunwrap\w*\(")
+
+
 class Code(NamedTuple):
     """One of the sources."""
 
@@ -41,6 +47,57 @@ class ModelCopying(NamedTuple):
 
     is_own: bool
     """Whether that class is one of the job's own."""
+
+
+class Copier(NamedTuple):
+    """The call by which a job copies its model, and what it gives the copy."""
+
+    file: str
+    line: int
+    code: str
+    of_package: str | None = None
+    """What is called, where it is none of the job's own classes and no `deepcopy`."""
+
+    with_memo: bool = False
+    """Whether every copy is made with a memo, which says what it shares."""
+
+    of_inner: bool = False
+    """Whether every call is given what a wrapper holds: `….module`, `unwrap_model(…)`."""
+
+    averages: bool = False
+    """Whether it copies none, and keeps an average of the parameters: where no call copies one."""
+
+
+def copier_of(sources: Sequence[Code], entry: str | None = None) -> Copier | None:
+    """Give the call that copies a model; a class made for it goes before a bare `deepcopy`."""
+    found = model_copies(sources, entry)
+    if not found:
+        return next(_averagers(sources), None)
+    first = found[0]
+    is_own = first.is_own or not first.by_class
+    copies = [one.call for one in found if not one.by_class]
+    given = [one.call for one in found if one.by_class] or copies
+    return Copier(
+        file=first.file,
+        line=first.call.lineno,
+        code=ast.unparse(first.call),
+        of_package=None if is_own else ast.unparse(first.call.func),
+        with_memo=is_own and bool(copies) and all(map(_has_memo, copies)),
+        of_inner=all(one.args and _INNER.search(ast.unparse(one.args[0])) for one in given),
+    )
+
+
+def _has_memo(call: ast.Call) -> bool:
+    return len(call.args) > 1 or any(one.arg == "memo" for one in call.keywords)
+
+
+def _averagers(sources: Sequence[Code]) -> Iterator[Copier]:
+    own = {node.name for node in _classes(sources)}
+    for one in sources:
+        for node, around in walk(one.parsed.tree, one.parsed.lines_of(_AVERAGERS)):
+            name = called(node) if isinstance(node, ast.Call) and node.args else ""
+            if _AVERAGERS.fullmatch(name) and name not in own and not around.rehearsed:
+                yield Copier(one.file, node.lineno, ast.unparse(node), averages=True)
 
 
 def model_copies(sources: Sequence[Code], entry: str | None = None) -> list[ModelCopying]:
@@ -91,12 +148,7 @@ def _is_model(text: str) -> bool:
 
 def _own_classes(sources: Sequence[Code]) -> dict[str, bool]:
     """Say of each own class that may copy a model, by its name or by its code, whether it does."""
-    classes = [
-        node
-        for one in sources
-        for node, _ in walk(one.parsed.tree, one.parsed.lines_of(re.compile(r"\bclass\b")))
-        if isinstance(node, ast.ClassDef)
-    ]
+    classes = _classes(sources)
     copies = {node.name: False for node in classes if _COPIERS.fullmatch(node.name)}
     copies |= {node.name: True for node in classes if _copies_what_it_is_given(node)}
     for _ in range(3):  # an own class of an own class
@@ -105,6 +157,15 @@ def _own_classes(sources: Sequence[Code]) -> dict[str, bool]:
                 if copies.get(base, bool(_COPIERS.fullmatch(base))) and base != node.name:
                     copies[node.name] = True
     return copies
+
+
+def _classes(sources: Sequence[Code]) -> list[ast.ClassDef]:
+    return [
+        node
+        for one in sources
+        for node, _ in walk(one.parsed.tree, one.parsed.lines_of(re.compile(r"\bclass\b")))
+        if isinstance(node, ast.ClassDef)
+    ]
 
 
 def _copies_what_it_is_given(node: ast.ClassDef) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import random
 from collections.abc import Mapping
@@ -94,6 +95,38 @@ HEALTHY = {
 @pytest.mark.parametrize("files", HEALTHY.values(), ids=HEALTHY)
 def test_what_may_be_meant_is_left_alone(tmp_path: Path, files: dict[str, bytes]) -> None:
     assert damaged(tmp_path, files) == []
+
+
+WORDS = ("asp", "bear", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay")
+HASHES = [hashlib.sha1(bytes([number])).hexdigest() for number in range(24)]
+IN_FOLDERS = {
+    "a folder each": {f"{word}/latent.npy": ONE for word in WORDS},
+    "a numbered folder each": {f"{number:04}/latent.npy": ONE for number in range(10)},
+    "several in a folder each": {
+        f"{word}/{what}.npy": ONE for word in WORDS for what in ("latent", "text")
+    },
+    "folders of hashes": {f"{one[:2]}/{one}.npy": ONE for one in HASHES},
+    "two levels of hashes": {f"{one[:2]}/{one[2:4]}/{one}.npy": ONE for one in HASHES},
+}
+
+
+@pytest.mark.parametrize("files", IN_FOLDERS.values(), ids=IN_FOLDERS)
+@pytest.mark.parametrize("content", [RANDOM, ONE.replace(b"<f4", b"<i4"), ONE + b"junk"])
+def test_files_of_one_sort_in_folders_of_their_own_are_held_against_each_other(
+    tmp_path: Path, files: dict[str, bytes], content: bytes
+) -> None:
+    name = list(files)[4]
+    for folder in ("whole", "odd"):
+        (tmp_path / folder).mkdir()
+
+    assert damaged(tmp_path / "whole", files) == []
+    assert damaged(tmp_path / "odd", files | {name: content}) == [name]
+
+
+def test_raw_arrays_of_one_sort_in_folders_of_their_own_are_left_alone(tmp_path: Path) -> None:
+    raw = {f"{word}/data.npy": RANDOM[at:] for at, word in enumerate(WORDS)}
+
+    assert damaged(tmp_path, raw | {f"{word}/ids.npy": ONE for word in WORDS}) == []
 
 
 DAMAGED = {

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import safetensors.torch
+import torch
 
 import preflight
 from preflight.facts import ReadBack, WriterTrial
@@ -141,3 +148,26 @@ def test_a_writer_that_is_no_name_is_told_before_anything_runs(tmp_path: Path) -
 
     with pytest.raises(UsageError, match=r"is no module:name and no file\.py:name"):
         preflight.run(folder=str(tmp_path), select=["cache-writer"])
+
+
+WRITTEN: dict[str, tuple[object, Callable[[Path], Any]]] = {
+    ".pt": (torch.ones(3), torch.load),
+    ".npy": (np.ones(3), np.load),
+    ".npz": (np.ones(3), lambda path: np.load(path)["arr_0"]),
+    ".safetensors": ({"a": torch.ones(3)}, lambda path: safetensors.torch.load_file(path)["a"]),
+    ".xyz": (b"\1\1\1", lambda path: list(path.read_bytes())),
+}
+
+
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_the_pattern_that_is_printed_writes_an_entry(tmp_path: Path, suffix: str) -> None:
+    value, load = WRITTEN[suffix]
+    (finding,) = ask("cache-writer", replace(CLEAN, suffix=suffix, reads=ReadBack(reads=8, torn=7)))
+    _, _, code = (finding.fix or "").partition(":  ")
+    path = tmp_path / f"entry{suffix}"
+    names = {"np": np, "torch": torch, "safetensors": safetensors, "os": os, "uuid": uuid}
+
+    exec("\n".join(code.split(";  ")), {**names, "path": str(path), "value": value, "data": value})
+
+    assert [*map(float, load(path))] == [1.0] * 3
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import preflight
+from preflight.formats.suffixes.images import PILLOW, is_image
 from preflight.images.read import look_at_image
 from preflight.pairing.facts import Pairing
 from tests.archives import shard_facts, tarred
@@ -26,14 +27,24 @@ FORMATS = {
     "dds": "DDS",
     "icns": "ICNS",
     "pfm": "PPM",
+    "rgb": "SGI",
+    "bw": "SGI",
+    "vda": "TGA",
+    "tpic": "TGA",
+    "blp": "BLP",
+    "msp": "MSP",
+    "xbm": "XBM",
 }
+MODES = {"pfm": "F", "blp": "P", "msp": "1", "xbm": "1", "bw": "L"}
+NOT_BY_ITSELF = {"BUFR", "EPS", "GRIB", "HDF5", "IPTC", "WMF"}
+OF_OTHER_THINGS = {"MPEG", "FITS", "PCD"}
 
 
 def picture(suffix: str) -> bytes:
     pixels = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
     image = Image.fromarray(pixels)
     stream = io.BytesIO()
-    (image.convert("F") if suffix == "pfm" else image).save(stream, FORMATS[suffix])
+    image.convert(MODES.get(suffix, "RGB")).save(stream, FORMATS[suffix])
     return stream.getvalue()
 
 
@@ -89,3 +100,22 @@ def test_a_photoshop_image_that_pillow_cannot_open_is_said_to_be_left(tmp_path: 
     seen = look_at_image(of_32_bits, "x")
 
     assert (seen.damage, seen.undecoded) == (None, "Photoshop")
+
+
+def test_every_extension_of_what_pillow_decodes_by_itself_is_one_of_an_image() -> None:
+    Image.init()
+    registered = {
+        suffix: form
+        for suffix, form in Image.registered_extensions().items()
+        if form in Image.OPEN and form not in NOT_BY_ITSELF | OF_OTHER_THINGS
+    }
+
+    assert [one for one in registered if not is_image(f"a/photo{one}")] == []
+    assert set(registered.values()) <= set(PILLOW)
+
+
+def test_a_track_of_a_genome_is_no_damaged_image() -> None:
+    """`.bw` is what BigWig files are called, too."""
+    seen = look_at_image(b"\x26\xfc\x8f\x88\4\0\x0a\0" + bytes(range(200)), "x.bw")
+
+    assert seen.damage is None

@@ -205,6 +205,65 @@ def test_what_does_more_is_not_given_away(folder: Path, name: str) -> None:
     assert "itself" not in (one.fix or "")
 
 
+DECORATED = """\
+import functools
+
+def logged(function):
+    {wraps}
+    def inner(x):
+        print(x)
+        return function(x)
+    return inner
+
+@logged
+def decode(x):
+    return x
+
+class Decoders:
+    @staticmethod
+    @logged
+    def png(x):
+        return x
+
+{cache}
+def cached(x):
+    return x
+
+def make():
+    {local}
+    def inner(x):
+        return x
+    return inner
+"""
+
+
+def test_what_a_decorator_has_made_is_mended_in_the_decorator(folder: Path) -> None:
+    """It stands at the top level already, under the name of what was decorated."""
+    odd = module(folder, "odd", DECORATED.format(wraps="", cache="@functools.cache", local=""))
+    for made in (odd.decode, odd.Decoders.png):
+        (one,) = found(made, folder)
+        assert one.evidence["kind"] == "decorated"
+        assert (one.fix or "").startswith("Put functools.wraps on it in its decorator")
+    assert found(odd.cached, folder) == []
+
+    mended = DECORATED.format(
+        wraps="@functools.wraps(function)", cache="@functools.cache", local=""
+    )
+    after = module(folder, "decorated", mended)
+    assert found(after.decode, folder) == found(after.Decoders.png, folder) == []
+    assert reach_a_worker([after.decode, after.Decoders.png, after.cached])
+
+
+@pytest.mark.parametrize("cache", ["cache", "lru_cache", "lru_cache(maxsize=9)"])
+def test_what_is_cached_is_told_as_the_function_that_it_is(folder: Path, cache: str) -> None:
+    text = DECORATED.format(wraps="", cache="", local=f"@functools.{cache}")
+    (one,) = found(module(folder, f"local_{len(cache)}", text).make(), folder)
+
+    line = text.splitlines().index("    def inner(x):\n        return x".splitlines()[0], 25) + 1
+    assert (one.evidence["kind"], one.at.line) == ("local-function", line)
+    assert (one.fix or "").startswith("Make it a function with a name (def) at the top level")
+
+
 LOCAL = """\
 import threading
 

@@ -22,7 +22,8 @@ from torch.nn.utils import prune
 from torch.optim.swa_utils import AveragedModel
 
 from preflight.findings.finding import Finding, Severity
-from preflight.models.read import copy_model
+from preflight.models.read import copied_by, copy_model
+from preflight.sources.facts import ModelCopy
 from preflight.testing import ask
 from tests.archives import least_seconds
 from tests.contents import of_torch
@@ -308,6 +309,23 @@ def test_a_job_that_copies_the_module_in_a_wrapper_is_left_alone(tmp_path: Path)
     assert found(ddp(), tmp_path, "ema = AveragedModel(model)", line)
     (one,) = found(ddp(threading.Lock()), tmp_path, line)
     assert one.at.name == "module[0].held"
+
+
+def test_what_a_script_beside_the_model_copies_is_known_as_well(tmp_path: Path) -> None:
+    """Where the line that copies stands in no file that the model's own module imports."""
+    model = ddp(threading.Lock())
+    alone = copy_model(model, name="m:make", root=str(tmp_path), factory=net, sources=())
+    inner = ModelCopy("train.py", 4, "AveragedModel(m.module)", "AveragedModel", of_inner=True)
+
+    copied = copied_by(alone, inner)
+    (one,) = ask("model-uncopyable", copied)
+    _, _, code = (one.fix or "").partition(":  ")
+
+    assert one.at.name == "module[0].held"
+    assert type(result_of(code, model=model, AveragedModel=AveragedModel)) is AveragedModel
+    whole = copy_model(ddp(), name="m:make", root=str(tmp_path), factory=net, sources=())
+    assert whole.error is not None
+    assert copied_by(whole, inner).error is None
 
 
 def test_a_fix_that_was_taken_is_no_error_any_more(tmp_path: Path) -> None:

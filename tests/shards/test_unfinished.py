@@ -102,6 +102,59 @@ def test_what_tar_writes_by_itself_is_left_alone(tmp_path: Path, blocks: int) ->
     assert found(tmp_path, (tmp_path / "x.tar").read_bytes()) == []
 
 
+@pytest.mark.parametrize("form", ["posix", "ustar", "gnu"])
+@pytest.mark.parametrize("blocks", [40, 64, 100, 120])
+def test_each_format_that_tar_writes_in_longer_records_is_left_alone(
+    tmp_path: Path, form: str, blocks: int
+) -> None:
+    tar = shutil.which("tar")
+    version = subprocess.run([tar or "tar", "--version"], check=False, capture_output=True).stdout
+    if b"GNU tar" not in version:
+        pytest.skip("GNU tar is not here")
+    for number in range(6):
+        (tmp_path / f"{number}.latent").write_bytes(b"\1" * (700 + 1900 * number))
+        made = f"{number}-{form}.tar"
+        names = [f"{one}.latent" for one in range(number + 1)]
+        options = [f"--format={form}", "-b", str(blocks), "-cf", made]
+        subprocess.run([str(tar), *options, *names], cwd=tmp_path, check=True)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.move(tmp_path / made, folder / made)
+
+        assert severities(folder) == {}
+
+
+def test_a_lone_shard_of_tarfile_with_more_zeros_than_it_leaves_is_a_warning(
+    tmp_path: Path,
+) -> None:
+    """A copy laid out in full that ends between two samples: fewer zeros than `tar -b` may leave.
+
+    tarfile, and so webdataset, fills up records of 10,240 bytes and leaves no more.
+    """
+    from webdataset import TarWriter
+
+    whole = tmp_path / "whole.tar"
+    with TarWriter(str(whole)) as writer:
+        for number in range(38):
+            latent = b"\1" * (4000 + 97 * number)
+            writer.write({"__key__": f"{number:04}", "txt": "a dog", "latent": latent})
+    content = whole.read_bytes()
+    with tarfile.open(whole) as archive:
+        begins = [one.offset for one in archive if one.name.endswith(".latent")]
+
+    silent = []
+    for at in begins[-9:]:
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        (folder / "x.tar").write_bytes(content[:at] + bytes(len(content) - at))
+        if severities(folder) != {"x.tar": Severity.WARNING}:
+            silent.append(len(content) - at)
+
+    # As many as these, tarfile leaves itself.
+    assert all(zeros <= 10_240 + 1024 for zeros in silent)
+    assert len(silent) <= 2
+
+
 def test_a_folder_written_with_long_records_is_left_alone(tmp_path: Path) -> None:
     """Also where its last shard is the shortest."""
     record = 512 * 4096

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
 from pathlib import Path
+from typing import Any
 
 import pytest
+from torch.optim.swa_utils import AveragedModel
 
 import preflight
+from preflight.findings.finding import Finding, Severity
 from preflight.sources.facts import ModelCopy
 from preflight.sources.read import read_source
 from preflight.targets.targets import Source
@@ -148,3 +152,46 @@ def test_a_model_that_cannot_be_copied_is_told_with_the_line_of_the_script(tmp_p
     )
     assert "Whoever makes an EMA" in (before.why or "")
     assert (found.why or "").startswith("Average(model), train.py:4, copies the model. The copy")
+
+
+IMPORTS = (
+    "from model import make\nfrom torch.optim.swa_utils import AveragedModel\nmodel = make()\n"
+)
+
+
+def told_with(folder: Path, line: str) -> tuple[str, Finding]:
+    put(folder, "model.py", content=MODEL.encode())
+    put(folder, "train.py", content=(IMPORTS + line).encode())
+    words = ("model=model:make", "source=train.py")
+    report = preflight.run(*words, folder=str(folder), select=("model-uncopyable",))
+    (found,) = report.findings
+    return report.verdict, found
+
+
+def test_for_a_class_that_copies_by_itself_the_fix_is_what_works_inside_it(tmp_path: Path) -> None:
+    _, found = told_with(tmp_path, "ema = AveragedModel(model)\n")
+    _, _, code = (found.fix or "").partition(":  ")
+    space: dict[str, Any] = {"AveragedModel": AveragedModel}
+    exec(MODEL, space)
+    space["model"] = space["make"]()
+    with pytest.raises(TypeError):
+        AveragedModel(space["model"])
+
+    *before, last = code.split("; ")
+    rules = dict(copyreg.dispatch_table)
+    try:
+        exec("; ".join(before), space)
+        ema = eval(last, space)
+    finally:
+        copyreg.dispatch_table.clear()
+        copyreg.dispatch_table.update(rules)
+
+    assert type(ema) is AveragedModel
+    assert ema.module.weight is not space["model"].weight
+
+
+def test_a_script_that_averages_parameters_only_is_not_stopped(tmp_path: Path) -> None:
+    verdict, found = told_with(tmp_path, "ema = EMAModel(model.parameters())\n")
+
+    assert (verdict, found.severity) == ("go", Severity.NOTE)
+    assert "EMAModel(model.parameters()), train.py:4, keeps" in (found.why or "")

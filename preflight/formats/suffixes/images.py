@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
-EXTENSIONS = frozenset(
-    (
-        *("jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "tif", "tiff"),
-        *("avif", "avifs", "heic", "heif", "hif", "jxl", "ppm", "pgm", "pbm", "pnm", "pfm"),
-        *("jp2", "j2k", "j2c", "jpc", "jpf", "jpx", "mpo", "dib", "qoi", "dds"),
-        *("tga", "psd", "ico", "icns", "sgi", "pcx"),
-    )
-)
+PILLOW = {
+    "JPEG": ("jpg", "jpeg", "jpe", "jfif"),
+    "MPO": ("mpo",),
+    "PNG": ("png", "apng"),
+    "WEBP": ("webp",),
+    "GIF": ("gif",),
+    "BMP": ("bmp",),
+    "DIB": ("dib",),
+    "TIFF": ("tif", "tiff"),
+    "AVIF": ("avif", "avifs"),
+    "JPEG2000": ("jp2", "j2k", "j2c", "jpc", "jpf", "jpx"),
+    "PPM": ("ppm", "pgm", "pbm", "pnm", "pfm"),
+    "ICO": ("ico",),
+    "CUR": ("cur",),
+    "ICNS": ("icns",),
+    "TGA": ("tga", "icb", "vda", "vst", "tpic"),
+    "PCX": ("pcx",),
+    "DCX": ("dcx",),
+    "PSD": ("psd",),
+    "QOI": ("qoi",),
+    "SGI": ("sgi", "rgb", "rgba", "bw"),
+    "DDS": ("dds",),
+    "BLP": ("blp",),
+    "FTEX": ("ftc", "ftu"),
+    "FLI": ("fli", "flc"),
+    "GBR": ("gbr",),
+    "IM": ("im",),
+    "MSP": ("msp",),
+    "PIXAR": ("pxr",),
+    "SUN": ("ras",),
+    "XBM": ("xbm",),
+    "XPM": ("xpm",),
+}
+"""The formats that Pillow decodes by itself, with their extensions.
+
+Left out of what it registers: what needs another program or a handler of the job's (EPS, BUFR,
+GRIB, HDF5, IPTC, WMF), videos (MPEG), and names that mostly mean something else, of which it reads
+one form of many (`.fits`, tables too; `.pcd`, point clouds).
+"""
+
+_BY_PLUG_INS = ("heic", "heif", "hif", "jxl")
+
+EXTENSIONS = frozenset((*(one for names in PILLOW.values() for one in names), *_BY_PLUG_INS))
 """Of files that are images, without dots, in small letters."""
 
-SAME_FORMAT = (frozenset({"jpg", "jpeg", "jpe", "jfif"}), frozenset({"tif", "tiff"}))
+SAME_FORMAT = (frozenset(PILLOW["JPEG"]), frozenset(PILLOW["TIFF"]))
 """Extensions of one format: an image may be renamed from one of them to another."""
 
 

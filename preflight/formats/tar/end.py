@@ -31,6 +31,10 @@ _FEWEST_ZEROS = 64
 
 _PIECE = 4096
 
+_TYPE_AT, _DEVICE = 156, slice(329, 345)
+
+_PAX_OF_TARFILE = b"././@PaxHeader\0"
+
 _BESIDE = 8
 """Bytes before a page that has become zeros that may be zeros by themselves."""
 
@@ -153,6 +157,17 @@ def record_of(zeros: int, size: int) -> int:
     rounds = (BLOCK * first * 10**power for power in (2, 3, 4) for first in (1, 2, 5))
     fitting = (one for one in (*short, *powers, *rounds) if zeros - 2 * BLOCK < one)
     return min((one for one in fitting if size % one == 0), default=0)
+
+
+def fills_short_records(block: bytes) -> bool:
+    """Whether the first header is one that tarfile writes, whose records are 10,240 bytes always.
+
+    It leaves the numbers of a device out. GNU tar does so in its own format, and in headers of pax.
+    """
+    name, magic = block[: len(_PAX_OF_TARFILE)], block[MAGIC_AT:][:8]
+    is_pax = block[_TYPE_AT:][:1] in (b"x", b"g")
+    named = not is_pax or name == _PAX_OF_TARFILE
+    return magic == b"ustar\x0000" and not any(block[_DEVICE]) and named
 
 
 def _at_zeros(archive: TarBytes, offset: int, last: Named | None, *, quiet: bool) -> Flaw | None:

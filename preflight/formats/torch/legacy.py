@@ -176,7 +176,7 @@ def _refuse_misfit(tensor: Rebuilt) -> None:
     name = f"storage {shown(storage.key)}"
     wrong = _wrong_type(tensor)
     if wrong is None and tensor.by in _LAID_OUT:
-        wrong = _beyond(storage.elements, *tensor.given[:3])
+        wrong = beyond(storage.elements, *tensor.given[:3])
     if wrong is not None:
         raise DamagedError("storage", f"holds a tensor that {wrong} ({name})", member=name)
 
@@ -196,10 +196,10 @@ def _wrong_type(tensor: Rebuilt) -> str | None:
     return None
 
 
-def _beyond(
+def beyond(
     elements: int, offset: Value = None, sizes: Value = None, strides: Value = None
 ) -> str | None:
-    """Say so where a tensor takes more elements than there are."""
+    """Say so where a tensor takes more elements than its storage has."""
     if not (isinstance(offset, int) and _are_numbers(sizes) and _are_numbers(strides)):
         return None
     if len(sizes) != len(strides) or min((offset, *sizes, *strides)) < 0:

@@ -56,6 +56,9 @@ FRAMED = "pickle protocol 4 or 5"
 """Stands among the globals of a file of torch.save whose pickle is divided into frames, as from
 protocol 4 on: torch.load refuses it with weights_only, whatever else is in it."""
 
+TARRED = "the tar format from before 2017"
+"""Stands among the globals of a file that torch.save wrote in it: weights_only refuses it whole."""
+
 # Modules whose functions start programs, change files or run code; their classes hold values.
 _DANGEROUS_MODULES = frozenset(
     {

@@ -8,6 +8,7 @@ loaded as multiprocessing does it while a process starts.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import importlib
 import importlib.util
@@ -98,10 +99,16 @@ class Stream:
 
 
 class ProgressFile:
-    """A file that says how far loading has come, for whoever finds us dead."""
+    """A file that says how far loading has come, for whoever finds us dead, or at a line."""
 
     def __init__(self, path: str) -> None:
-        self._file = open(path, "r+b", buffering=0)  # noqa: SIM115  it is kept open
+        self._file = open(path, "r+b", buffering=0)  # noqa: SIM115  both are kept open
+        self._behind = open(path, "ab", buffering=0)  # noqa: SIM115
+
+    def watch(self, until: float) -> None:
+        """Have the stack written behind the place, where we have not come further by then."""
+        seconds = max(0.1, until - time.time())
+        faulthandler.dump_traceback_later(seconds, file=self._behind)
 
     def mark(self, root: int, offset: int) -> None:
         """Say which root it is, and the byte of its stream."""
@@ -230,6 +237,7 @@ def _load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict
             place.mark(root, 0)
             if slow:
                 unpickler.root, unpickler.begun = root, before
+                place.watch(order["until"])
             _KEPT.append(unpickler.load())
     except BaseException as error:  # noqa: BLE001  loading runs the user's code
         looked_for = unpickler.looked_for if slow else None
@@ -242,6 +250,8 @@ def _load(stream: Stream, order: Mapping[str, Any], place: ProgressFile) -> dict
                 "no_module": error.name if isinstance(error, ModuleNotFoundError) else None,
             }
         }
+    finally:
+        faulthandler.cancel_dump_traceback_later()
     seconds = time.perf_counter() - begun
     return {"loaded": True, "seconds": seconds, "memory": memory_of_own()}
 
