@@ -21,6 +21,11 @@ _ONE_RANK = {
 
 _STARTS = {"torchrun": "torchrun", "slurm": "srun", "mpi": "mpirun"}
 
+NETWORK = (
+    "Run preflight where it can be reached, or have what is loaded from there in its cache here "
+    "first."
+)
+
 _DISTRIBUTIONS = {
     "PIL": "pillow",
     "attr": "attrs",
@@ -70,6 +75,8 @@ def _what(lack: Lack) -> str:
         return f"the module {name}, which is not on the path"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
+    if lack.kind == "network":
+        return f"{name}, which cannot be reached from here"
     launcher = _STARTS.get(launcher_of(lack.name) or "")
     by = f"{launcher} sets and which " if lack.kind in ("launch", "group") and launcher else ""
     return f"{name}, which {by}is not here"
@@ -87,6 +94,8 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         return f"Install {_installable(lack.name)}, as the job has it, for {lack.python}{by}."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
+    if lack.kind == "network":
+        return NETWORK
     launcher = launcher_of(lack.name)
     if lack.kind == "launch" and launcher != "torchrun":
         by = _STARTS.get(launcher or "", "the launcher")

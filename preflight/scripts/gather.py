@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from preflight.built.wanting import NETWORK
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -118,4 +119,6 @@ def _fix(lack: Lack, job: Job) -> str:
         return f"Install {shown(lack.name)} for {lack.python}, or name the job's --python EXE."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
+    if lack.kind == "network":
+        return NETWORK
     return "Start preflight as the job is started:  torchrun … -m preflight run …"
