@@ -75,6 +75,8 @@ def _what(lack: Lack) -> str:
         return f"the module {name}, which is not on the path"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
+    if lack.kind == "arguments":
+        return f"arguments of a command line ({name}), of which a factory is given none"
     if lack.kind == "network":
         return f"{name}, which cannot be reached from here"
     launcher = _STARTS.get(launcher_of(lack.name) or "")
@@ -96,6 +98,10 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         return f"Set {lack.name} here as it is where the job starts."
     if lack.kind == "network":
         return NETWORK
+    if lack.kind == "arguments":
+        return (
+            "Name what makes it of plain arguments, or the script itself, with its own arguments."
+        )
     launcher = launcher_of(lack.name)
     if lack.kind == "launch" and launcher != "torchrun":
         by = _STARTS.get(launcher or "", "the launcher")

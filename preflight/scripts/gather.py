@@ -91,6 +91,9 @@ def why_not_judged(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
     inner = raised.frames[-1] if raised.frames else None
     place = f" at {inner.file}:{inner.line}" if inner is not None else ""
     name = shown(raised.lacks.name)
+    if raised.lacks.kind == "arguments":
+        fix = f"Give it the arguments with which the job starts it:  preflight run {facts.name} …"
+        return f"it does not take this command line: {name}{place}", fix
     reason = f"it needs {name}, which is not here: {shown(raised.error)}{place}"
     return reason, _fix(raised.lacks, job)
 

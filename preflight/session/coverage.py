@@ -163,6 +163,10 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         place = found.may_only_show[0].name_in(folder)
         offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
         dark.add("data")
+    typed = {shlex.join(("preflight", "run", word)) for word, _ in found.pairs}
+    offered = {
+        part: (command, at) for part, (command, at) in offered.items() if command not in typed
+    }
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)

@@ -19,6 +19,9 @@ from preflight.users_code.unset_variables import unset_variable
 # Exceptions that tell of one another; more is nobody's chain.
 _LONGEST_CHAIN = 10
 
+# With which argparse and click end a program whose command line they do not take.
+_MISTYPED = 2
+
 _SETS_MORE = ("ACCELERATE_", "TORCHELASTIC_", "PBS_", "LSB_", "FLUX_", "JSM_", "PET_")
 
 _EXPECTED = (
@@ -69,7 +72,9 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
     `folders` are those in which the user's own modules lie.
     """
     for one in chain(error):
-        found = _launch(one) or _gpu(one) or _network(one) or _package(one, folders)
+        found = (
+            _arguments(one) or _launch(one) or _gpu(one) or _network(one) or _package(one, folders)
+        )
         if found is not None:
             return found
     return None
@@ -97,6 +102,23 @@ def _line(error: BaseException) -> str:
     """Give the innermost line of the traceback that has a text: Python's own have none."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
     return next((one.line for one in frames if one.line), "")
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def _arguments(error: BaseException) -> Lack | None:
+    """Say that a command line is none that the code takes: argparse, or click, has ended it."""
+    if not isinstance(error, SystemExit) or error.code != _MISTYPED:
+        return None
+    said = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__"))
+        if module == "argparse" and frame.f_code.co_name == "error":
+            return Lack(kind="arguments", name=str(frame.f_locals.get("message")))
+        is_click = module.partition(".")[0] in {"click", "typer"}
+        said = "what it has printed says why" if is_click else ""
+    return Lack(kind="arguments", name=said) if said else None
 
 
 # --- launchers ------------------------------------------------------------------------------------

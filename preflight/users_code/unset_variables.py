@@ -18,7 +18,8 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 # As people say it themselves; told only of what the same file takes from the environment.
 _SAYS = re.compile(
-    r"\b([A-Z][A-Z0-9_]+)\b.{0,40}?\b(?:not|un)[ -]?(?:set|defined|given|found)\b"
+    r"\b([A-Z][A-Z0-9_]+)\b.{0,40}?\b(?:(?:not|un)[ -]?(?:set|defined|given|found)|required"
+    r"|(?:must|needs to|has to|should) be (?:set|defined|given))\b"
     r"|\b(?:set|export|define|missing)\b.{0,40}?\$?\b([A-Z][A-Z0-9_]*_[A-Z0-9_]*)\b"
 )
 _TAKEN = r"(?:environ|getenv|expandvars)\b[^\n]*\b{}\b"

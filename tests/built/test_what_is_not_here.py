@@ -28,7 +28,7 @@ NEEDS = {
     "a rank that is got": ('int(os.getenv("LOCAL_RANK"))', "it needs LOCAL_RANK", "--world-size 2"),
     "a rank that is asserted": ('assert "RANK" in os.environ', "it needs RANK", "--world-size 2"),
     "a rank that was kept": (
-        'rank, size = os.environ.get("RANK"), os.getenv("WORLD_SIZE")\n    int(size) > int(rank)',
+        'rank, size = os.environ.get("RANK"), os.getenv("WORLD_SIZE")\n    int(size)',
         "it needs WORLD_SIZE, which torchrun sets",
         "--world-size 2",
     ),
@@ -56,6 +56,11 @@ NEEDS = {
         '__import__("urllib.request").request.urlopen("http://no-such-host.invalid/a.pt")',
         "it needs the network",
         "have what is loaded from there in its cache here first",
+    ),
+    "arguments": (
+        "p = __import__('argparse').ArgumentParser(); p.add_argument('n'); p.parse_args([])",
+        "it needs arguments of a command line (the following arguments are required: n)",
+        "Name what makes it of plain arguments",
     ),
     "a task of Slurm": (
         'int(os.environ["SLURM_PROCID"])',
@@ -267,6 +272,21 @@ def test_an_installed_package_that_raises_is_no_fault_of_the_line_that_imports_i
 
     assert report.verdict == "cannot-judge"
     assert broken(report)[0].error.startswith("it needs odd_package, which is absent here or not")
+
+
+def test_what_was_typed_is_not_offered_again(tmp_path: Path) -> None:
+    """And what lacks arguments is named with them, also where it is wrapped."""
+    (tmp_path / "wraps.py").write_text(
+        "import functools\ndef wraps(f):\n    def g(*a, **k): return f(*a, **k)\n"
+        "    g.__name__ = f.__name__\n    return g\n"
+    )
+    source = f"from wraps import wraps\n{LOADER}@wraps\ndef make_loader(size):\n{LOADS}"
+
+    report = look(tmp_path, source, "train:make_loader")
+
+    page = str(report)
+    assert "make_loader\n" not in page.partition("Not judged")[2].partition("Took")[0]
+    assert "kwargs = { size = … }" in broken(report)[0].fix
 
 
 def test_one_cause_is_told_once_for_all_that_is_made_by_one_module(tmp_path: Path) -> None:
