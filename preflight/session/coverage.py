@@ -140,7 +140,7 @@ def _seen_of(
             some = f" ({'; '.join(filter(None, told))})" if any(told) else ""
         return counted(len(targets), noun, many) + some
     (noun, number), *rest = numbers.items()
-    skipped = left.get(noun, 0)
+    skipped = sum(n for what, n in left.items() if f" {what}".endswith(f" {noun}"))
     looked_at = number if row.each_file else max(number - skipped, 0)
     beside = ", ".join(counted(number, one) for one, number in rest if number)
     return _some(looked_at, skipped, noun) + (f" ({beside})" if beside else "")
