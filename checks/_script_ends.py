@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from preflight.check import Check, Job
 from preflight.facts import Frame, Raised, Rehearsal
 from preflight.finding import Finding, Location
+from preflight.values.code_name import module_command
 from preflight.values.names import counted, shown
+
+_NO_PACKAGE = "ImportError: attempted relative import with no known parent package"
 
 
 def in_evaluation(raised: Raised) -> bool:
@@ -30,8 +32,9 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
     more = f"preflight run --batches {job.look.batches * 10} {facts.name}"
     fix = f"Mend this line; if it only needs more than {batches}:  {more}"
     if not facts.batches:
-        module = _as_module(raised, facts.file)
-        fix = f"Start it as a module of its package:  {module}" if module else "Mend this line."
+        fix = "Mend this line."
+    if "/" in facts.file and raised.error.startswith(_NO_PACKAGE):
+        fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     thread = f"thread {shown(raised.thread)} " if raised.thread else ""
     inner = raised.frames[-1] if raised.frames else None
     return check.found(
@@ -43,17 +46,6 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
         about=raised.thread or raised.error.partition(":")[0],
         line_text="" if inner is None else inner.text,
     )
-
-
-def _as_module(raised: Raised, file: str) -> str:
-    """Give the command that starts a script as a module, where it does not find its own package."""
-    top, *inner = file.removesuffix(".py").split("/")
-    lost = re.match(
-        r"(?:ModuleNotFound|Import)Error: (?:No module named '([^'.]+)|attempted rel)", raised.error
-    )
-    if not inner or lost is None or lost[1] not in (None, top):
-        return ""
-    return f"preflight run -m {'.'.join((top, *inner))}"
 
 
 def place(frames: Sequence[Frame], facts: Rehearsal) -> Location:

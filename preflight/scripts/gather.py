@@ -20,6 +20,7 @@ from preflight.scripts.surroundings.standard_input import path_of_ours
 from preflight.settings.job import Job
 from preflight.targets.targets import Script
 from preflight.users_code.facts import ASKED_FOR, Lack
+from preflight.values.code_name import module_command
 from preflight.values.exit_status import ending
 from preflight.values.names import shown
 
@@ -94,7 +95,11 @@ def why_not_judged(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
     if raised.lacks.kind == "arguments":
         fix = f"Give it the arguments with which the job starts it:  preflight run {facts.name} …"
         return f"it does not take this command line: {name}{place}", fix
-    reason = f"it needs {name}, which is not here: {shown(raised.error)}{place}"
+    lies = "not on its path" if raised.lacks.folder else "not here"
+    reason = f"it needs {name}, which is {lies}: {shown(raised.error)}{place}"
+    if raised.lacks.folder and raised.lacks.name.partition(".")[0] == facts.file.partition("/")[0]:
+        module = module_command(facts.file)
+        return reason, f"Start it as a module of the package that it lies in:  {module}"
     return reason, _fix(raised.lacks, job)
 
 
@@ -117,7 +122,8 @@ def _fix(lack: Lack, job: Job) -> str:
     if lack.kind in ("gpu", "nccl", "stand-in"):
         return "Run preflight where the job runs."
     if lack.kind == "package" and lack.folder:
-        return f"Add {shown(lack.folder)} to PYTHONPATH, as the job has it."
+        where = "this folder" if lack.folder == "." else shown(lack.folder)
+        return f"Add {where} to PYTHONPATH, or install what lies there, as the job has it."
     if lack.kind == "package":
         return f"Install {shown(lack.name)} for {lack.python}, or name the job's --python EXE."
     if lack.kind == "variable":

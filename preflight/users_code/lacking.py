@@ -239,9 +239,16 @@ def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
 
 
 def _is_own(top: str, folders: Sequence[str]) -> bool:
-    """Whether it is, or looks like, a module of the job: also one whose name was typed wrong."""
-    own = {name for folder in folders for name in modules_in(folder)}
-    return top in own or bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
+    """Whether it is, or looks like, a module of the job: also one whose name was typed wrong.
+
+    A script in `scripts/` does not find what lies beside that folder, where nobody installed it.
+    """
+    searched = {os.path.abspath(one) for one in sys.path}
+    every = {os.path.abspath(one): {*modules_in(one)} for one in folders}
+    own = {name for modules in every.values() for name in modules}
+    if top in own:
+        return any(top in modules for folder, modules in every.items() if folder in searched)
+    return bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
 
 
 def _raising_package(error: BaseException) -> str | None:

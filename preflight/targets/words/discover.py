@@ -132,7 +132,8 @@ def _unread(
     named = [(place, "=" not in word) for word in words for place in folder_in(word, folder)]
     if not words:
         paths = [one.path for one in job.data if one.path is not None]
-        paths += [one.path for one in (*job.cache, *job.source)]
+        paths += [one.path for one in job.cache]
+        paths += [one.path for one in job.source]
         named = [(os.path.join(job.root, one), False) for one in paths]
         if not (job.data or job.cache or job.loader or job.model or job.script):
             named = [(folder, True)]
