@@ -109,10 +109,12 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
     if job.launch.ranks > 1:
         return "Run preflight where the job runs, as one of its ranks."
     alone = _ONE_RANK.get(lack.name) if lack.kind == "launch" else None
+    elsewhere = ("--elsewhere",) if job.launch.elsewhere else ()
+    two = command_for(built.spec, "--world-size", "2", *elsewhere)
     beside = "" if alone is None else f"; or, for one rank, set {lack.name}={alone} here"
     return (
         f"Say how many ranks the job has{beside}. Of two or more, preflight stands for the first, "
-        f"with all that torchrun sets; of two:  {command_for(built.spec, '--world-size', '2')}"
+        f"with all that torchrun sets; of two:  {two}"
     )
 
 

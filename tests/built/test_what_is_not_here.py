@@ -157,6 +157,12 @@ def test_the_number_of_ranks_helps_as_it_is_said_to(name: str, tmp_path: Path) -
     assert report.verdict == "go"
 
 
+def test_what_is_to_be_typed_keeps_that_the_job_runs_elsewhere(tmp_path: Path) -> None:
+    (one,) = broken(look(tmp_path, factory(NEEDS["a rendezvous"][0]), elsewhere=True))
+
+    assert (one.fix or "").endswith("preflight run train:make --world-size 2 --elsewhere")
+
+
 def test_all_that_torchrun_sets_is_set(tmp_path: Path) -> None:
     names = ("LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_PORT")
     report = look(tmp_path, factory(f"[int(os.environ[name]) for name in {names}]"), world_size=2)
