@@ -164,6 +164,7 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
         dark.add("data")
     typed = {shlex.join(("preflight", "run", word)) for word, _ in found.pairs}
+    typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
     offered = {
         part: (command, at) for part, (command, at) in offered.items() if command not in typed
     }
