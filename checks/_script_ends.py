@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from preflight.check import Check, Job
 from preflight.facts import Frame, Raised, Rehearsal
 from preflight.finding import Finding, Location
+from preflight.values.code_name import module_command
 from preflight.values.names import counted, shown
+
+_NO_PACKAGE = "ImportError: attempted relative import with no known parent package"
 
 
 def in_evaluation(raised: Raised) -> bool:
@@ -30,6 +33,8 @@ def told(check: Check, raised: Raised, facts: Rehearsal, job: Job, why: str) -> 
     fix = f"Mend this line; if it only needs more than {batches}:  {more}"
     if not facts.batches:
         fix = "Mend this line."
+    if "/" in facts.file and raised.error.startswith(_NO_PACKAGE):
+        fix = f"Start it as a module of its package:  {module_command(facts.file)}"
     thread = f"thread {shown(raised.thread)} " if raised.thread else ""
     inner = raised.frames[-1] if raised.frames else None
     return check.found(

@@ -71,10 +71,10 @@ def ready(made: object) -> None:
 
 
 def called(made: object) -> object:
-    """Call what was picked, where it is a method that gives something: `.train_dataloader`."""
-    if not inspect.ismethod(made):
-        return made
-    return _call(made.__self__, made)
+    """Call what was picked, where it is a function that gives something: `.train_dataloader`."""
+    if inspect.ismethod(made):
+        return _call(made.__self__, made)
+    return _call(made, made) if inspect.isfunction(made) and _takes(made, ()) else made
 
 
 def _is_data_module(made: object) -> bool:
@@ -86,9 +86,11 @@ def _has_method(made: object, name: str) -> bool:
 
 
 def _given(made: object, names: tuple[str, ...]) -> Iterator[Part]:
+    own = own_attributes(made)  # `LightningDataModule.from_datasets` has them there
     for name in names:
         home = next((one for one in type(made).__mro__ if name in vars(one)), None)
-        if home is None or home.__name__ in _BASES or _has_no_data(made, name):
+        has_none = home is None or home.__name__ in _BASES
+        if (has_none and not callable(own.get(name))) or _has_no_data(made, name):
             continue
         yield (("attr", name),), _call(made, getattr(made, name))
 

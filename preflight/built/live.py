@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from preflight.built import holders
 from preflight.built.blame import RaisedError
+from preflight.built.streams import what_gives
 from preflight.findings.finding import Location
 from preflight.findings.looks import Failed, Look, Looked
 from preflight.kinds.asked import CannotLookError
@@ -18,6 +19,11 @@ from preflight.values.code_name import write_pick
 # What holds loaders may be held itself; more is nobody's code.
 _DEEPEST = 3
 
+_AT = Location(name="loader")
+_NAME_IT = (
+    "Name the function that gives it, which has batches drawn:  preflight run FILE.py:FUNCTION"
+)
+
 
 def look(thing: object, job: Job) -> Iterator[Look]:
     """Look at each loader that there is, as the command line does; what is none says so itself.
@@ -27,11 +33,15 @@ def look(thing: object, job: Job) -> Iterator[Look]:
     try:
         found = dict(_loaders("loader", thing))
     except CannotLookError as error:
-        at = Location(name="loader")
-        yield Failed(at=at, error=str(error), kinds=(Sent, Loaded), fix=error.fix)
+        yield Failed(at=_AT, error=str(error), kinds=(Sent, Loaded), fix=error.fix)
         return
     except RaisedError as raised:
         raise raised.error from None
+    what = "" if found else what_gives(thing)
+    if what:
+        why = f"it is {what}: nothing is seen of them before some are drawn, which is not done here"
+        yield Failed(at=_AT, error=why, kinds=(Sent, Loaded), fix=_NAME_IT)
+        return
     for name, one in (found or {"loader": thing}).items():
         yield from live.look(one, job, name)
         for reads in loader.reads_of(one, loader.Known(name, job.root)):

@@ -156,7 +156,8 @@ def _call(thing: object, built: Built) -> object:
 
 def _lacks_arguments(thing: object, built: Built, said: str) -> CannotLookError:
     named = "model" in _last_of(built).lower()
-    lacking = ", ".join(f"{one} = …" for one in _unnamed(thing, built)) or "…"
+    unnamed = [*_unnamed(thing, built)] or re.findall(r"'(\w+)'", said)
+    lacking = ", ".join(f"{one} = …" for one in unnamed) or "…"
     is_module = any(base.__name__ == "Module" for base in getattr(thing, "__mro__", ()))
     table = built.kind or ("model" if named or is_module else "loader")
     return CannotLookError(

@@ -46,11 +46,19 @@ def as_loader(made: Any, first: list[Any]) -> object:
     if not _may_give_batches(made) or any(True for _ in holders.parts_of(made)):
         return made
     if isinstance(made, types.GeneratorType):
-        return BatchSource(itertools.chain(first, made), "a generator of batches", once=True)
+        return BatchSource(itertools.chain(first, made), what_gives(made), once=True)
+    return BatchSource(made, what_gives(made), once=isinstance(made, Iterator))
+
+
+def what_gives(made: Any) -> str:
+    """Say what gives batches in a loop, and is no loader; empty of anything else."""
+    if not _may_give_batches(made):
+        return ""
+    if isinstance(made, types.GeneratorType):
+        return "a generator of batches"
     name = type_name(type(made))
-    if isinstance(made, Iterator):
-        return BatchSource(made, f"an iterator of batches, {name}", once=True)
-    return BatchSource(made, f"an object that gives batches, {name}", once=False)
+    what = "an iterator of" if isinstance(made, Iterator) else "an object that gives"
+    return f"{what} batches, {name}"
 
 
 def _may_give_batches(made: Any) -> bool:

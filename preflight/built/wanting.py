@@ -21,6 +21,11 @@ _ONE_RANK = {
 
 _STARTS = {"torchrun": "torchrun", "slurm": "srun", "mpi": "mpirun"}
 
+NETWORK = (
+    "Run preflight where it can be reached, or have what is loaded from there in its cache here "
+    "first."
+)
+
 _DISTRIBUTIONS = {
     "PIL": "pillow",
     "attr": "attrs",
@@ -70,6 +75,10 @@ def _what(lack: Lack) -> str:
         return f"the module {name}, which is not on the path"
     if lack.kind == "package":
         return f"{name}, which is absent here or not the version that it was written for"
+    if lack.kind == "arguments":
+        return f"arguments of a command line ({name}), of which a factory is given none"
+    if lack.kind == "network":
+        return f"{name}, which cannot be reached from here"
     launcher = _STARTS.get(launcher_of(lack.name) or "")
     by = f"{launcher} sets and which " if lack.kind in ("launch", "group") and launcher else ""
     return f"{name}, which {by}is not here"
@@ -87,6 +96,12 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
         return f"Install {_installable(lack.name)}, as the job has it, for {lack.python}{by}."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
+    if lack.kind == "network":
+        return NETWORK
+    if lack.kind == "arguments":
+        return (
+            "Name what makes it of plain arguments, or the script itself, with its own arguments."
+        )
     launcher = launcher_of(lack.name)
     if lack.kind == "launch" and launcher != "torchrun":
         by = _STARTS.get(launcher or "", "the launcher")
@@ -94,10 +109,12 @@ def _fix(lack: Lack, built: Built, job: Job) -> str:
     if job.launch.ranks > 1:
         return "Run preflight where the job runs, as one of its ranks."
     alone = _ONE_RANK.get(lack.name) if lack.kind == "launch" else None
+    elsewhere = ("--elsewhere",) if job.launch.elsewhere else ()
+    two = command_for(built.spec, "--world-size", "2", *elsewhere)
     beside = "" if alone is None else f"; or, for one rank, set {lack.name}={alone} here"
     return (
         f"Say how many ranks the job has{beside}. Of two or more, preflight stands for the first, "
-        f"with all that torchrun sets; of two:  {command_for(built.spec, '--world-size', '2')}"
+        f"with all that torchrun sets; of two:  {two}"
     )
 
 

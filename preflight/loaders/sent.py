@@ -44,8 +44,8 @@ def is_loader(thing: object) -> bool:
 
 
 def is_dataset(thing: object) -> bool:
-    """Whether it is a data set that no loader has been made of yet."""
-    if is_loader(thing):
+    """Whether it is a data set that no loader has been made of yet, and not a dict of several."""
+    if is_loader(thing) or isinstance(thing, dict):
         return False
     kind = type(thing)
     return issubclass(kind, classes("torch.utils.data", "Dataset")) or any(

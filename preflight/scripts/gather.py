@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from preflight.built.wanting import NETWORK
 from preflight.findings.looks import Failed, Look
 from preflight.kinds.gather import Gather, Run
 from preflight.kinds.kind import Kind
@@ -19,6 +20,7 @@ from preflight.scripts.surroundings.standard_input import path_of_ours
 from preflight.settings.job import Job
 from preflight.targets.targets import Script
 from preflight.users_code.facts import ASKED_FOR, Lack
+from preflight.values.code_name import module_command
 from preflight.values.exit_status import ending
 from preflight.values.names import shown
 
@@ -90,7 +92,14 @@ def why_not_judged(facts: Rehearsal, job: Job) -> tuple[str, str | None] | None:
     inner = raised.frames[-1] if raised.frames else None
     place = f" at {inner.file}:{inner.line}" if inner is not None else ""
     name = shown(raised.lacks.name)
-    reason = f"it needs {name}, which is not here: {shown(raised.error)}{place}"
+    if raised.lacks.kind == "arguments":
+        fix = f"Give it the arguments with which the job starts it:  preflight run {facts.name} …"
+        return f"it does not take this command line: {name}{place}", fix
+    lies = "not on its path" if raised.lacks.folder else "not here"
+    reason = f"it needs {name}, which is {lies}: {shown(raised.error)}{place}"
+    if raised.lacks.folder and raised.lacks.name.partition(".")[0] == facts.file.partition("/")[0]:
+        module = module_command(facts.file)
+        return reason, f"Start it as a module of the package that it lies in:  {module}"
     return reason, _fix(raised.lacks, job)
 
 
@@ -113,9 +122,12 @@ def _fix(lack: Lack, job: Job) -> str:
     if lack.kind in ("gpu", "nccl", "stand-in"):
         return "Run preflight where the job runs."
     if lack.kind == "package" and lack.folder:
-        return f"Add {shown(lack.folder)} to PYTHONPATH, as the job has it."
+        where = "this folder" if lack.folder == "." else shown(lack.folder)
+        return f"Add {where} to PYTHONPATH, or install what lies there, as the job has it."
     if lack.kind == "package":
         return f"Install {shown(lack.name)} for {lack.python}, or name the job's --python EXE."
     if lack.kind == "variable":
         return f"Set {lack.name} here as it is where the job starts."
+    if lack.kind == "network":
+        return NETWORK
     return "Start preflight as the job is started:  torchrun … -m preflight run …"

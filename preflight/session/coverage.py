@@ -140,7 +140,7 @@ def _seen_of(
             some = f" ({'; '.join(filter(None, told))})" if any(told) else ""
         return counted(len(targets), noun, many) + some
     (noun, number), *rest = numbers.items()
-    skipped = left.get(noun, 0)
+    skipped = sum(n for what, n in left.items() if f" {what}".endswith(f" {noun}"))
     looked_at = number if row.each_file else max(number - skipped, 0)
     beside = ", ".join(counted(number, one) for one, number in rest if number)
     return _some(looked_at, skipped, noun) + (f" ({beside})" if beside else "")
@@ -163,6 +163,11 @@ def _with_hints(every: Iterable[Covered], found: Discovered, folder: str) -> Ite
         place = found.may_only_show[0].name_in(folder)
         offered["data"] = (shlex.join(["preflight", "run", f"data={place}"]), None)
         dark.add("data")
+    typed = {shlex.join(("preflight", "run", word)) for word, _ in found.pairs}
+    typed |= {f"preflight run {word}" for word, _ in found.pairs}  # `-m package.train`
+    offered = {
+        part: (command, at) for part, (command, at) in offered.items() if command not in typed
+    }
     for one in every:
         command, at = offered.get(one.part, (None, None)) if one.part in dark else (None, None)
         yield replace(one, hint=command, hint_at=at)

@@ -27,6 +27,7 @@ _SHOWS = re.compile(
 
 # Where a job says what it reads, and how: `root="photos"`, `ImageFolder("./photos/")`.
 _SAY = (".py", ".yaml", ".yml", ".toml", ".json")
+_CODE = (".py", ".ts", ".tsx", ".js", ".go", ".rs", ".cpp")
 _MOST_TEXTS, _LONGEST_TEXT = 500, 1 << 18
 _NAMES = rb"[\"'\s=](?:\./)?(%s)/?(?:\*[^\"'\n]{0,80})?(?:[\"']|[ \t]*$)"
 _READS = re.compile(rb"root|dir|path|folder|data|glob|source", re.IGNORECASE)
@@ -56,11 +57,14 @@ def may_only_show(targets: Iterable[Target], top: str) -> tuple[Folder, ...]:
 def _few_in(folder: str, top: str) -> frozenset[str] | None:
     """Name the folders of few pictures, and those above them; None where they are data.
 
-    Those that only show something by their names are left out.
+    Those that only show something by their names are left out, and those above that hold code: who
+    reads `toolkit` means what lies beside its modules.
     """
     number = captioned = 0
-    places = set[str]()
+    places, above, of_code = set[str](), set[str](), set[str]()
     for place, listed in walk(folder):
+        if any(name.endswith(_CODE) for name in listed.names):
+            of_code.add("" if place == top else name_of(place, top))
         images = [one for one in listed.names if is_image(one) and not ICON.search(one)]
         if not images:
             continue
@@ -71,9 +75,10 @@ def _few_in(folder: str, top: str) -> frozenset[str] | None:
             continue
         if any(map(_DATA.fullmatch, parts)):
             return None
-        places |= {"/".join(parts[: end + 1]) for end in range(len(parts))}
+        above |= {"/".join(parts[: end + 1]) for end in range(len(parts) - 1)}
+        places |= {"/".join(parts)}
     is_data = number > _FEW or 0 < number <= 2 * captioned
-    return None if is_data else frozenset(places)
+    return None if is_data else frozenset(places | above - of_code)
 
 
 def _read_by_sources(names: set[str], top: str) -> Iterator[str]:

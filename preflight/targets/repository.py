@@ -28,12 +28,16 @@ ICON = re.compile(r"\.(?:ico|icns)$", re.IGNORECASE)
 
 TESTS = re.compile(r"tests?|testing", re.IGNORECASE)
 _RESOURCES = frozenset({"assets", "resources", "static", "fixtures", "tests", "test", "testing"})
+_EXAMPLES = re.compile(r"(?:.*[-_])?(?:examples?|demos?|tutorials?)(?:[-_].*)?", re.IGNORECASE)
 _CACHES = re.compile(r"caches?|.*_caches?|latents?|embed(?:ding)?s?|features?|vae", re.IGNORECASE)
 
 # A file named by nothing but a number or a hash is the entry of a sample.
 _ENTRY = re.compile(r"(?:\d+|[0-9a-f]{32,128})\.\w+")
 
-_FEW_TENSORS = 8
+_FEW_SHOWN = 8
+"""Images in a folder that are no data set where a document shows most of them."""
+
+_FEW_TENSORS, _MOST_EXAMPLES = 8, 100
 """Files of tensors that a folder of code may bring along; of more, nobody can say that."""
 
 _TEXTS = (".md", ".mdx", ".rst", ".html", ".htm")
@@ -122,17 +126,23 @@ class Repository:
         if any(_DOCUMENTS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
             return True
         shown = sum(os.path.normpath(os.path.join(place, one)) in self._shown for one in images)
-        most = place == self._top or any(
-            _PERHAPS.fullmatch(os.path.basename(one)) for one in self._beside_code(place)
+        most = (
+            len(images) <= _FEW_SHOWN
+            or place == self._top
+            or any(_PERHAPS.fullmatch(os.path.basename(one)) for one in self._beside_code(place))
         )
         return shown == len(images) or (most and 2 * shown >= len(images))
 
     def _are_of_code(self, place: str, tensors: Sequence[str]) -> bool:
         """Whether these files of tensors in a folder belong to the code that lies around it."""
         above = list(self._above(place))
-        if len(tensors) > _FEW_TENSORS or any(map(_ENTRY.fullmatch, tensors)):
+        if len(tensors) > _MOST_EXAMPLES or any(map(_ENTRY.fullmatch, tensors)):
             return False
         if any(_CACHES.fullmatch(os.path.basename(one)) for one in above):
+            return False
+        if any(_EXAMPLES.fullmatch(os.path.basename(one)) for one in self._beside_code(place)):
+            return True
+        if len(tensors) > _FEW_TENSORS:
             return False
         if place in self._packages or not self._packages.isdisjoint(above[1:]):
             return True

@@ -33,6 +33,7 @@ _NO_DATA = frozenset(
     {
         *("py", "pyi", "pyc", "pyo", "pyd", "pyx", "pxd", "typed", "ipynb", "so", "dll", "o", "a"),
         *("c", "cc", "cpp", "cu", "cuh", "h", "hpp", "rs", "go", "js", "ts", "tsx", "jsx", "vue"),
+        *("mjs", "cjs", "prisma"),
         *("java", "lua", "r", "jl", "m", "css", "scss", "html", "htm", "svg", "ico", "woff"),
         *("woff2", "ttf", "otf", "eot", "sh", "bash", "zsh", "fish", "ps1", "bat", "cmd", "slurm"),
         *("sbatch", "qsub", "md", "mdx", "rst", "tex", "bib", "pdf", "cff", "yaml", "yml", "toml"),

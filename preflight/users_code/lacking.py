@@ -1,4 +1,4 @@
-"""Tells what was raised for want of something that is not here: a GPU, a launcher, a package."""
+"""Tells what was raised for want of what is not here: a GPU, a launcher, a package, the network."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from preflight.users_code.facts import ASKED_FOR, Lack
 from preflight.users_code.frames import text_of as _text
 from preflight.users_code.in_the_way import is_foreign, is_installed, stands_in_the_way
 from preflight.users_code.unfound import folder_of, modules_in
+from preflight.users_code.unset_variables import unset_variable
 
 # Exceptions that tell of one another; more is nobody's chain.
 _LONGEST_CHAIN = 10
 
+# With which argparse and click end a program whose command line they do not take.
+_MISTYPED = 2
+
 _SETS_MORE = ("ACCELERATE_", "TORCHELASTIC_", "PBS_", "LSB_", "FLUX_", "JSM_", "PET_")
 
-_READS = r"""(?:environ(?:\.get\(|\[)|getenv\()\s*["']([A-Za-z_][A-Za-z0-9_]*)["']"""
-_ASSERTED = r"""["']([A-Z][A-Z0-9_]*)["']\s+(?:not\s+)?in\s+(?:os\.)?environ"""
 _EXPECTED = (
     r"""(?i:environment variable) ["'`]?([A-Z][A-Z0-9_]*)["'`]? (?:expected|(?:is )?not set)"""
 )
@@ -35,7 +37,7 @@ _NO_GPU = re.compile(
     r"Found no NVIDIA driver|not compiled with CUDA|No CUDA GPUs|CUDA (?:driver|unknown)"
     r"|CUDA error(?!: (?:device-side assert|an illegal))"
     r"|NVIDIA driver on your system|no CUDA-capable|CUDA out of memory|CUDA_HOME|CUDA device"
-    r"|[Aa]ccelerator (?:device when none|expected)"
+    r"|[Aa]ccelerator (?:device when none|expected)|[Nn]o accelerator device"
     r"|invalid device ordinal|lib(?:cuda|nvidia)[-\w]*\.so"
     r"|0 active drivers|'CUDA' backend|Device type CUDA is not supported"
     r"|not linked with support for (?:mps|cuda|xpu|hip)|MPS backend (?:is|out)"
@@ -52,6 +54,15 @@ _WITHOUT_CUDA = re.compile(r"'torch\._C' has no attribute '_cuda_|type torch\.cu
 _SAID_BY = (RuntimeError, AssertionError, ValueError, OSError, SystemExit)
 _COUNTED_BY = (ZeroDivisionError, IndexError)
 
+# Of Python, of requests, httpx and aiohttp, and of the Hugging Face hub.
+_UNREACHED = frozenset(
+    {
+        *("gaierror", "URLError", "ConnectionError", "ConnectError", "ConnectTimeout"),
+        *("ClientConnectorError", "LocalEntryNotFoundError", "OfflineModeIsEnabled"),
+    }
+)
+_NO_NETWORK = re.compile(r"(?i)couldn't connect to ['\"]?https?://|check your internet connection")
+
 _OWN_IMPORTS = ("attempted relative import", "cannot import name")
 _NOT_LOADED = re.compile(r"cannot open shared object|undefined symbol|DLL load|[Ss]ymbol not found")
 
@@ -62,7 +73,9 @@ def lacking(error: BaseException, folders: Sequence[str]) -> Lack | None:
     `folders` are those in which the user's own modules lie.
     """
     for one in chain(error):
-        found = _launch(one) or _gpu(one) or _package(one, folders)
+        found = (
+            _arguments(one) or _launch(one) or _gpu(one) or _network(one) or _package(one, folders)
+        )
         if found is not None:
             return found
     return None
@@ -85,6 +98,23 @@ def _line(error: BaseException) -> str:
     return next((one.line for one in frames if one.line), "")
 
 
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def _arguments(error: BaseException) -> Lack | None:
+    """Say that a command line is none that the code takes: argparse, or click, has ended it."""
+    if not isinstance(error, SystemExit) or error.code != _MISTYPED:
+        return None
+    said = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__"))
+        if module == "argparse" and frame.f_code.co_name == "error":
+            return Lack(kind="arguments", name=str(frame.f_locals.get("message")))
+        is_click = module.partition(".")[0] in {"click", "typer"}
+        said = "what it has printed says why" if is_click else ""
+    return Lack(kind="arguments", name=said) if said else None
+
+
 # --- launchers ------------------------------------------------------------------------------------
 
 
@@ -93,7 +123,7 @@ def _launch(error: BaseException) -> Lack | None:
     expected = re.search(_EXPECTED, text)
     if expected is not None:
         return Lack(kind="group", name=expected[1])
-    variable = _variable(error, text)
+    variable = unset_variable(error, text)
     if variable is not None:
         return Lack(kind="launch" if _is_launchers(variable) else "variable", name=variable)
     if "NCCL" in text and isinstance(error, (RuntimeError, ValueError)):
@@ -101,24 +131,6 @@ def _launch(error: BaseException) -> Lack | None:
     if isinstance(error, (*_SAID_BY, ImportError)) and _NO_GROUP.search(text):
         return Lack(kind="group", name="a process group")
     return None
-
-
-def _variable(error: BaseException, text: str) -> str | None:
-    """Name the variable for want of which it was raised."""
-    if isinstance(error, KeyError):
-        frames = traceback.extract_tb(error.__traceback__)
-        asked = frames and frames[-1].name == "__getitem__" and _is_os(frames[-1].filename)
-        return str(error.args[0]) if asked and error.args else None
-    line = _line(error)
-    read = re.search(_READS, line)
-    if isinstance(error, TypeError) and "NoneType" in text and read is not None:
-        return read[1]
-    asserted = re.search(_ASSERTED, line)
-    return asserted[1] if isinstance(error, AssertionError) and asserted is not None else None
-
-
-def _is_os(file: str) -> bool:
-    return file == "<frozen os>" or os.path.basename(file) == "os.py"
 
 
 def _is_launchers(variable: str) -> bool:
@@ -176,6 +188,21 @@ def sees_gpu() -> bool:
             os.environ[_BY_NVML] = usual
 
 
+# --- the network ----------------------------------------------------------------------------------
+
+
+def _network(error: BaseException) -> Lack | None:
+    """Say that nothing could be reached, which a package or Python itself has raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not is_foreign(frames[-1].filename):
+        return None
+    names = {one.__name__ for one in type(error).__mro__}
+    unreached = not names.isdisjoint(_UNREACHED) and "HTTPError" not in names
+    if unreached or (isinstance(error, OSError) and _NO_NETWORK.search(_text(error))):
+        return Lack(kind="network", name="the network")
+    return None
+
+
 # --- packages -------------------------------------------------------------------------------------
 
 
@@ -206,9 +233,16 @@ def _not_installed(error: ImportError, folders: Sequence[str]) -> str | None:
 
 
 def _is_own(top: str, folders: Sequence[str]) -> bool:
-    """Whether it is, or looks like, a module of the job: also one whose name was typed wrong."""
-    own = {name for folder in folders for name in modules_in(folder)}
-    return top in own or bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
+    """Whether it is, or looks like, a module of the job: also one whose name was typed wrong.
+
+    A script in `scripts/` does not find what lies beside that folder, where nobody installed it.
+    """
+    searched = {os.path.abspath(one) for one in sys.path}
+    every = {os.path.abspath(one): {*modules_in(one)} for one in folders}
+    own = {name for modules in every.values() for name in modules}
+    if top in own:
+        return any(top in modules for folder, modules in every.items() if folder in searched)
+    return bool(difflib.get_close_matches(top, own, n=1, cutoff=0.8))
 
 
 def _raising_package(error: BaseException) -> str | None:

@@ -56,20 +56,28 @@ def modules_in(folder: str) -> Iterator[str]:
 
 
 def folder_of(module: str, root: str) -> str:
-    """Name a folder below the job's that has such a module, and is not on the path; or nothing."""
+    """Name a folder of the job that has such a module, and is not on the path; or nothing."""
     stem = os.path.join(*module.split("."))
     level, seen = [os.path.abspath(root)], 0
-    for _ in range(_DEEPEST):
+    searched = {os.path.abspath(one) for one in sys.path}
+    for depth in range(_DEEPEST):
         below = [path for folder in level for path in _folders_in(folder)]
-        for folder in sorted(set(below).difference(sys.path)):
+        for folder in sorted({*below, *(() if depth else level)} - searched):
             path = os.path.join(folder, stem)
-            if os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__init__.py")):
+            if os.path.isfile(f"{path}.py") or any(one.endswith(".py") for one in _names_in(path)):
                 return name_of(folder, root)
         seen += len(below)
         if seen > _MOST:
             return ""
         level = below
     return ""
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _folders_in(folder: str) -> list[str]:

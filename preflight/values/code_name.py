@@ -41,6 +41,11 @@ def command_for(*words: str) -> str:
     return shlex.join(["preflight", "run", *words])
 
 
+def module_command(script: str) -> str:
+    """Write the command that runs a script as a module of the package that it lies in."""
+    return command_for("-m", script.removesuffix(".py").replace("/", "."))
+
+
 def parse_spec(text: str) -> Spec | None:
     """Read `module:name`, `file.py:name`, `train:loaders['val']`; None where it is none."""
     home, colon, rest = text.rpartition(":")

@@ -54,6 +54,22 @@ class DataWithoutStage(Data):
     def setup(self): self.made = loads
 
 
+def of_data_sets():
+    made = LightningDataModule()  # as its `from_datasets` does
+    made.train_dataloader = lambda: loads()
+    return made
+
+
+class Splits(dict):
+    pass
+
+
+Splits.__module__, Splits.__name__ = "datasets.dataset_dict", "DatasetDict"
+
+
+def splits(): return Splits(dev=loads(), train=loads())
+
+
 class DataOfTrainer(Data):
     def train_dataloader(self): return loads(batch_size=self.trainer.world_size)
 
@@ -138,6 +154,8 @@ LOADERS = {
     "Data": [".train_dataloader"],
     "DataOfTwo": [".train_dataloader", ".val_dataloader[0]", ".val_dataloader[1]"],
     "DataWithoutStage": [".train_dataloader"],
+    "of_data_sets": [".train_dataloader"],
+    "splits": ["['dev']", "['train']"],
     "Trainer": [".get_train_dataloader"],
     "prefetched": [".loader"],
     "prefetched_of_two": ["[0].loader", "[1].loader"],
@@ -269,3 +287,14 @@ def test_what_a_live_holder_raises_and_what_holds_none_is_the_callers(
         preflight.inspect(loader=live(folder, "DataWithFault", monkeypatch))
     with pytest.raises(UsageError, match="int is no DataLoader"):
         preflight.inspect(loader=7)
+
+
+def test_live_batches_are_left_to_who_made_them() -> None:
+    """A generator gives each of them once, and who hands it over is to train with them."""
+    given = (number for number in range(3))
+
+    report = preflight.inspect(loader=given)
+
+    assert report.verdict == "cannot-judge"
+    assert "a generator of batches" in " ".join(str(report).split())
+    assert [*given] == [0, 1, 2]

@@ -27,6 +27,41 @@ NEEDS = {
     "a rank": ('int(os.environ["RANK"])', "it needs RANK, which torchrun sets", "--world-size 2"),
     "a rank that is got": ('int(os.getenv("LOCAL_RANK"))', "it needs LOCAL_RANK", "--world-size 2"),
     "a rank that is asserted": ('assert "RANK" in os.environ', "it needs RANK", "--world-size 2"),
+    "a rank that was kept": (
+        'rank, size = os.environ.get("RANK"), os.getenv("WORLD_SIZE")\n    int(size)',
+        "it needs WORLD_SIZE, which torchrun sets",
+        "--world-size 2",
+    ),
+    "a rank by default": (
+        '(lambda rank=os.getenv("LOCAL_RANK"): int(rank))()',
+        "it needs LOCAL_RANK",
+        "--world-size 2",
+    ),
+    "the hosts of Slurm": (
+        'os.environ.get("SLURM_JOB_NODELIST").split(",")',
+        "it needs SLURM_JOB_NODELIST, which srun sets",
+        "Set SLURM_JOB_NODELIST here",
+    ),
+    "a rank, by its own words": (
+        'if not os.environ.get("LOCAL_RANK"): raise ValueError("LOCAL_RANK must be set")',
+        "it needs LOCAL_RANK",
+        "--world-size 2",
+    ),
+    "a host that nobody knows": (
+        '__import__("socket").getaddrinfo("no-such-host.invalid", 80)',
+        "it needs the network, which cannot be reached from here",
+        "Run preflight where it can be reached",
+    ),
+    "a page": (
+        '__import__("urllib.request").request.urlopen("http://no-such-host.invalid/a.pt")',
+        "it needs the network",
+        "have what is loaded from there in its cache here first",
+    ),
+    "arguments": (
+        "p = __import__('argparse').ArgumentParser(); p.add_argument('n'); p.parse_args([])",
+        "it needs arguments of a command line (the following arguments are required: n)",
+        "Name what makes it of plain arguments",
+    ),
     "a task of Slurm": (
         'int(os.environ["SLURM_PROCID"])',
         "it needs SLURM_PROCID, which srun sets",
@@ -122,11 +157,31 @@ def test_the_number_of_ranks_helps_as_it_is_said_to(name: str, tmp_path: Path) -
     assert report.verdict == "go"
 
 
+def test_what_is_to_be_typed_keeps_that_the_job_runs_elsewhere(tmp_path: Path) -> None:
+    (one,) = broken(look(tmp_path, factory(NEEDS["a rendezvous"][0]), elsewhere=True))
+
+    assert (one.fix or "").endswith("preflight run train:make --world-size 2 --elsewhere")
+
+
 def test_all_that_torchrun_sets_is_set(tmp_path: Path) -> None:
     names = ("LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_PORT")
     report = look(tmp_path, factory(f"[int(os.environ[name]) for name in {names}]"), world_size=2)
 
     assert broken(report) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'root = os.environ.get("DATA_ROOT")\n    os.path.join(root, "train")',
+        'if "$" in os.path.expandvars("$DATA_ROOT"): raise ValueError("DATA_ROOT is not set")',
+    ],
+)
+def test_a_variable_of_the_jobs_own_is_named_where_it_is_used(line: str, tmp_path: Path) -> None:
+    """However it came there: to mend the line would be no help."""
+    (finding,) = look(tmp_path, factory(line), select=["target-"]).findings
+
+    assert finding.fix == "Set DATA_ROOT here as it is where the job starts."
 
 
 def test_a_variable_that_is_set_as_it_is_said_to_helps(
@@ -181,6 +236,9 @@ def test_a_module_of_the_job_that_is_not_on_the_path_is_no_package_to_install(
 
 
 OWN_FAULTS = {
+    "a constant that is not set": "raise ValueError('MAX_LENGTH is not set')",
+    "none that was kept": "rank = {}.get('RANK')\n    int(rank)",
+    "a connection, by its own words": "raise ConnectionError('the two do not meet')",
     "a file in a folder called gpu": "open('/no/such/gpu/file.yaml')",
     "a key called cuda": "{}['cuda']",
     "a number that is none": "int('cuda')",
@@ -222,6 +280,21 @@ def test_an_installed_package_that_raises_is_no_fault_of_the_line_that_imports_i
     assert broken(report)[0].error.startswith("it needs odd_package, which is absent here or not")
 
 
+def test_what_was_typed_is_not_offered_again(tmp_path: Path) -> None:
+    """And what lacks arguments is named with them, also where it is wrapped."""
+    (tmp_path / "wraps.py").write_text(
+        "import functools\ndef wraps(f):\n    def g(*a, **k): return f(*a, **k)\n"
+        "    g.__name__ = f.__name__\n    return g\n"
+    )
+    source = f"from wraps import wraps\n{LOADER}@wraps\ndef make_loader(size):\n{LOADS}"
+
+    report = look(tmp_path, source, "train:make_loader")
+
+    page = str(report)
+    assert "make_loader\n" not in page.partition("Not judged")[2].partition("Took")[0]
+    assert "kwargs = { size = … }" in broken(report)[0].fix
+
+
 def test_one_cause_is_told_once_for_all_that_is_made_by_one_module(tmp_path: Path) -> None:
     """However many checks wanted to see it, and however many things it would have made."""
     (tmp_path / "train.py").write_text("import no_such_package_at_all\n" + factory("pass"))
@@ -252,6 +325,9 @@ GPUS = {
     "of any make, asserted": "assert torch.accelerator.is_available()",
     "as torch says of any make": (
         "raise RuntimeError('Cannot access accelerator device when none is available.')"
+    ),
+    "as FSDP says": (
+        "raise RuntimeError('FSDP needs a non-CPU accelerator device, but no accelerator device')"
     ),
     "as its driver says": "raise RuntimeError('Found no NVIDIA driver on your system.')",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from preflight.facts import Ended, Frame, Met, Raised, Rehearsal
@@ -36,6 +38,24 @@ def test_what_it_raises_in_an_evaluation_is_told_by_another_check() -> None:
 
 def test_what_a_check_of_models_tells_is_told_once() -> None:
     assert ask("script-stopped", stopped(told_by="model-uncopyable")) == []
+
+
+def test_a_script_that_does_not_know_its_own_package_is_started_as_a_module() -> None:
+    error = "ImportError: attempted relative import with no known parent package"
+    ended = Ended(how="raised", code=1, raised=Raised(error=error, frames=(INNER,)))
+    facts = replace(rehearsal(ended=ended), file="titan/jobs/train.py")
+    (finding,) = ask("script-stopped", facts)
+
+    assert (finding.fix or "").endswith("  preflight run -m titan.jobs.train")
+
+
+def test_another_module_that_is_not_there_is_still_the_line_s() -> None:
+    raised = Raised(error="ModuleNotFoundError: No module named 'parts'", frames=(INNER,))
+    facts = rehearsal(ended=Ended(how="raised", code=1, raised=raised))
+
+    for file in ("train.py", "titan/train.py"):
+        (finding,) = ask("script-stopped", replace(facts, file=file))
+        assert finding.fix == "Mend this line."
 
 
 def test_what_may_only_need_more_batches_is_given_them() -> None:

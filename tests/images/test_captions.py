@@ -154,3 +154,21 @@ def test_files_of_that_suffix_where_no_image_is_are_not_read(tmp_path: Path) -> 
     report = preflight.run(folder=str(tmp_path), elsewhere=True, select=["caption"])
 
     assert [one.unread for one in report.coverage if one.unread] == [{".desc": 1}]
+
+
+@pytest.mark.parametrize("word", ["photos", "data=photos/", "photos/more", "./photos"])
+def test_a_folder_that_is_typed_has_the_captions_that_the_settings_say(
+    tmp_path: Path, word: str
+) -> None:
+    """As the run without words has; what lies elsewhere has the usual ones."""
+    for place in ("photos", "photos/more", "other"):
+        for number in range(2):
+            write(tmp_path / place / f"{number}.jpg", picture())
+            write(tmp_path / place / f"{number}.desc", b"caf\xe9")
+    settings = b'[[data]]\npath = "photos"\ncaption_extension = ".desc"\n'
+    write(tmp_path / "preflight.toml", settings)
+
+    report = preflight.run(word, "other", folder=str(tmp_path), elsewhere=True, select=["caption"])
+
+    assert {str(one.at.file).partition("/")[0] for one in report.findings} == {"photos"}
+    assert [one.unread for one in report.coverage if one.unread] == [{".desc": 2}]

@@ -99,6 +99,7 @@ def test_those_of_a_folder_are_counted_by_suffix_with_what_to_install(
             "2 .heic images were not looked at": "pip install pillow-heif.",
             "1 .jxl image was not looked at": "pip install pillow-jxl-plugin.",
         }
+        assert [one.seen for one in report.coverage if one.part == "data"] == ["1 of 4 images"]
 
 
 @pytest.mark.parametrize("depth", ["index", "bytes", "decode"])

@@ -71,6 +71,19 @@ def never_less(folder: Path) -> None:
     assert len(set(shards)) == len(shards), "a shard of two data sets is told twice"
 
 
+def test_what_nobody_reads_is_told_after_it_too(tmp_path: Path) -> None:
+    put(tmp_path, "shards/0.tar", content=tarred(samples(2)))
+    put(tmp_path, "train.py", content=b"import torch\n")
+    put(tmp_path, "tokens/train.bin", "table/all.parquet", content=bytes(range(256)) * 9)
+    before = preflight.run(folder=str(tmp_path))
+
+    write(str(tmp_path), force=True)
+
+    (told,) = (one for one in before.coverage if one.part == "data")
+    assert told.unread == {".bin": 1, ".parquet": 1}
+    assert told in preflight.run(folder=str(tmp_path)).coverage
+
+
 @pytest.mark.parametrize("settings", [True, False], ids=["as it is", "without its settings"])
 @pytest.mark.parametrize("mended", [True, False], ids=["mended", "broken"])
 @pytest.mark.parametrize("name", FIXTURES)

@@ -71,6 +71,53 @@ def test_it_sees_what_it_sees_of_python(
     assert report.verdict != "go"  # it trains nothing
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        (
+            "import argparse\np = argparse.ArgumentParser()\n"
+            "p.add_argument('--data', required=True)\np.parse_args()"
+        ),
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('n', type=int)\n"
+            "p.parse_args(['many'])"
+        ),
+        "import click\n@click.command()\n@click.argument('data')\ndef main(data): 1\nmain()",
+    ],
+)
+def test_a_command_line_that_it_does_not_take_is_no_fault_of_the_script(
+    tmp_path: Path, script: str
+) -> None:
+    put(tmp_path, "train.py", content=script.encode())
+
+    report = look(tmp_path, "train.py")
+
+    assert report.verdict == "cannot-judge"
+    assert report.findings == ()
+    assert "Give it the arguments with which the job starts it" in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize(
+    ("script", "helps"),
+    [
+        ("titan/train.py", "preflight run -m titan.train"),
+        ("scripts/train.py", "Add this folder to PYTHONPATH, or install what lies there"),
+    ],
+)
+def test_a_package_of_the_job_that_a_script_does_not_find_is_no_line_to_mend(
+    tmp_path: Path, script: str, helps: str
+) -> None:
+    """Python puts the folder of the script on its path, and not the one that it is started in."""
+    put(tmp_path, "titan/parts.py", content=b"SEED = 1\n")
+    put(tmp_path, script, content=b"from titan.parts import SEED\nprint(SEED)\n")
+
+    report = look(tmp_path, script)
+
+    assert report.verdict == "cannot-judge"
+    assert report.findings == ()
+    assert helps in " ".join(str(report).split())
+
+
 def test_what_stands_before_it_are_targets_and_options(tmp_path: Path) -> None:
     """`--` begins a script as well, and `script=` names one with its arguments in a word."""
     put(tmp_path, "my train.py", content=b"import sys; sys.exit(len(sys.argv) - 1)")

@@ -251,6 +251,19 @@ def test_scripts_below_are_offered_where_none_lies_at_the_top(tmp_path: Path) ->
     assert scripts_in(str(tmp_path)) == ["code/train_a.py", "lib/deep/train_b.py"]
 
 
+def test_a_script_that_imports_its_own_package_is_offered_as_a_module_of_it(
+    tmp_path: Path,
+) -> None:
+    """Python would put `titan/` on its path, and not what it lies in."""
+    script(tmp_path, "titan/train.py", "print(titan.SEED)", "import titan")
+    (tmp_path / "titan/__init__.py").write_text("SEED = 1\n")
+
+    page = str(preflight.run(folder=str(tmp_path)))
+
+    assert "preflight run -m titan.train" in page
+    assert scripts_in(str(tmp_path)) == ["-m titan.train"]
+
+
 def test_what_stops_the_job_is_told_beside_the_words_to_type(tmp_path: Path) -> None:
     script(tmp_path, "train.py", READS)
 

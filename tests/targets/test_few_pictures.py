@@ -125,6 +125,24 @@ def test_few_pictures_beside_code_earn_no_go(tmp_path: Path, pictures: tuple[str
     assert run(tmp_path, word).verdict == "go"
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("toolkit/paths.py", 'KEYMAPS_DIR = os.path.join(ROOT, "toolkit", "keymaps")'),
+        ("run.py", 'sys.path.insert(0, "toolkit")'),
+        ("config.json", '{"path": "toolkit"}'),
+    ],
+)
+def test_who_reads_a_folder_of_code_reads_no_pictures_below_it(
+    tmp_path: Path, file: str, text: str
+) -> None:
+    repository(tmp_path, "toolkit/audio/logo.jpg", "toolkit/plots/weights.jpg")
+    put(tmp_path, "toolkit/__init__.py", "toolkit/audio/mix.py", content=b"")
+    put(tmp_path, file, content=text.encode())
+
+    assert run(tmp_path).verdict == "cannot-judge"
+
+
 def test_a_damaged_one_of_them_is_still_told(tmp_path: Path) -> None:
     repository(tmp_path, "img/a.jpg")
     put(tmp_path, "img/b.jpg", content=PICTURE[:-40])

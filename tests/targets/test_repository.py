@@ -41,6 +41,8 @@ def data_in(folder: Path, *words: str) -> list[str]:
         ("pkg/__init__.py", "pkg/cache/a.npz"),
         ("pkg/__init__.py", *(f"pkg/x/{number}.npz" for number in range(12))),
         ("pkg/__init__.py", *(f"pkg/x/of-{number}.npz" for number in range(12))),
+        ("examples/cache/a.npz", "examples/cache/b.npz"),
+        tuple(f"examples/{number:032x}.npz" for number in range(3)),
         ("latents.npz",),
     ],
 )
@@ -116,6 +118,15 @@ def test_a_logo_beside_the_readme_is_no_data_set(tmp_path: Path) -> None:
     assert data_in(tmp_path) == []
 
 
+def test_the_few_pictures_that_a_readme_gives_to_try_are_no_data_wherever_they_lie(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "README.md", content=b"python detect.py --source data/images/bus.jpg")
+    put(tmp_path, "train.py", "data/images/bus.jpg", "data/images/zidane.jpg")
+
+    assert data_in(tmp_path) == []
+
+
 def test_few_of_many_pictures_in_a_readme_leave_a_data_set_what_it_is(tmp_path: Path) -> None:
     put(tmp_path, "README.md", content=b"![one](images/0.jpg) ![two](images/1.jpg)")
     put(tmp_path, "train.py", *(f"images/{number}.jpg" for number in range(20)))
@@ -165,6 +176,15 @@ def test_tensors_of_code_are_no_cache(
 
     assert data_in(tmp_path, *words) == []
     assert [one.of_code for one in around(tmp_path, *words).unread] == [1]
+
+
+@pytest.mark.parametrize("folder", ["example_loras", "examples/loras", "demo"])
+def test_weights_to_try_are_no_cache(tmp_path: Path, folder: str) -> None:
+    names = [f"{folder}/{style}_style.safetensors" for style in ("ink", "oil", *"abcdefgh")]
+    put(tmp_path, "README.md", "train.py", *names)
+
+    assert data_in(tmp_path) == []
+    assert [one.of_code for one in around(tmp_path).unread] == [len(names)]
 
 
 # --- repositories, by the names of what lies in them ----------------------------------------------

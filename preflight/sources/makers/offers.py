@@ -44,14 +44,25 @@ def offers(folder: str, places: Iterable[str]) -> Mapping[str, tuple[str, str | 
     found = _made_in(folder, tuple(_worth_parsing(paths)))
     for script in (_scripts_of(at_top) or _guarded_of(paths))[:1]:
         found["source"] = (_command(f"source={name_of(script, folder)}"), None)
-        found["script"] = (_command(name_of(script, folder)), "runs it in short")
+        words = _started_as(script, folder)
+        found["script"] = (shlex.join(["preflight", "run", *words]), "runs it in short")
     return found
 
 
 def scripts_in(folder: str) -> list[str]:
-    """Name the files of a folder that seem to start a training, the likeliest first."""
+    """Name what seems to start a training in a folder, the likeliest first: `-m package.train`."""
     found = _scripts_of(_at_top(folder)) or _guarded_of(_files_of(folder))
-    return [name_of(one, folder) for one in found]
+    return [" ".join(_started_as(one, folder)) for one in found]
+
+
+def _started_as(script: str, folder: str) -> tuple[str, ...]:
+    """Name a script; one that imports the package that it lies in, as a module of that."""
+    name = name_of(script, folder)
+    module = name.removesuffix(".py").replace("/", ".")
+    top, *inner = module.split(".")
+    own = re.compile(rf"^\s*(?:from|import) {re.escape(top)}\b".encode(), re.MULTILINE)
+    is_module = inner and all(map(str.isidentifier, (top, *inner)))
+    return ("-m", module) if is_module and own.search(read_small(script)) else (name,)
 
 
 def _scripts_of(paths: Iterable[str]) -> list[str]:

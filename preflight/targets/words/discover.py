@@ -28,7 +28,7 @@ from preflight.targets.told_once import told_once
 from preflight.targets.unread import Unread, unread_in
 from preflight.targets.words.code_words import source_of
 from preflight.targets.words.grouping import by_folder, of_settings, together
-from preflight.targets.words.in_settings import from_settings, named_data
+from preflight.targets.words.in_settings import as_settings_say, from_settings, named_data
 from preflight.targets.words.paths import but_unread
 from preflight.targets.words.scripts import divide, read_script
 from preflight.targets.words.word import folder_in, read_word
@@ -75,7 +75,8 @@ def discover(words: Iterable[str], job: Job, folder: str) -> Discovered:
         pairs.append((script.name_in(folder), script))
     if words or of_script:
         for word in words:
-            found = read_word(word, folder, python=job.python)
+            read = read_word(word, folder, python=job.python)
+            found = tuple(as_settings_say(one, job) for one in read)
             pairs += [(word, target) for target in found]
             datasets += by_folder(word, found, folder)
         datasets = list(together(datasets, folder))
@@ -132,6 +133,7 @@ def _unread(
     if not words:
         paths = [one.path for one in job.data if one.path is not None]
         paths += [one.path for one in job.cache]
+        paths += [one.path for one in job.source]
         named = [(os.path.join(job.root, one), False) for one in paths]
         if not (job.data or job.cache or job.loader or job.model or job.script):
             named = [(folder, True)]

@@ -96,6 +96,18 @@ def captions_of(data: DataSettings) -> CaptionRule:
     )
 
 
+def as_settings_say(target: Target, job: Job) -> Target:
+    """Give a folder of images or a shard the rule for captions of the entry in which it lies."""
+    if not isinstance(target, (Folder, Shard)):
+        return target
+    path = os.path.join(os.path.realpath(target.path), "")
+    places = {path_below(job.root, one.path): one for one in job.data if one.path is not None}
+    within = [one for one in places if path.startswith(os.path.join(os.path.realpath(one), ""))]
+    if not within:
+        return target
+    return replace(target, captions=captions_of(places[max(within, key=len)]))
+
+
 def named_data(job: Job, data: DataSettings, key: str) -> Iterator[tuple[str, Target]]:
     """Give what an entry for data names, which stands in the settings under that key."""
     captions = captions_of(data)
