@@ -23,9 +23,10 @@ from preflight.file_access.large import WINDOW, Large
 from preflight.file_access.lfs import refined
 from preflight.file_access.opened import reading
 from preflight.file_access.outline import look_at_outline
+from preflight.formats.by_name import TORCH
 from preflight.formats.bytes.blocks import Held, Read
 from preflight.formats.magic import HEAD, what_is
-from preflight.formats.stored import TORCH, StoredFile, look_at_whole
+from preflight.formats.stored import StoredFile, look_at_whole
 from preflight.formats.stored import look as look_at
 from preflight.formats.suffixes.dcp import PART
 from preflight.kinds.asked import Asked, reason_of

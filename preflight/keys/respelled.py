@@ -15,7 +15,7 @@ from preflight.keys.facts import Respelled
 from preflight.keys.layouts import UNSURE, Finder, Way, captions_for
 from preflight.keys.sample import Sample
 from preflight.settings.key_rule import KeyRule, parse_rule
-from preflight.values.first_few import NAMED
+from preflight.values.tally import NAMED
 
 # Samples without an entry by which other spellings are tried.
 _FEW = 500
