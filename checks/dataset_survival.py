@@ -97,9 +97,12 @@ def _lost(facts: Survival) -> Iterator[Finding]:
     reads, no_batch = facts.reads, bool(too_large_a_batch(facts))
     at = reads.endless_at if reads.endless_at.line else reads.defined
     known = f"at most {facts.through:,}" if facts.unsure else f"{facts.through:,}"
+    come = "come through"
+    if facts.through and _ends(facts):
+        come = "could come through, if the epoch did not end at the first fault"
     by = ", as the source is written (a guess: no loader was made)" if reads.guess else ""
     yield dataset_survival.found(
-        f"{known} of {counted(facts.samples, 'sample')} come through{divided(facts)}{by}",
+        f"{known} of {counted(facts.samples, 'sample')} {come}{divided(facts)}{by}",
         at=_place(at, facts.name),
         rows=rows,
         severity=_severity(facts, no_batch=no_batch),
@@ -144,12 +147,16 @@ def _severity(facts: Survival, *, no_batch: bool) -> Severity:
         return Severity.WARNING
     if no_batch or facts.starved:
         return Severity.ERROR
-    stops = any(one.how in ("raises", "stops") for one in facts.losses)
-    if stops or facts.through < _LITTLE * facts.samples or not facts.through:
+    if _ends(facts) or facts.through < _LITTLE * facts.samples or not facts.through:
         return Severity.ERROR
     lost = facts.samples - facts.through
     hardly_any = lost < _HARDLY_ANY * facts.samples and not facts.uncounted
     return Severity.NOTE if hardly_any else Severity.WARNING
+
+
+def _ends(facts: Survival) -> bool:
+    """Whether a sample ends the epoch of its worker."""
+    return any(one.how in ("raises", "stops") for one in facts.losses)
 
 
 def _why(facts: Survival, *, stands: bool) -> str:

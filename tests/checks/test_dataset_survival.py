@@ -124,6 +124,7 @@ def test_what_becomes_of_the_lost_is_what_the_handler_does(
     assert found.severity is severity
     assert says in (found.why or "")
     assert found.evidence["samples"] == 24
+    assert ("if the epoch did not end" in found.message) == (severity is Severity.ERROR)
 
 
 def test_what_functions_of_the_user_may_drop_is_not_counted_as_known(tmp_path: Path) -> None:
