@@ -100,7 +100,10 @@ def _saved_by_ranks() -> tempfile.TemporaryDirectory[str] | str:
             check=False,
             timeout=240,
         )
-    return made if not done.returncode else done.stderr[-300:]
+    if done.returncode:
+        made.cleanup()
+        return done.stderr[-300:]
+    return made
 
 
 GROUP = """
