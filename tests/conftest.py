@@ -66,10 +66,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Run one test more than there are processors: many wait for others to start or to end."""
+    """Run two tests more than there are processors: many wait for others to start or to end."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) + 1
-    return (os.cpu_count() or 1) + 1
+        return len(os.sched_getaffinity(0)) + 2
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(autouse=True)

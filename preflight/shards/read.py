@@ -29,7 +29,7 @@ from preflight.images.pictures import Damages, PictureCounts
 from preflight.images.read import MOST_IMAGE, ends_are_sound, look_into_image
 from preflight.kinds.asked import Asked, CannotLookError
 from preflight.pairing.lengths import LONGEST, Lengths, fields_of_text
-from preflight.pipelines.fates import RECORDS, extension_of
+from preflight.pipelines.fates import RECORDS
 from preflight.shards.arriving import Cut, arriving
 from preflight.shards.facts import ShardFacts
 from preflight.shards.fields import fields_of
@@ -206,7 +206,7 @@ class _Looked:
         for one in given:
             if is_image(one[0]):
                 self._look_at_image(Member(*one))
-            elif extension_of(one[0]).lower() in self._records:
+            elif _field(one[0]) in self._records:
                 self._read_record(Member(*one))
             else:
                 self._read_caption(*one[:3])
@@ -264,14 +264,12 @@ class _Looked:
             return
         content = self.near.at(begin, size)  # most come with their headers
         if not self.captions.read(content, name):
-            self.undecodable[name.rpartition("/")[2].partition(".")[2].lower()] += 1
+            self.undecodable[_field(name)] += 1
             self._spoil()
 
     def _read_record(self, member: Member) -> None:
         window = self._window(member)
-        if member.size <= LONGEST and is_refused(
-            extension_of(member.name).lower(), window.at, member.size
-        ):
+        if member.size <= LONGEST and is_refused(_field(member.name), window.at, member.size):
             self._spoil()
 
     def _window(self, member: Member) -> Window:
@@ -281,6 +279,11 @@ class _Looked:
         if size <= self.near.ahead:  # it comes with what stands around it
             return Window.over(self.near.at(begin, size))
         return Window(lambda offset, wanted: read(begin + offset, wanted), size)
+
+
+def _field(name: str) -> str:
+    """Give the field that a file is, as webdataset takes names apart."""
+    return name.rpartition("/")[2].partition(".")[2].lower()
 
 
 def _damage(flaw: Flaw | None, path: str) -> tuple[Damage, ...]:
