@@ -59,9 +59,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what mostly waits: at the end, one such test would be waited for by all."""
-    waiting = {item.path for item in items if item.get_closest_marker("waits")}
-    items.sort(key=lambda item: item.path not in waiting)
+    """Begin with what waits or is slow: at the end, one such test would be waited for by all."""
+    waits, slow = (
+        {item.path for item in items if item.get_closest_marker(mark)} for mark in ("waits", "slow")
+    )
+    items.sort(key=lambda item: (item.path not in waits, item.path not in slow))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -15,6 +15,8 @@ from preflight.findings.report import Report
 from tests.batches.dividing import lay_shards
 from tests.warming import copies
 
+pytestmark = pytest.mark.slow
+
 DIVIDING = Path(__file__).with_name("dividing.py")
 
 # What comes, and what comes without workers.

@@ -21,6 +21,8 @@ from preflight.findings.report import Report
 from preflight.session.progress import Watch
 from tests.warming import copies
 
+pytestmark = pytest.mark.waits
+
 HERE = Path(__file__).parent
 FILES = ("cases.py", "epochs.py", "libraries.py", "streams.py", "plain.py")
 CHECKS = ["dataset-survival", "loader-contract", "loader-end", "loader-stuck"]

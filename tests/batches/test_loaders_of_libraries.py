@@ -15,6 +15,8 @@ from preflight.findings.report import Report
 from tests.batches.epochs import Rows, of
 from tests.warming import TRAINERS, start_copies
 
+pytestmark = pytest.mark.slow
+
 FILES = [Path(__file__).with_name(name) for name in ("libraries.py", "of_lightning.py")]
 
 PATIENCE = 60.0

@@ -16,6 +16,8 @@ from preflight.findings.report import Report
 from tests.archives import tarred
 from tests.asking import by_loader, of
 
+pytestmark = pytest.mark.slow
+
 EPOCHS = Path(__file__).with_name("epochs.py")
 
 # What is said of each, and at which severity.

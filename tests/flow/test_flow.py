@@ -56,6 +56,8 @@ BAD: Mapping[str, tuple[str, str]] = {
 PLAIN = """
 import itertools, json, pipelines
 
+pytestmark = pytest.mark.slow
+
 def size(given):
     if isinstance(given, list):
         return len(given)

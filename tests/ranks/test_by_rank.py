@@ -32,6 +32,8 @@ from preflight.values.wire import to_exact, to_wire
 from tests.archives import tarred
 from tests.warming import TRAINERS, start_copies
 
+pytestmark = pytest.mark.slow
+
 SHORT = {"strided", "nothing", "stream", "shards"}
 """Those of which the first of two ranks has more batches."""
 
