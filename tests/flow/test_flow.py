@@ -19,6 +19,8 @@ from preflight.findings.report import Report
 from tests.asking import by_loader, of
 from tests.warming import copies
 
+pytestmark = pytest.mark.slow
+
 PIPELINES = Path(__file__).with_name("pipelines.py")
 CHECKS = ["loader-starved", "dataset-survival", "loader-stuck", "loader-end"]
 ENTERED = 400
@@ -55,8 +57,6 @@ BAD: Mapping[str, tuple[str, str]] = {
 # Counts what comes out of each, as any script may.
 PLAIN = """
 import itertools, json, pipelines
-
-pytestmark = pytest.mark.slow
 
 def size(given):
     if isinstance(given, list):
