@@ -41,7 +41,7 @@ def differences(first: Sequence[Moment], again: Sequence[Moment]) -> list[Differ
         after = later.owners[number] if later and number < len(later.owners) else None
         found += _of_owner(start, at_save, after, owner, saved)
     if not any(one.what == "rate" for one in found):
-        found += _of_schedules(begun[0], saved[-1], first, again)
+        found += _of_schedules((begun[0], resumed), saved[-1], first, again)
     found += _of_counts(first, again)
     if not any(one.is_fault for one in found):
         found += _of_data(begun[0], later, resumed)
@@ -90,13 +90,14 @@ def _of_rates(start: Owner, saved: Owner, later: Owner | None, now: Owner) -> It
 
 
 def _of_schedules(
-    start: Moment, saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
+    starts: tuple[Moment, Moment], saved: Moment, first: Sequence[Moment], again: Sequence[Moment]
 ) -> Iterator[Difference]:
     """Compare rates at the next save: at its first step, a loaded optimizer has the right one.
 
     Runs that are made short may take unlike numbers of steps until then. So another rate is told
-    where the schedule counts no further than it had, or is where it had been.
+    only of a schedule that had counted less when it began again than when it was saved.
     """
+    start, start_again = starts
     later = next((one for one in first if one.what == SAVE and one.steps > saved.steps), None)
     now = next((one for one in again if one.what == SAVE and one.steps), None)
     if later is None or now is None:
@@ -107,7 +108,9 @@ def _of_schedules(
         has_moved = not _same(begun.rates, at_save.rates) and not _same(at_save.rates, expected)
         if not has_moved or _same(rates, expected) or len(rates) != len(expected):
             continue
-        if _same(rates, at_save.rates) or owner.scheduled <= at_save.scheduled:
+        if start_again.owners[number : number + 1] and (
+            start_again.owners[number].scheduled < at_save.scheduled
+        ):
             place = _first_unlike(rates, expected)
             text = f"has a learning rate of {rates[place]:.3g} at its next save, "
             text += f"not {expected[place]:.3g}: its schedule begins anew"

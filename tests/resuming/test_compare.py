@@ -111,7 +111,7 @@ MOVED = (
     "now",
     [
         scheduled(0.048, 1),  # it multiplies the rate that was loaded, as at its beginning
-        scheduled(0.05, 0),  # it sets the rate, as at its beginning; nobody counts
+        scheduled(0.05, 1),  # it sets the rate, as at its beginning
     ],
 )
 def test_a_schedule_that_begins_anew_shows_itself_at_the_next_save(now: Owner) -> None:
@@ -127,12 +127,21 @@ def test_a_schedule_that_begins_anew_shows_itself_at_the_next_save(now: Owner) -
     "now",
     [
         scheduled(0.02, 2),
-        scheduled(0.02, 1),  # what it does hangs on what the script counts
         scheduled(0.03, 3),  # it has taken other steps than the run before did
+        scheduled(0.05, 1),  # it has not come to its next move yet
     ],
 )
 def test_a_schedule_that_goes_on_is_left_alone(now: Owner) -> None:
     assert differences(MOVED, [step(0, scheduled(0.05, 1), 2), save(2, now)]) == []
+
+
+def test_a_schedule_of_the_scripts_own_that_nobody_counts_tells_nothing() -> None:
+    """Nor does one of which the script itself says where it is: it comes to the same rate."""
+    own = [replace(one, owners=(replace(one.owners[0], scheduled=0),)) for one in MOVED]
+    again = (step(0, scheduled(0.05, 0), 2), save(1, scheduled(0.03, 0)))
+
+    assert differences(own, again) == []
+    assert differences(MOVED, (again[0], save(2, scheduled(0.02, 1)))) == []
 
 
 def test_a_schedule_that_has_not_moved_the_rate_tells_nothing() -> None:

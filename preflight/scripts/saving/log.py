@@ -84,7 +84,7 @@ class Log:
                 kind=type(one).__name__,
                 at=at,
                 rates=tuple(float(group.get("lr", 0.0)) for group in one.param_groups),
-                scheduled=max((each.last_epoch for each in self._schedules_of(one)), default=0),
+                scheduled=max(self._counts_of(one), default=0),
                 has_state=any(map(bool, one.state.values())),
                 weights=sum(each.numel() for group in one.param_groups for each in group["params"]),
                 sample=sample_of(one),
@@ -93,12 +93,13 @@ class Log:
             if one is not None
         )
 
-    def _schedules_of(self, optimizer: Any) -> Iterator[Any]:
-        """Give what moves the rates of an optimizer, which accelerate may have wrapped."""
-        for schedule in (ref() for ref in self._schedules):
+    def _counts_of(self, optimizer: Any) -> Iterator[int]:
+        """Give how often each schedule moved an optimizer, which accelerate may have wrapped."""
+        for ref in self._schedules:
+            schedule: Any = ref()
             own = getattr(schedule, "optimizer", None)
             if optimizer in (own, getattr(own, "optimizer", None)):
-                yield schedule
+                yield int(schedule.last_epoch)
 
     @contextmanager
     def saving(self) -> Iterator[bool]:
