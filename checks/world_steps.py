@@ -110,15 +110,16 @@ def _really_made(facts: RankBatches) -> Iterator[Finding]:
     """Hold against each other what ranks really have; of an endless one, what it had at least."""
     over = [one for one in facts.counts if one.ended]
     first = min(over, key=lambda one: one.batches, default=None)
-    last = max(facts.counts, key=lambda one: one.batches)
-    if first is None or first.batches >= last.batches:
+    last = max(facts.counts, key=lambda one: (one.endless, one.batches))
+    if first is None or (first.batches >= last.batches and not last.endless):
         return
     goes_on = "" if last.ended else " and more"
+    most = "batches without end" if last.endless else f"{last.batches:,}{goes_on}"
     tried = len(facts.counts)
     some = f", of {tried:,} of {facts.ranks:,} ranks that were made" if tried < facts.ranks else ""
     yield world_steps.found(
         f"gives rank {first.rank} {counted(first.batches, *_BATCH)} and rank {last.rank} "
-        f"{last.batches:,}{goes_on}{some}",
+        f"{most}{some}",
         at=facts.defined.at(facts.name),
         rows=tuple(map(_row, facts.counts[:_RANKS])),
         why=f"It was made by each of these ranks, and counted. {_hangs(first.rank, first.batches)}",
@@ -127,7 +128,7 @@ def _really_made(facts: RankBatches) -> Iterator[Finding]:
         "torch's Join.",
         evidence={
             "fewest": first.batches,
-            "most": last.batches,
+            **({} if last.endless else {"most": last.batches}),
             "ranks": facts.ranks,
             "tried": tried,
         },
@@ -137,9 +138,8 @@ def _really_made(facts: RankBatches) -> Iterator[Finding]:
 
 def _row(one: RankCount) -> Row:
     samples = "" if one.samples is None else f", of {counted(one.samples, 'sample')}"
-    return Row(
-        count=one.batches, text=f"rank {one.rank}{samples}{'' if one.ended else ', and more'}"
-    )
+    goes_on = ", without end" if one.endless else ", and more"
+    return Row(count=one.batches, text=f"rank {one.rank}{samples}{'' if one.ended else goes_on}")
 
 
 def _evens_out(facts: RankBatches, first: RankCount) -> str:

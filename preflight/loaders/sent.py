@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -25,11 +26,14 @@ from preflight.objects.sending import pickling
 from preflight.objects.sending.pickle_trial import Roots
 from preflight.pipelines.facts import RESAMPLED, Reads
 from preflight.pipelines.lines import Lines
-from preflight.pipelines.live import reads
+from preflight.pipelines.live import reads, stages_of
 from preflight.users_code.frames import own_sources
 
 # Pipelines that stand in one another: more is nobody's loader.
 _DEEPEST = 5
+
+# Stages that end a stream.
+_CUTS = frozenset({"slice", "islice"})
 
 _LISTS = frozenset({"SimpleShardList", "ResampledShards", "ResampledShardList"})
 _SHARD_STAGES = frozenset({"split_by_node", "split_by_worker", "check_empty"})
@@ -130,6 +134,23 @@ def _sent(parts: Mapping[str, Any]) -> Mapping[str, Any]:
 def resamples(parts: Mapping[str, Any]) -> bool:
     """Whether a loader draws shards with replacement, by its own attributes and those in them."""
     return any(type(one).__name__ in RESAMPLED for one in _stages(parts, 0))
+
+
+def never_ends(loader: object) -> bool:
+    """Whether shards are drawn again and again, and nothing in its pipelines ends the stream."""
+    parts = own_attributes(loader)
+    return resamples(parts) and all(map(_goes_on, (loader, *_stages(parts, 0))))
+
+
+def _goes_on(stage: object) -> bool:
+    """Whether it gives something for as long as it is given something, as far as it is known."""
+    parts = own_attributes(stage)
+    if parts.keys() & {"pipeline", "dataset"}:
+        return (parts.get("nsamples") or 0) <= 0
+    if type(stage).__name__ in RESAMPLED:
+        return parts.get("nshards") == sys.maxsize
+    told = stages_of(stage, Lines(Definition(), ""))
+    return all((one.kind != "other" or one.name == "map") and one.name not in _CUTS for one in told)
 
 
 def _listed(stages: Iterable[object]) -> int | None:

@@ -24,7 +24,7 @@ _SURE = ("name", "key")
 """What tells a sample whatever random numbers do to it."""
 
 _NEITHER = "its samples have no names, so that nobody can tell which ones a rank has"
-_ENDLESS = "its stream does not end within 3 s, so that nobody knows all items of a rank"
+_ENDLESS = "its stream does not end, or not within 3 s, so that nobody knows all items of a rank"
 
 
 def talks(tellings: Sequence[Told]) -> str:
@@ -50,7 +50,7 @@ def batches_of(
         defined=defined,
         ranks=ranks,
         counts=tuple(
-            RankCount(rank, one["batches"], one["samples"], one["ended"])
+            RankCount(rank, one["batches"], one["samples"], one["ended"], one.get("endless", False))
             for rank, one in sorted(tellings.items())
         ),
         splits=_are_split(first, last) or first["batches"] != last["batches"],

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from preflight.batches.rows import digest
 from preflight.loaders.around import as_it_comes, real_loader
 from preflight.loaders.epoch import batch_size_of
+from preflight.loaders.sent import never_ends
 from preflight.loaders.starting import parts_of
 from preflight.objects.attributes import classes, own_attributes
 from preflight.objects.paths import type_name
@@ -230,6 +231,7 @@ def _by_running(
         each = own.batch_size is not None or own.batch_sampler is not None
         own.collate_fn = _Keys(each=each) if wanted.items else _Counted()
         loader = own
+    endless = never_ends(loader)
     until = time.monotonic() + STREAM_SECONDS
     found: dict[str, Any] = {"by": "", "keys": [], "names": []}
     number, ended = 0, True
@@ -238,10 +240,11 @@ def _by_running(
         if wanted.items and real is not None:
             _keep(found, batch)
         alive()
-        if time.monotonic() > until or number >= _MOST_BATCHES:
+        if endless or time.monotonic() > until or number >= _MOST_BATCHES:
             ended = False
             break
-    return {"batches": number, "samples": None, "ended": ended, "is_stream": True, **found}
+    told = {"batches": number, "samples": None, "ended": ended, "endless": endless}
+    return {**told, "is_stream": True, **found}
 
 
 def _keep(found: dict[str, Any], batch: Mapping[str, Any]) -> None:

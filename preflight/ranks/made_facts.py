@@ -22,6 +22,9 @@ class RankCount(NamedTuple):
     ended: bool = True
     """Whether it came to its end; else there are at least so many."""
 
+    endless: bool = False
+    """Whether it draws its shards again and again, and has no end that one could count to."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankBatches:

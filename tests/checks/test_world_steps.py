@@ -104,6 +104,19 @@ def test_a_stream_that_ends_while_another_goes_on_is_found() -> None:
     assert made(-600, 700, is_stream=True) == []
 
 
+def test_a_rank_whose_stream_has_no_end_goes_on_whatever_was_drawn_of_it() -> None:
+    """Of such a stream one batch is drawn."""
+    drawn = RankCount(0, 1, ended=False, endless=True)
+    both = RankBatches(name="train:make", ranks=2, counts=(drawn, RankCount(1, 5)))
+    (one,) = ask("world-steps", both)
+
+    assert one.message == "gives rank 1 5 batches and rank 0 batches without end"
+    assert "most" not in one.evidence
+    assert one.rows[0].text == "rank 0, without end"
+    none_ends = RankBatches(name="it", ranks=2, counts=(drawn, drawn._replace(rank=1)))
+    assert ask("world-steps", none_ends) == []
+
+
 def test_where_not_all_ranks_were_made_it_is_said() -> None:
     (one,) = made(3, 2, ranks=64)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
 import warnings
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 import preflight
-from preflight.loaders.sent import resamples
+from preflight.loaders.sent import never_ends, resamples
 from preflight.sources.loader_calls import draws_in
 from tests.archives import tarred
 
@@ -65,6 +67,58 @@ def loaders(*, resampled: bool) -> list[Any]:
 @pytest.mark.parametrize("resampled", [True, False])
 def test_a_loader_tells_by_its_pipeline(*, resampled: bool) -> None:
     assert [resamples(vars(one)) for one in loaders(resampled=resampled)] == [resampled] * 4
+
+
+def endings(folder: Path) -> dict[str, Any]:
+    """Give loaders of drawn shards, and of others, with and without something that ends them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import webdataset as wds
+    (folder / "0.tar").write_bytes(tarred({f"{one}.txt": b"a dog" for one in range(4)}))
+    shard = str(folder / "0.tar")
+
+    def drawn(**more: Any) -> Any:
+        return wds.WebDataset(shard, resampled=True, shardshuffle=False, **more)
+
+    def by_stages(*stages: Any) -> Any:
+        return wds.DataPipeline(wds.ResampledShards(shard), wds.tarfile_to_samples(), *stages)
+
+    def loaded(data: Any) -> Any:
+        return wds.WebLoader(data, batch_size=None)
+
+    def first(samples: Any) -> Any:
+        return islice(samples, 5)
+
+    without = wds.WebDataset(shard, shardshuffle=False)
+    mapped = drawn().decode().to_tuple("txt").map(list).select(bool).batched(2)
+    return {
+        "endless": loaded(drawn()),
+        "endless of torch": DataLoader(drawn().shuffle(4).batched(2), batch_size=None),
+        "endless by stages": DataLoader(by_stages(wds.to_tuple("txt")), batch_size=3),
+        "endless, in batches anew": loaded(mapped).unbatched().shuffle(4).batched(2),
+        "endless, repeated": loaded(drawn()).repeat(),
+        "ends by with_epoch": loaded(drawn().with_epoch(7)),
+        "ends by the loader's with_epoch": loaded(drawn()).with_epoch(7),
+        "ends by slice": loaded(drawn().slice(7)),
+        "ends by the loader's slice": loaded(drawn()).slice(7),
+        "ends by its own stage": loaded(by_stages(first)),
+        "ends by a composed stage": loaded(drawn().compose(first)),
+        "ends by drawing few": loaded(
+            wds.DataPipeline(wds.ResampledShards(shard, nshards=2), wds.tarfile_to_samples())
+        ),
+        "ends by its shards": loaded(without),
+    }
+
+
+def test_a_loader_without_an_end_is_known_and_none_that_has_one(tmp_path: Path) -> None:
+    """The judge is what comes: 200 samples of a shard of four, or fewer."""
+    for name, loader in endings(tmp_path).items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # webdataset leaves its file open
+            came = sum(1 for _ in islice(loader, 200))
+            gc.collect()
+        assert (came == 200) is name.startswith("endless"), name
+        assert never_ends(loader) is name.startswith("endless"), name
 
 
 def test_a_pipeline_that_holds_itself_is_looked_at_to_an_end() -> None:

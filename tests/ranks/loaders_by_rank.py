@@ -134,6 +134,18 @@ def short():
     }
 
 
+def drawn():
+    url = os.path.join(FOLDER, "train-{0..4}.tar")
+
+    def shards(*, resampled):
+        data = wds.WebDataset(
+            url, resampled=resampled, shardshuffle=False, nodesplitter=wds.split_by_node
+        )
+        return wds.WebLoader(data, batch_size=None, num_workers=0)
+
+    return {"by all": shards(resampled=True), "by rank 0": shards(resampled=RANK == 0)}
+
+
 def divided():
     return {**healthy(), **short(), **prepared()}
 

@@ -220,6 +220,16 @@ def test_who_stops_first_is_told_with_what_evens_it_out(look: Callable[..., Seen
     assert found["shards"].at.file == "train.py"
 
 
+def test_of_a_stream_without_an_end_one_batch_is_drawn(look: Callable[..., Seen]) -> None:
+    seen = look("drawn", 2)
+
+    assert [one.batches for one in seen.steps["by all"].counts] == [1, 1]
+    assert "does not end" in seen.orders["by all"].reason
+    (found,) = seen.found("world-steps").values()
+    assert found.at.name == "train.py:drawn['by rank 0']"
+    assert found.message == "gives rank 1 6 batches and rank 0 batches without end"
+
+
 # --- order ----------------------------------------------------------------------------------------
 
 
