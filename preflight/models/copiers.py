@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from preflight.sources.facts import ModelCopy
 from preflight.syntax.copies import Code, copier_of
+from preflight.syntax.facts import ModelCopy
 from preflight.syntax.parsing import UnparsableError, parse
 from preflight.values.names import name_of
 
@@ -14,8 +14,7 @@ _LONGEST = 60
 
 def find_copier(sources: Sequence[str], root: str) -> ModelCopy | None:
     """Find the call that copies a model, or else keeps an average of its parameters."""
-    found = copier_of([*_parsed(sources, root)])
-    return None if found is None else ModelCopy(*found)
+    return copier_of([*_parsed(sources, root)])
 
 
 def short(code: str) -> str:

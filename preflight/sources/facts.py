@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preflight.pipelines.facts import Reads
 from preflight.sources.flaws.facts import BatchLoop, Flaws, Returned
+from preflight.syntax.facts import ModelCopy
 
 
 class Standing(NamedTuple):
@@ -36,20 +37,6 @@ class Draws(NamedTuple):
 
     once: int | None = None
     """Each once, and of the workers each a part, by WebDataset's own rule."""
-
-
-class ModelCopy(NamedTuple):
-    """A line of the sources that copies a model as a whole, as `preflight.syntax.copies` has it."""
-
-    file: str
-    line: int
-    code: str
-    """The call that stands there, such as `EMA(model)`."""
-
-    of_package: str | None = None
-    with_memo: bool = False
-    of_inner: bool = False
-    averages: bool = False
 
 
 _NOTHING = Standing()

@@ -11,7 +11,6 @@ from preflight.pipelines.written import written_in
 from preflight.sources.facts import (
     ComesTo,
     Mentions,
-    ModelCopy,
     Opens,
     ReadAt,
     SourceFacts,
@@ -152,8 +151,7 @@ def _read_script(
         each += [Text(name=one.file, code=one.parsed) for one in way.modules if one.file != name]
         own.count = len(each)
         code = [Code(one.name, one.parsed()) for one in each]
-        copier = copier_of(code, entry=name)
-        own.model_copy = None if copier is None else ModelCopy(*copier)
+        own.model_copy = copier_of(code, entry=name)
     for one in each:
         alive()
         words = words_in(one.content(), one.name)

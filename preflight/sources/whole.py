@@ -14,7 +14,6 @@ from preflight.sources.facts import (
     ComesTo,
     EnvironmentRead,
     Mentions,
-    ModelCopy,
     Opens,
     ReadAt,
     SourceFacts,
@@ -25,6 +24,7 @@ from preflight.sources.facts import (
 from preflight.sources.flaws.facts import Flaws, Returned, TupleLoop
 from preflight.sources.flaws.tuples import file_called
 from preflight.sources.mentions import function_of, is_of, stem_of, trains, which_comes
+from preflight.syntax.facts import ModelCopy
 from preflight.syntax.listing import is_test
 from preflight.syntax.outcomes import Defaults
 from preflight.syntax.surroundings import launchers_in

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from preflight.syntax.facts import ModelCopy
 from preflight.syntax.listing import is_test
 from preflight.syntax.parsing import Parsed
 from preflight.syntax.running import key_of, last_name
@@ -49,26 +50,7 @@ class ModelCopying(NamedTuple):
     """Whether that class is one of the job's own."""
 
 
-class Copier(NamedTuple):
-    """The call by which a job copies its model, and what it gives the copy."""
-
-    file: str
-    line: int
-    code: str
-    of_package: str | None = None
-    """What is called, where it is none of the job's own classes and no `deepcopy`."""
-
-    with_memo: bool = False
-    """Whether every copy is made with a memo, which says what it shares."""
-
-    of_inner: bool = False
-    """Whether every call is given what a wrapper holds: `….module`, `unwrap_model(…)`."""
-
-    averages: bool = False
-    """Whether it copies none, and keeps an average of the parameters: where no call copies one."""
-
-
-def copier_of(sources: Sequence[Code], entry: str | None = None) -> Copier | None:
+def copier_of(sources: Sequence[Code], entry: str | None = None) -> ModelCopy | None:
     """Give the call that copies a model; a class made for it goes before a bare `deepcopy`."""
     found = model_copies(sources, entry)
     if not found:
@@ -77,7 +59,7 @@ def copier_of(sources: Sequence[Code], entry: str | None = None) -> Copier | Non
     is_own = first.is_own or not first.by_class
     copies = [one.call for one in found if not one.by_class]
     given = [one.call for one in found if one.by_class] or copies
-    return Copier(
+    return ModelCopy(
         file=first.file,
         line=first.call.lineno,
         code=ast.unparse(first.call),
@@ -91,13 +73,13 @@ def _has_memo(call: ast.Call) -> bool:
     return len(call.args) > 1 or any(one.arg == "memo" for one in call.keywords)
 
 
-def _averagers(sources: Sequence[Code]) -> Iterator[Copier]:
+def _averagers(sources: Sequence[Code]) -> Iterator[ModelCopy]:
     own = {node.name for node in _classes(sources)}
     for one in sources:
         for node, around in walk(one.parsed.tree, one.parsed.lines_of(_AVERAGERS)):
             name = called(node) if isinstance(node, ast.Call) and node.args else ""
             if _AVERAGERS.fullmatch(name) and name not in own and not around.rehearsed:
-                yield Copier(one.file, node.lineno, ast.unparse(node), averages=True)
+                yield ModelCopy(one.file, node.lineno, ast.unparse(node), averages=True)
 
 
 def model_copies(sources: Sequence[Code], entry: str | None = None) -> list[ModelCopying]:
