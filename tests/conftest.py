@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import functools
 import gc
+import importlib.metadata
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +75,22 @@ def pytest_xdist_auto_num_workers() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) + 2
     return (os.cpu_count() or 1) + 2
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _plug_ins_are_looked_for_once() -> Iterator[None]:
+    """Each run asks all installed packages whether they bring checks, which stays as it is."""
+    ask = importlib.metadata.entry_points
+
+    @functools.cache
+    def once(_path: tuple[str, ...], /, **asked: str) -> Any:
+        return ask(**asked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            importlib.metadata, "entry_points", lambda **asked: once(tuple(sys.path), **asked)
+        )
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -212,7 +212,7 @@ class Started:
 
     def _strays(self) -> Iterator[int]:
         yield from orphans.strays(MARK)
-        yield from (one.pid for one in self._below if _lives(one))
+        yield from (one.pid for one in self._below if one.is_running() and _lives(one.pid))
 
 
 def start(
@@ -245,12 +245,11 @@ def wait(lines: Lines, *, patiently: bool = True) -> tuple[Started, bytes] | Non
     return None
 
 
-def _lives(process: Any) -> bool:
-    """Whether it is the same process still, and no other of its number."""
+def _lives(pid: int) -> bool:
     import psutil
 
     with contextlib.suppress(psutil.Error):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
 
 
@@ -270,14 +269,15 @@ def members(leader: int, token: str) -> list[int]:
     """
     import psutil
 
-    found = []
-    for pid in psutil.pids():
-        try:
-            process = psutil.Process(pid)
-            mine = hasattr(os, "getsid") and os.getsid(pid) == leader
-            mine = mine or process.environ().get(MARK) == token
-            if mine and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(pid)
-        except (OSError, psutil.Error):  # somebody else's, or gone by now
-            continue
-    return found
+    mark = f"{MARK}={token}"
+    return [
+        pid
+        for pid in psutil.pids()
+        if (_is_in_session(pid, leader) or orphans.has_variable(pid, mark)) and _lives(pid)
+    ]
+
+
+def _is_in_session(pid: int, leader: int) -> bool:
+    with contextlib.suppress(OSError, AttributeError):  # somebody else's, or gone; or no POSIX
+        return os.getsid(pid) == leader
+    return False

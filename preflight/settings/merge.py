@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from preflight.settings.job import Job
 from preflight.settings.meaning import mistaken, short
@@ -12,6 +13,9 @@ from preflight.settings.nearest import nearest
 from preflight.settings.options import OPTIONS, Option
 from preflight.settings.toml_file import SettingsError, read_file, unknown_key
 from preflight.values.names import name_of
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 def make_job(
@@ -91,16 +95,23 @@ def _validate(
     tree: dict[str, Any], root: str, origins: dict[str, str], shown: str, mistakes: list[str]
 ) -> Job | None:
     """Hold the tree against Job's types; costs an import of pydantic."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     tree["root"], tree["origins"] = root, origins
     try:
-        job = TypeAdapter(Job).validate_python(tree)
+        job = _types().validate_python(tree)
     except ValidationError as error:
         mistakes += [_mistake(one, origins, shown) for one in error.errors(include_url=False)]
         return None
     mistakes += (f"{origins.get(key, shown)}: {key}: {text}" for key, text in mistaken(job))
     return job
+
+
+@functools.cache
+def _types() -> TypeAdapter[Job]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Job)
 
 
 def _mistake(detail: Mapping[str, Any], origins: Mapping[str, str], shown: str) -> str:

@@ -84,10 +84,3 @@ def takes_more_than_each_has() -> None:
 def takes_another_number_of_loaders() -> None:
     for [(x, y)], _step, _ in cycled():
         assert len(x) == len(y)
-
-
-LOOPS = (
-    *(takes_three, takes_three_in_turn, takes_lists, takes_one, takes_it_as_it_comes),
-    *(takes_those_of_a_list, lacks_the_numbers, lacks_the_numbers_of_several),
-    *(takes_more_than_each_has, takes_another_number_of_loaders),
-)

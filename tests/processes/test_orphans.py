@@ -145,3 +145,22 @@ def test_a_process_of_the_users_adopts_nothing() -> None:
     orphans.adopt_if_ours()
 
     assert orphans.strays("PREFLIGHT_CHILD") == []
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_a_process_is_known_by_its_variables_on_each_system(
+    platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere than on Linux psutil says so; nobody knows of one that has ended."""
+    environment = {**os.environ, "PREFLIGHT_SOMETHING": "token-1"}
+    held = subprocess.Popen(["sleep", "60"], env=environment)
+    monkeypatch.setattr(sys, "platform", platform)
+    try:
+        assert orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=token-1")
+        assert orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=")
+        assert not orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=token-2")
+        assert not orphans.has_variable(held.pid, "SOMETHING=token-1")
+    finally:
+        held.kill()
+        held.wait()
+    assert not orphans.has_variable(held.pid, "PREFLIGHT_SOMETHING=")
