@@ -416,6 +416,21 @@ def test_a_bare_run_says_where_batches_are_made_and_what_they_need(tmp_path: Pat
     assert len([line for line in page.splitlines() if line.strip()]) <= 7
 
 
+@pytest.mark.parametrize("given", ["", ", config"])
+def test_a_model_is_offered_from_where_models_lie(tmp_path: Path, given: str) -> None:
+    """What stands at the top may be no more than the wrapper of an export."""
+    model = (
+        "import torch\n\n\nclass {0}(torch.nn.Module):\n    def __init__(self{1}):\n        pass\n"
+    )
+    put(tmp_path, "export.py", content=model.format("iOSModel", given).encode())
+    put(tmp_path, "models/detector.py", content=model.format("Detector", given).encode())
+    shards(tmp_path / "data")
+
+    hint = part(run(tmp_path, "data", "source=."), "model").hint
+
+    assert hint == "preflight run models.detector:Detector"
+
+
 PIPELINE = b"""
 import webdataset as wds
 

@@ -82,7 +82,7 @@ def _made_in(folder: str, paths: tuple[str, ...]) -> dict[str, tuple[str, str | 
 
     found: dict[str, tuple[str, str | None]] = {}
     makers = worth_offering(factories_in(folder, paths=paths))
-    for maker in sorted(makers, key=lambda one: bool(one.needs)):
+    for maker in sorted(makers, key=lambda one: (bool(one.needs), not _LIKELY.search(one.file))):
         found.setdefault(maker.kind, (_command(maker.call), _said_of(maker)))
     return found
 
