@@ -80,8 +80,13 @@ class ByRank:
     def _told(self) -> dict[str, Any]:
         return {"wire": self._asked.wire, "options": self._asked.options, "home": self._folder}
 
-    def facts(self, names: Sequence[str]) -> Iterator[RankBatches | RankLost | RankOrder | Unbuilt]:
-        """Have these loaders made, and give what came of it."""
+    def facts(
+        self, names: Sequence[str], *, have_ends: bool
+    ) -> Iterator[RankBatches | RankLost | RankOrder | Unbuilt]:
+        """Have these loaders made, and give what came of it.
+
+        Where none of them has an end, nobody knows all items of a rank, and none is made again.
+        """
         process, wants = self._process, self._asked.options["wants"]
         if process is None or not names:
             return
@@ -90,7 +95,8 @@ class ByRank:
             likely = self._asked.options["timeout"]
             if CAN_COPY:  # it takes as long as it took us; a fresh one imports torch, too
                 likely = time.monotonic() - self._begun
-            process.go({"names": list(names), "wants": wanted, "likely": likely})
+            asked = {"names": list(names), "wants": wanted, "again": have_ends, "likely": likely}
+            process.go(asked)
             said = self._heard(process)
         for one in said.get("facts", ()):
             yield from_wire(_KINDS[one["kind"]], one["facts"])
@@ -139,7 +145,8 @@ def _conduct(
     tell = teller(answers)
     order = next_order(orders)
     batches, in_order = (one in order["wants"] for one in WANTED)
-    plan = plan_of(its.options["ranks"], batches=batches, order=in_order)
+    again = in_order and order["again"]
+    plan = plan_of(its.options["ranks"], batches=batches, order=again)
     start = functools.partial(_started, its, told, copies=copies)
     started = {one: start(one) for one in reversed(plan)}  # copies before threads
     alive = throttled(tell)

@@ -123,6 +123,9 @@ class Sent:
     resampled: bool = False
     """Whether it draws its shards with replacement."""
 
+    endless: bool = False
+    """Whether it does so for good: nothing in its pipelines ends the stream."""
+
     own_workers: int | None = None
     """How many it was made with, whatever the job's settings say."""
 

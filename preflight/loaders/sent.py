@@ -116,6 +116,7 @@ def walk_loader(
         cut=walk.cut,
         inherited=inherited(_sent(parts), root) if workers else None,
         resampled=resamples(own_attributes(real)),
+        endless=never_ends(loader),
         own_workers=own_workers if isinstance(own_workers, int) else None,
         shards=_listed(stages),
         epoch=epoch_of(real),

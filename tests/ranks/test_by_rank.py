@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -220,7 +221,10 @@ def test_who_stops_first_is_told_with_what_evens_it_out(look: Callable[..., Seen
     assert found["shards"].at.file == "train.py"
 
 
-def test_of_a_stream_without_an_end_one_batch_is_drawn(look: Callable[..., Seen]) -> None:
+def test_of_a_stream_without_an_end_one_batch_is_drawn(
+    look: Callable[..., Seen], job: Path
+) -> None:
+    """And no rank makes it again elsewhere, where nobody could tell all of its items."""
     seen = look("drawn", 2)
 
     assert [one.batches for one in seen.steps["by all"].counts] == [1, 1]
@@ -228,6 +232,9 @@ def test_of_a_stream_without_an_end_one_batch_is_drawn(look: Callable[..., Seen]
     (found,) = seen.found("world-steps").values()
     assert found.at.name == "train.py:drawn['by rank 0']"
     assert found.message == "gives rank 1 6 batches and rank 0 batches without end"
+    made = Counter((job / "drawn.txt").read_text().split())
+    assert made["1"] == 1
+    assert made["0"] == 2  # of which one is looked at itself
 
 
 # --- order ----------------------------------------------------------------------------------------
@@ -298,7 +305,7 @@ def test_fresh_processes_tell_what_copies_tell(
 
     ranks.begin()
     try:
-        found = [*ranks.facts(names)]
+        found = [*ranks.facts(names, have_ends=True)]
     finally:
         ranks.close()
 
