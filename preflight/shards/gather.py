@@ -52,7 +52,7 @@ class Shards(Gather):
         """Take in a shard, unless it is in no sample."""
         reason = self._samples.without(target.path)
         if reason is not None:
-            yield Left(reason=reason, kinds=(ShardFacts,), noun="shard")
+            yield Left(reason=reason, kinds=(ShardFacts,), noun="shard", target=target)
         else:
             self.targets.append(target)
 
