@@ -27,6 +27,11 @@ class Counts:
     left: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Things that were left out on purpose, by what a report calls them and what each is."""
 
+    _names: defaultdict[tuple[Target, str], set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    """Of each and a part of the job, what its loaders or models are called: it may hold several."""
+
     _left_of: defaultdict[Target, Counter[str]] = field(
         default_factory=lambda: defaultdict(Counter)
     )
@@ -48,6 +53,8 @@ class Counts:
             return
         if kind.of_job:
             self.looked_at[kind.word].add(target)
+        if kind.live and type(facts) in kind.facts:
+            self._names[target, kind.part].add(facts.name)
         if kind.target is not type(target):
             self.gave[target].add(kind)
         if type(facts) in kind.sums_up:
@@ -68,6 +75,10 @@ class Counts:
         self.left[kind.word if kind else "", look.noun] += look.count
         if look.target is not None:
             self._left_of[look.target][look.noun] += look.count
+
+    def number_of(self, target: Target, part: str) -> int:
+        """Count the things that a target stands for: the loaders, say, that were made of it."""
+        return max(1, len(self._names.get((target, part), ())))
 
     def remarks(self, targets: Iterable[Target]) -> list[str]:
         """Give what is to be said of targets beside what was counted."""

@@ -68,7 +68,9 @@ def _covered(
     words = frozenset(row.word for row in every if row.lacks is None or row.part == part)
     looked_at = {one for one in targets if any(one in counts.looked_at[word] for word in words)}
     left = {noun: number for (word, noun), number in counts.left.items() if word in words}
-    number = sum(1 + one.more if isinstance(one, Missing) else 1 for one in targets)
+    each = {one: counts.number_of(one, part) for one in targets}
+    number = sum(1 + one.more if isinstance(one, Missing) else each[one] for one in targets)
+    seen_of = sum(each[one] for one in looked_at)
     beside, most, rest = _beside(part, counts)
     rows = by_row(one for one in targets if one in named)
     said = (_seen_of(part, row, those, looked_at, left, counts) for row, those in rows)
@@ -78,11 +80,11 @@ def _covered(
     elif not (looked_at or beside) or (files and not seen):
         state = UNREAD
     else:
-        state = PART if len(looked_at) < number or left or files or rest else WHOLE
+        state = PART if seen_of < number or left or files or rest else WHOLE
     return Covered(
         part=part,
         state=state,
-        looked_at=len(looked_at) + most,
+        looked_at=seen_of + most,
         of=number + most,
         seen=seen,
         unread={suffix: count for suffix, (count, _) in files.items()},
@@ -137,7 +139,8 @@ def _seen_of(
             without = " and ".join(counted(n, what) for what, n in left.items())
             told += [f"but for {without}"] if without else []
             some = f" ({'; '.join(filter(None, told))})" if any(told) else ""
-        return counted(len(targets), noun, many) + some
+        number = sum(counts.number_of(one, part) for one in targets)
+        return counted(number, noun, many) + some
     first, *others = counts.shares(row, every)
     return first + (f" ({', '.join(others)})" if others else "")
 
