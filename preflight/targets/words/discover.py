@@ -149,16 +149,19 @@ def _sources_of(targets: Iterable[Target]) -> Iterator[Source]:
 
     A script that is run is read as if it was named to be read, too.
     """
+    holds: dict[str, list[str]] = {}
     for target in targets:
         if isinstance(target, Built) and (spec := parse_spec(target.spec)) is not None:
             path = source_of(spec, target.folder or "")
             if path is not None:
-                yield Source(path=path, implied=True)
+                holds.setdefault(path, []).append(spec.name)
         elif isinstance(target, Script):
             named = Spec(file=target.path, module=target.module, name="")
             path = source_of(named, target.folder or "")
             if path is not None:
                 yield Source(path=path)
+    for path, names in holds.items():
+        yield Source(path=path, implied=True, holds=tuple(names))
 
 
 def _name_around(target: Target, root: str) -> str:
