@@ -107,6 +107,16 @@ def taken(reads: Reads) -> bool:
     return False
 
 
+def deciding(reads: Reads) -> str:
+    """Name the first stage of which nobody knows which fields it takes, or fills in itself."""
+    stage = next((one for one in reads.stages if one.kind == "other"), None)
+    if stage is None or taken(reads):
+        return ""
+    name = stage.name or stage.handler_name or "a function"
+    line = f" ({stage.at.file}:{stage.at.line})" if stage.at.line else ""
+    return f"{name} of {reads.name}{line}"
+
+
 def use_of(texts: Iterable[str], stages: tuple[Stage, ...]) -> str:
     """Say what a loader does with fields of text: `taken`, `decoded` and then left, or `left`.
 
